@@ -1,0 +1,49 @@
+"""The errors that vidsum raises on purpose.
+
+    VidsumError            a fault: exit code 1
+    ├── UsageError         an option or argument makes no sense: 2
+    ├── InputError         the input cannot be read or has no video: 3
+    │   └── DamagedError   only a part of the video decodes and `strict` was asked for: 3
+    ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
+    └── OutputError        an output exists already or cannot be written: 1
+
+Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything does:
+a command, an option, a package.
+"""
+
+
+class VidsumError(Exception):
+    """Base of all errors that vidsum raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(VidsumError):
+    """An option, argument or parameter value makes no sense."""
+
+    exit_code = 2
+
+
+class InputError(VidsumError):
+    """The input cannot be read, is not a video or has no video stream."""
+
+    exit_code = 3
+
+
+class DamagedError(InputError):
+    """Only a part of the video decodes, and the caller asked for all or nothing."""
+
+
+class WeightsError(VidsumError):
+    """Weights are missing, cannot be fetched, or do not have the recorded SHA-256."""
+
+    exit_code = 4
+
+
+class OutputError(VidsumError):
+    """An output already exists, or cannot be written."""

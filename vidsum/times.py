@@ -1,0 +1,86 @@
+"""Times, budgets and stretches as people type them, and back."""
+
+import math
+import re
+
+from vidsum.errors import UsageError
+from vidsum.types import Interval
+
+_CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)")
+_SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?")
+_LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)")
+
+
+def parse_time(text: str) -> float:
+    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    text = text.strip()
+    if match := _SECONDS.fullmatch(text):
+        return float(match[1])
+    if match := _CLOCK.fullmatch(text):
+        return int(match[1] or 0) * 3600 + int(match[2]) * 60 + float(match[3])
+    if match := _LONG_MINUTES.fullmatch(text):
+        return int(match[1]) * 60 + float(match[2])
+    raise UsageError(f"not a time: {text!r}", hint="write 90, 90s, 1:30 or 0:01:30.5")
+
+
+def parse_interval(text: str) -> Interval:
+    """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
+
+    Raises:
+        UsageError: the text is not two times with a dash between, or the end is not after the start.
+    """
+    start_text, dash, end_text = text.partition("-")
+    if not dash:
+        raise UsageError(f"not a stretch of time: {text!r}", hint="write START-END, for example 1:00-1:30")
+    start, end = parse_time(start_text), parse_time(end_text)
+    if end <= start:
+        raise UsageError(f"the stretch {text!r} ends before it starts")
+    return start, end
+
+
+def parse_budget(text: str | float, duration_s: float) -> float:
+    """Seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`, `45`).
+
+    A bare number up to 1 is a share, a larger one is seconds.
+
+    Raises:
+        UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
+    """
+    text = str(text).strip()
+    try:
+        if text.endswith("%"):
+            share = float(text[:-1]) / 100
+        elif re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
+            share = float(text)
+        else:
+            share = None
+    except ValueError:
+        raise _bad_budget(text) from None
+    if share is not None:
+        if not (0 < share <= 1):
+            raise UsageError(f"a budget of {text} is not between 0 and 100 %")
+        return share * duration_s
+    try:
+        seconds = parse_time(text)
+    except UsageError:
+        raise _bad_budget(text) from None
+    if not seconds > 0:
+        raise UsageError(f"a budget must be longer than nothing, not {text!r}")
+    return seconds
+
+
+def _bad_budget(text: str) -> UsageError:
+    return UsageError(f"not a budget: {text!r}", hint="write 15%, 0.15, 45s or 1:30")
+
+
+def format_time(seconds: float) -> str:
+    """`1:02:03.50`, `2:03.50` or `0:03.50`: minutes and seconds, hours where there are any."""
+    hundredths = math.floor(seconds * 100 + 0.5)
+    minutes, rest = divmod(hundredths, 6000)
+    hours, minutes = divmod(minutes, 60)
+    tail = f"{rest // 100:02d}.{rest % 100:02d}"
+    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"

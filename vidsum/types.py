@@ -1,0 +1,209 @@
+"""What the public functions take and return: frozen dataclasses, with units in the field names.
+
+Time is in seconds, as float, counted from the first picture of the video. Intervals are half-open: [start, end).
+Frame numbers appear only where a file format of the field asks for them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+
+FloatArray = npt.NDArray[np.float32]
+TimeArray = npt.NDArray[np.float64]
+Picture = npt.NDArray[np.uint8]
+"""One RGB picture, [H, W, 3]."""
+
+Interval = tuple[float, float]
+"""A stretch of time [start_s, end_s)."""
+
+Progress = Callable[[str, float, float], None]
+"""Called as progress(what, done, total) while a long step runs; `total` is 0 when it is not known."""
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """What `vidsum.video.probe` finds out about a video file without decoding it all."""
+
+    path: str
+    bytes: int
+    container: str
+    codec: str
+    duration_s: float
+    fps: float
+    """Average frames per second."""
+    is_vfr: bool
+    """Whether the times between frames vary."""
+    n_frames: int
+    """Frames declared by the file, or counted from its packets."""
+    width: int
+    height: int
+    """Stored size in pixels, before rotation and sample aspect ratio."""
+    display_width: int
+    display_height: int
+    """Size as shown: rotated upright, with square pixels."""
+    rotation_deg: int
+    """Clockwise turn that shows the picture upright: 0, 90, 180 or 270."""
+    sample_aspect_ratio: float
+    """Width of a stored pixel over its height; 1.0 for square pixels."""
+    start_s: float
+    """Time stamp of the first picture in the file; all other times here count from it."""
+    audio_codec: str | None = None
+
+    @property
+    def has_audio(self) -> bool:
+        """Whether the file has a sound stream."""
+        return self.audio_codec is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of one video: row t of `array` describes [timestamps[t], timestamps[t] + covers_s)."""
+
+    array: FloatArray
+    """[T, D]"""
+    timestamps: TimeArray
+    """[T] seconds; strictly increasing."""
+    step_s: float
+    """Seconds from one feature to the next."""
+    covers_s: float
+    """Seconds that one feature sees: the clip's length, or `step_s` where a feature is one frame."""
+    duration_s: float
+    """Length of the whole video."""
+    video_fps: float
+    """Frames per second of the video; shot lengths in frames are counted with it."""
+    extractor: str = "custom"
+    logits: FloatArray | None = None
+    """[T, K] class scores before the softmax, where they were asked for."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.array.ndim != 2 or 0 in self.array.shape:
+            raise UsageError(f"features must be a [T, D] array with T, D >= 1, not {list(self.array.shape)}")
+        if self.timestamps.shape != (len(self.array),):
+            raise UsageError(f"{len(self.array)} features have {self.timestamps.size} timestamps")
+        if not np.isfinite(self.array).all():
+            raise UsageError("features hold NaN or infinite values")
+        if (np.diff(self.timestamps) <= 0).any() or not np.isfinite(self.timestamps).all():
+            raise UsageError("timestamps of features must be finite and increase")
+        if not (self.step_s > 0 and self.covers_s > 0 and self.duration_s > 0 and self.video_fps > 0):
+            raise UsageError("step_s, covers_s, duration_s and video_fps must be positive")
+
+    @classmethod
+    def from_array(
+        cls,
+        array: npt.ArrayLike,
+        fps: float = 2.0,
+        *,
+        duration_s: float | None = None,
+        video_fps: float = 30.0,
+        extractor: str = "custom",
+    ) -> "Features":
+        """Features made elsewhere: row t describes [t / fps, (t + 1) / fps).
+
+        Args:
+            array: [T, D] numbers.
+            fps: features per second.
+            duration_s: the video's length; T / fps if not given.
+            video_fps: frames per second of the video, for shot lengths in frames.
+            extractor: a name for where they came from.
+
+        Raises:
+            UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values.
+        """
+        if not fps > 0:
+            raise UsageError(f"fps must be positive, not {fps}")
+        rows = np.ascontiguousarray(array, dtype=np.float32)
+        times = np.arange(len(rows) if rows.ndim else 0, dtype=np.float64) / fps
+        return cls(
+            array=rows,
+            timestamps=times,
+            step_s=1.0 / fps,
+            covers_s=1.0 / fps,
+            duration_s=duration_s if duration_s is not None else max(len(times), 1) / fps,
+            video_fps=video_fps,
+            extractor=extractor,
+        )
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def dim(self) -> int:
+        """D, the length of one feature."""
+        return int(self.array.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """A video cut into shots that follow each other without a gap."""
+
+    edges_s: TimeArray
+    """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
+    method: str
+    video: VideoInfo | None = None
+    video_fps: float = 30.0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.edges_s.ndim != 1 or len(self.edges_s) < 2 or (np.diff(self.edges_s) <= 0).any():
+            raise UsageError("the edges of shots must be two or more increasing times")
+
+    def __len__(self) -> int:
+        return len(self.edges_s) - 1
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Each shot's [start_s, end_s)."""
+        edges = self.edges_s.tolist()
+        return list(zip(edges[:-1], edges[1:], strict=True))
+
+    @property
+    def change_points(self) -> npt.NDArray[np.int64]:
+        """[S, 2] first and last frame number of each shot, both inside it, as the field's h5 files have them."""
+        edges = np.round(self.edges_s * self.video_fps).astype(np.int64)
+        return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
+
+
+@dataclass(frozen=True)
+class ScoredShot:
+    """A shot [start_s, end_s) with its mean importance, and whether the summary has it."""
+
+    start_s: float
+    end_s: float
+    score: float
+    selected: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A summary: which stretches of a video to keep, and why."""
+
+    segments: tuple[Interval, ...]
+    """Stretches to keep, in time order; neighbouring key shots are joined."""
+    shots: tuple[ScoredShot, ...]
+    importance: FloatArray
+    """[T] importance score of each feature."""
+    timestamps: TimeArray
+    """[T] seconds, of the features."""
+    budget_s: float
+    """Longest summary asked for."""
+    video_duration_s: float
+    video_fps: float
+    scorer: str
+    shot_method: str
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the summary."""
+        return float(sum(end - start for start, end in self.segments))

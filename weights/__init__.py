@@ -1,0 +1,1 @@
+"""Weights registry and small checkpoints of our own; read with importlib.resources."""
