@@ -1,0 +1,117 @@
+"""A cache of features on disk, so that a second command on the same video does not decode it again.
+
+An entry is an npz file named by the SHA-256 of all that its numbers depend on. When the cache outgrows its limit, the
+entries used longest ago go first.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.store import read_npz, write_npz
+from vidsum.home import home
+from vidsum.types import Features
+
+DEFAULT_LIMIT_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """What `vidsum info --cache` shows."""
+
+    folder: Path
+    entries: int
+    bytes: int
+    limit_bytes: int
+
+
+def folder() -> Path:
+    """Where the entries are."""
+    return home() / "features"
+
+
+def limit_bytes() -> int:
+    """The size limit: `$VIDSUM_CACHE_LIMIT` in MiB, or 2 GiB; 0 turns the cache off.
+
+    Raises:
+        UsageError: the variable is not a whole number of MiB.
+    """
+    text = os.environ.get("VIDSUM_CACHE_LIMIT")
+    if text is None:
+        return DEFAULT_LIMIT_BYTES
+    if not text.isdecimal():
+        raise UsageError(f"VIDSUM_CACHE_LIMIT is {text!r}", hint="give a whole number of MiB, 0 for no cache")
+    return int(text) * 1024**2
+
+
+def key_of(provenance: Mapping[str, Any]) -> str:
+    """The name of an entry: a hash over everything that the features depend on."""
+    return hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
+
+
+def get(provenance: Mapping[str, Any]) -> Features | None:
+    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed."""
+    path = folder() / f"{key_of(provenance)}.npz"
+    if not path.is_file():
+        return None
+    try:
+        features = read_npz(path)
+    except InputError:
+        _remove(path)
+        return None
+    with contextlib.suppress(OSError):  # a cache that may only be read has no order of use
+        os.utime(path)
+    return features
+
+
+def put(features: Features) -> None:
+    """Keep features under their provenance. A folder that cannot be written to keeps nothing."""
+    limit = limit_bytes()
+    if features.array.nbytes > limit:
+        return
+    path = folder() / f"{key_of(features.provenance)}.npz"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_npz(features, path)
+    except (OSError, OutputError):
+        return
+    _evict(limit)
+
+
+def state() -> CacheState:
+    """How full the cache is."""
+    sizes = [size for _, _, size in _entries()]
+    return CacheState(folder(), len(sizes), sum(sizes), limit_bytes())
+
+
+def _evict(limit: int) -> None:
+    entries = sorted(_entries(), key=lambda entry: entry[1])
+    total = sum(size for _, _, size in entries)
+    for path, _, size in entries:
+        if total <= limit:
+            return
+        _remove(path)
+        total -= size
+
+
+def _entries() -> list[tuple[Path, int, int]]:
+    """(path, time of last use in ns, bytes) of each entry; another process may remove one meanwhile."""
+    found = []
+    for path in folder().glob("*.npz"):
+        if path.name.startswith("."):
+            continue
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            found.append((path, status.st_mtime_ns, status.st_size))
+    return found
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
