@@ -1,0 +1,125 @@
+"""What a command returns, and the one place that prints it: for people, or as one JSON object a line."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, TextIO
+
+from vidsum.errors import VidsumError
+
+SCHEMA = "vidsum.result/1"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error as data: its kind (the class name), one line, and what mends it."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+
+    @classmethod
+    def of(cls, error: Exception) -> "Problem":
+        """The problem that an exception tells of."""
+        if isinstance(error, VidsumError):
+            return cls(type(error).__name__, error.message, error.hint)
+        text = str(error) or type(error).__name__
+        return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for people to read; the same facts are in the result's data."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command did with one input."""
+
+    command: str
+    input: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-ready facts."""
+    lines: tuple[str, ...] = ()
+    """The same for people."""
+    table: Table | None = None
+    document: str | None = None
+    """A file's text that was asked for on stdout (`-o -`)."""
+    messages: tuple[str, ...] = ()
+    """Warnings and notes."""
+    errors: tuple[Problem, ...] = ()
+    exit_code: int = 0
+
+    @classmethod
+    def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
+        """The result of a command that an exception ended."""
+        code = error.exit_code if isinstance(error, VidsumError) else 1
+        return cls(command, input, errors=(Problem.of(error),), exit_code=code)
+
+
+@dataclass(frozen=True)
+class View:
+    """How much to print, and in which form."""
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+def render(result: Result, view: View) -> None:
+    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr."""
+    if view.json:
+        print(json.dumps(_envelope(result), ensure_ascii=False), file=sys.stdout, flush=True)
+        return
+    if result.document is not None:
+        print(result.document, end="", file=sys.stdout, flush=True)
+    if not view.quiet:
+        aside = sys.stderr if result.document is not None else sys.stdout
+        _print_for_people(result, aside)
+        for message in result.messages:
+            print(f"warning: {message}", file=sys.stderr)
+    for problem in result.errors:
+        print(f"error: {problem.message}", file=sys.stderr)
+        if problem.hint:
+            print(f"  try: {problem.hint}", file=sys.stderr)
+    sys.stdout.flush()
+
+
+def _envelope(result: Result) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "command": result.command,
+        "input": result.input,
+        "ok": not result.errors,
+        "exit_code": result.exit_code,
+        "data": dict(result.data),
+        "messages": list(result.messages),
+        "errors": [asdict(problem) for problem in result.errors],
+    }
+
+
+def _print_for_people(result: Result, stream: TextIO) -> None:
+    if result.table is not None:
+        _print_table(result.table, stream)
+    for line in result.lines:
+        print(line, file=stream)
+
+
+def _print_table(table: Table, stream: TextIO) -> None:
+    """Columns as wide as their widest cell; numbers to the right, texts to the left."""
+    grid = [table.columns, *table.rows]
+    widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
+    right = [
+        bool(table.rows) and all(row[column][:1].isdigit() for row in table.rows)
+        for column in range(len(table.columns))
+    ]
+    for row in grid:
+        cells = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        print("  ".join(cells).rstrip(), file=stream)

@@ -1,0 +1,5 @@
+"""`python -m vidsum`."""
+
+from vidsum.commands.app import main
+
+main()

@@ -1,0 +1,105 @@
+"""The JSON documents that vidsum writes: summaries and shots. Their schemas are in docs/schemas/.
+
+The same inputs give the same bytes: nothing in a document depends on when or where it was made.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import InputError
+from vidsum.outputs import whole_file
+from vidsum.types import Interval, Shots, Summary, VideoInfo
+
+SUMMARY_SCHEMA = "vidsum.summary/1"
+SHOTS_SCHEMA = "vidsum.shots/1"
+
+_DECIMALS = 6  # microseconds, and more than float32 scores resolve
+
+
+def summary_document(summary: Summary) -> dict[str, Any]:
+    """A summary as JSON-ready data."""
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "provenance": dict(summary.provenance),
+        "video": _video(summary.video),
+        "duration_s": _number(summary.video_duration_s),
+        "budget": {
+            "asked_s": _number(summary.budget_s),
+            "used_s": _number(summary.duration_s),
+            "used_share": _number(summary.duration_s / summary.video_duration_s),
+        },
+        "scorer": summary.scorer,
+        "shot_method": summary.shot_method,
+        "segments": [_interval(segment) for segment in summary.segments],
+        "shots": [
+            {**_interval((shot.start_s, shot.end_s)), "score": _number(shot.score), "selected": shot.selected}
+            for shot in summary.shots
+        ],
+        "importance": {
+            "timestamps_s": [_number(time) for time in summary.timestamps.tolist()],
+            "scores": [_number(score) for score in summary.importance.tolist()],
+        },
+        "warnings": list(summary.warnings),
+    }
+
+
+def shots_document(shots: Shots) -> dict[str, Any]:
+    """Shots as JSON-ready data."""
+    return {
+        "schema": SHOTS_SCHEMA,
+        "provenance": dict(shots.provenance),
+        "video": _video(shots.video),
+        "method": shots.method,
+        "video_fps": _number(shots.video_fps),
+        "shots": [
+            {**_interval(interval), "first_frame": int(first), "last_frame": int(last)}
+            for interval, (first, last) in zip(shots.intervals, shots.change_points, strict=True)
+        ],
+        "warnings": list(shots.warnings),
+    }
+
+
+def to_text(document: dict[str, Any]) -> str:
+    """A document as the text of a file."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a document as UTF-8 JSON.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with whole_file(path) as part:
+        part.write_text(to_text(document), encoding="utf-8")
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        InputError: the file cannot be read or holds no JSON object.
+    """
+    source = Path(path)
+    try:
+        document = json.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{source.name}: cannot be read as JSON ({error})") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{source.name}: holds no JSON object")
+    return document
+
+
+def _number(value: float) -> float:
+    return round(float(value), _DECIMALS)
+
+
+def _interval(interval: Interval) -> dict[str, float]:
+    return {"start_s": _number(interval[0]), "end_s": _number(interval[1])}
+
+
+def _video(video: VideoInfo | None) -> dict[str, Any] | None:
+    return None if video is None else asdict(video)
