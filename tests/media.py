@@ -1,0 +1,362 @@
+"""Test videos, made with PyAV. Each frame shows its own number in black and white cells, so that a test can read
+back after any compression, resize or rotation which frame it was given.
+
+`make_video` makes a clip and returns the truth about it (`MadeVideo`), `make_still`, `make_sound` and
+`make_flash_beep` make the special ones, `cut_short` and `damage` spoil a file.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import numpy.typing as npt
+
+os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder is talkative
+
+Picture = npt.NDArray[np.uint8]
+Paint = Callable[[int, int, int], Picture]
+"""paint(number, width, height) -> [height, width, 3] RGB."""
+
+TICKS = 90_000
+"""Ticks per second of the time stamps that are written; MPEG-TS allows no other rate."""
+NTSC = Fraction(30_000, 1001)
+NTSC_FILM = Fraction(24_000, 1001)
+SAMPLE_RATE = 48_000
+
+_CELLS = 4
+_NUMBER_BITS = 11
+_CHECK_BITS = _CELLS * _CELLS - _NUMBER_BITS
+
+
+@dataclass(frozen=True)
+class MadeVideo:
+    """What a made video holds: the truth that a reader is tested against."""
+
+    path: Path
+    times_s: tuple[float, ...]
+    """When each frame goes on screen, counted from the first one; frame i shows the number i."""
+    duration_s: float
+    start_s: float
+    """Time stamp of the first frame in the file."""
+    width: int
+    height: int
+    """Stored size."""
+    rotation_deg: int
+    """Clockwise turn that shows the picture upright."""
+
+
+# --- numbers that survive compression ---------------------------------------------------------------------------
+
+
+def _check(number: int) -> int:
+    return (number * 7 + 5) % (1 << _CHECK_BITS)
+
+
+def number_picture(number: int, width: int, height: int) -> Picture:
+    """An upright [height, width, 3] picture of 4 x 4 black or white cells that spell `number` (0 to 2047).
+
+    The last five cells are a check, so that a turned, mirrored or blended picture does not read as a number.
+    """
+    if not 0 <= number < 1 << _NUMBER_BITS:
+        raise ValueError(f"{number} does not fit in {_NUMBER_BITS} cells")
+    code = number << _CHECK_BITS | _check(number)
+    bits = np.array([code >> place & 1 for place in range(_CELLS * _CELLS)], dtype=np.uint8)
+    cells = bits.reshape(_CELLS, _CELLS) * 255
+    rows, columns = np.arange(height) * _CELLS // height, np.arange(width) * _CELLS // width
+    return np.repeat(cells[rows][:, columns][..., None], 3, axis=2)
+
+
+def read_number(picture: Picture) -> int:
+    """The number that an upright picture of `number_picture` shows, at any size from 16 x 16.
+
+    Raises:
+        ValueError: a cell is grey, or the check cells do not fit: damaged, blended or turned the wrong way.
+    """
+    height, width = picture.shape[:2]
+    code = 0
+    for place in range(_CELLS * _CELLS):
+        row, column = divmod(place, _CELLS)
+        middle = picture[_middle(row, height), _middle(column, width)].mean()
+        if 80 < middle < 175:
+            raise ValueError(f"cell {place} is grey ({middle:.0f})")
+        code |= int(middle > 127) << place
+    number = code >> _CHECK_BITS
+    if code != number << _CHECK_BITS | _check(number):
+        raise ValueError(f"the check cells do not fit number {number}")
+    return number
+
+
+def _middle(cell: int, pixels: int) -> slice:
+    """The middle half of a cell."""
+    start, end = cell * pixels / _CELLS, (cell + 1) * pixels / _CELLS
+    margin = (end - start) / 4
+    return slice(int(start + margin), max(int(start + margin) + 1, int(end - margin)))
+
+
+def colour_picture(number: int, width: int, height: int) -> Picture:
+    """Smooth colours that move with `number`: to compare colours and resizing, not to read numbers."""
+    y, x = np.mgrid[0:height, 0:width]
+    red = 127 + 110 * np.sin(2 * np.pi * (x / width + number / 50))
+    green = 127 + 110 * np.sin(2 * np.pi * (y / height + number / 70))
+    blue = 127 + 110 * np.cos(2 * np.pi * (x / width + y / height))
+    return np.stack([red, green, blue], axis=2).astype(np.uint8)
+
+
+# --- videos -----------------------------------------------------------------------------------------------------
+
+
+def make_video(
+    path: Path,
+    *,
+    n_frames: int = 30,
+    fps: Fraction | int = 25,
+    times_s: Iterable[float] | None = None,
+    start_s: float = 0.0,
+    width: int = 64,
+    height: int = 48,
+    rotation_deg: int = 0,
+    sample_aspect_ratio: Fraction | None = None,
+    codec: str = "libx264",
+    pix_fmt: str = "yuv420p",
+    gop: int = 12,
+    b_frames: int | None = None,
+    sound: bool = False,
+    paint: Paint = number_picture,
+    container_options: dict[str, str] | None = None,
+    codec_options: dict[str, str] | None = None,
+    colorspace: int | None = None,
+) -> MadeVideo:
+    """Write a video; its container is that of the suffix (.mp4, .mov, .mkv, .webm, .ts, .avi).
+
+    Args:
+        times_s: when each frame goes on screen; every 1 / fps if not given. The last frame stays for 1 / fps.
+        start_s: added to all time stamps, those of the sound too.
+        rotation_deg: clockwise turn that shows the picture upright, stored as a display matrix (.mp4, .mov).
+            `width` and `height` are the stored size, and `paint` gets the upright one.
+        sound: add a 440 Hz tone as long as the video.
+        colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
+    """
+    times = (
+        tuple(times_s) if times_s is not None else tuple(float(i / Fraction(fps)) for i in range(n_frames))
+    )
+    made = MadeVideo(path, times, times[-1] + float(1 / Fraction(fps)), start_s, width, height, rotation_deg)
+    time_base = 1 / Fraction(fps) if path.suffix == ".avi" else Fraction(1, TICKS)
+    options = {"video_track_timescale": str(TICKS)} if path.suffix in (".mp4", ".mov") else {}
+    with av.open(str(path), "w", options={**options, **(container_options or {})}) as container:
+        stream = container.add_stream(codec, rate=Fraction(fps), options=codec_options or {})
+        stream.width, stream.height, stream.pix_fmt = width, height, pix_fmt
+        stream.codec_context.time_base = time_base
+        stream.codec_context.gop_size = gop
+        if b_frames is not None:
+            stream.codec_context.max_b_frames = b_frames
+        if sample_aspect_ratio is not None:
+            stream.codec_context.sample_aspect_ratio = sample_aspect_ratio
+        if colorspace is not None:
+            stream.codec_context.colorspace = colorspace
+        if rotation_deg:
+            stream.set_display_rotation(-rotation_deg)
+        tone = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono") if sound else None
+        packets: list[av.Packet] = []
+        upright = (width, height) if rotation_deg % 180 == 0 else (height, width)
+        for number, time_s in enumerate(times):
+            picture = np.ascontiguousarray(np.rot90(paint(number, *upright), rotation_deg // 90))
+            frame = _video_frame(picture, pix_fmt, colorspace)
+            frame.pts, frame.time_base = round((start_s + time_s) / time_base), time_base
+            packets += stream.encode(frame)
+        packets += stream.encode(None)
+        if tone is not None:
+            packets += _sound_packets(tone, _tone(made.duration_s), start_s)
+        _mux_in_time_order(container, packets)
+    return made
+
+
+def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.VideoFrame:
+    rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
+    frame = rgb.reformat(format=pix_fmt, dst_colorspace=colorspace)
+    if colorspace is not None:
+        frame.colorspace = colorspace
+    return frame
+
+
+def _sound_codec(path: Path) -> str:
+    return {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
+
+
+def _tone(duration_s: float, frequency: float = 440.0) -> npt.NDArray[np.float32]:
+    times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
+    return (0.5 * np.sin(2 * np.pi * frequency * times)).astype(np.float32)
+
+
+def _sound_packets(
+    stream: av.AudioStream, samples: npt.NDArray[np.float32], start_s: float
+) -> list[av.Packet]:
+    """Mono samples, encoded from `start_s` on."""
+    frame = av.AudioFrame.from_ndarray(samples[None], format="fltp", layout="mono")
+    frame.sample_rate, frame.time_base = SAMPLE_RATE, Fraction(1, SAMPLE_RATE)
+    frame.pts = round(start_s * SAMPLE_RATE)
+    return stream.encode(frame) + stream.encode(None)
+
+
+def _mux_in_time_order(container: av.container.OutputContainer, packets: list[av.Packet]) -> None:
+    container.mux(sorted(packets, key=lambda packet: packet.dts * packet.time_base))
+
+
+def make_flash_beep(
+    path: Path,
+    *,
+    duration_s: float = 10.0,
+    every_s: float = 1.0,
+    length_s: float = 0.1,
+    fps: Fraction | int = 25,
+    start_s: float = 0.0,
+    width: int = 64,
+    height: int = 48,
+) -> MadeVideo:
+    """A black, silent video that turns white and beeps at 1 kHz for `length_s` at every multiple of `every_s`.
+
+    Where a frame's number is wanted too, the flash fills only the upper half; the number is in the lower half
+    (see `read_flash_number`).
+    """
+    n_frames = round(duration_s * Fraction(fps))
+    times = tuple(float(i / Fraction(fps)) for i in range(n_frames))
+    made = MadeVideo(path, times, float(n_frames / Fraction(fps)), start_s, width, height, 0)
+    sound_times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
+    beep = np.where(sound_times % every_s < length_s, 0.8 * np.sin(2 * np.pi * 1000 * sound_times), 0.0)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=Fraction(fps))
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.codec_context.time_base = Fraction(1, TICKS)
+        sound = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono")
+        packets: list[av.Packet] = []
+        for number, time_s in enumerate(times):
+            flash = time_s % every_s < length_s - 1e-6
+            frame = _video_frame(_flash_picture(number, width, height, flash), "yuv420p", None)
+            frame.pts, frame.time_base = round((start_s + time_s) * TICKS), Fraction(1, TICKS)
+            packets += stream.encode(frame)
+        packets += stream.encode(None) + _sound_packets(sound, beep.astype(np.float32), start_s)
+        _mux_in_time_order(container, packets)
+    return made
+
+
+def _flash_picture(number: int, width: int, height: int, flash: bool) -> Picture:
+    half = height // 2
+    upper = np.full((half, width, 3), 255 if flash else 0, dtype=np.uint8)
+    return np.concatenate([upper, number_picture(number, width, height - half)])
+
+
+def is_flash(picture: Picture) -> bool:
+    """Whether a picture of `make_flash_beep` is one of the white ones."""
+    return bool(picture[: picture.shape[0] // 3].mean() > 127)
+
+
+def read_flash_number(picture: Picture) -> int:
+    """The number of a frame of `make_flash_beep`."""
+    return read_number(picture[picture.shape[0] // 2 :])
+
+
+def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0) -> Path:
+    """One picture as .png or .jpg."""
+    codec, pix_fmt = ("png", "rgb24") if path.suffix == ".png" else ("mjpeg", "yuvj420p")
+    encoder = av.CodecContext.create(codec, "w")
+    encoder.width, encoder.height, encoder.pix_fmt = width, height, pix_fmt
+    encoder.time_base = Fraction(1, 25)
+    frame = _video_frame(number_picture(number, width, height), pix_fmt, None)
+    frame.pts = 0
+    path.write_bytes(b"".join(bytes(packet) for packet in [*encoder.encode(frame), *encoder.encode(None)]))
+    return path
+
+
+def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> Path:
+    """A 440 Hz tone with no video (.mp3, .m4a, .flac, .mp4, .mkv); `cover` attaches a picture as music files do."""
+    with av.open(str(path), "w") as container:
+        sound = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono")
+        picture = None
+        if cover:
+            picture = container.add_stream("png", rate=25)
+            picture.width, picture.height, picture.pix_fmt = 64, 64, "rgb24"
+            picture.disposition = av.stream.Disposition.attached_pic
+            packets = picture.encode(_video_frame(number_picture(1, 64, 64), "rgb24", None))
+            container.mux(packets + picture.encode(None))
+        container.mux(_sound_packets(sound, _tone(duration_s), 0.0))
+    return path
+
+
+# --- spoilt files -----------------------------------------------------------------------------------------------
+
+
+def cut_short(source: Path, target: Path, keep: float = 0.5) -> Path:
+    """The first part of a file, as a broken download leaves it."""
+    data = source.read_bytes()
+    target.write_bytes(data[: int(len(data) * keep)])
+    return target
+
+
+def damage(source: Path, target: Path, *, at: float = 0.5, n_bytes: int = 2000, seed: int = 0) -> Path:
+    """A file with `n_bytes` of noise written over it, from the share `at` of its length on."""
+    data = bytearray(source.read_bytes())
+    first = int(len(data) * at)
+    noise = np.random.default_rng(seed).integers(0, 256, n_bytes, dtype=np.uint8).tobytes()
+    data[first : first + n_bytes] = noise[: len(data) - first]
+    target.write_bytes(data)
+    return target
+
+
+# --- the kinds of video that readers, probe and writer must all get right ---------------------------------------
+
+
+def _uneven_times(n_frames: int = 40) -> list[float]:
+    """Frames 20 to 300 ms apart, seeded."""
+    gaps = np.random.default_rng(5).integers(2, 31, n_frames - 1) / 100
+    return [0.0, *np.cumsum(gaps).tolist()]
+
+
+GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
+    "plain": lambda d: make_video(d / "plain.mp4", n_frames=60, sound=True),
+    "no_sound": lambda d: make_video(d / "no_sound.mp4", n_frames=60),
+    "ntsc": lambda d: make_video(d / "ntsc.mp4", n_frames=90, fps=NTSC),
+    "ntsc_film_mkv": lambda d: make_video(d / "ntsc_film.mkv", n_frames=90, fps=NTSC_FILM, sound=True),
+    "vfr": lambda d: make_video(d / "vfr.mp4", times_s=_uneven_times()),
+    "vfr_mkv": lambda d: make_video(d / "vfr.mkv", times_s=_uneven_times()),
+    "late_start": lambda d: make_video(d / "late.mp4", n_frames=60, start_s=5.0, sound=True),
+    "late_start_mkv": lambda d: make_video(d / "late.mkv", n_frames=60, start_s=5.0, sound=True),
+    "ts": lambda d: make_video(d / "clip.ts", n_frames=60, sound=True),
+    "rotated_90": lambda d: make_video(d / "r90.mp4", n_frames=30, rotation_deg=90),
+    "rotated_180": lambda d: make_video(d / "r180.mov", n_frames=30, rotation_deg=180),
+    "rotated_270": lambda d: make_video(d / "r270.mp4", n_frames=30, rotation_deg=270),
+    "odd_size": lambda d: make_video(d / "odd.mp4", width=75, height=53, pix_fmt="yuv444p"),
+    "odd_size_vp9": lambda d: make_video(d / "odd.webm", width=75, height=53, codec="libvpx-vp9"),
+    "wide_pixels": lambda d: make_video(d / "wide.mp4", sample_aspect_ratio=Fraction(4, 3)),
+    "tall_pixels_rotated": lambda d: make_video(
+        d / "tall.mp4", sample_aspect_ratio=Fraction(1, 2), rotation_deg=90
+    ),
+    "vp8": lambda d: make_video(d / "clip8.webm", codec="libvpx", sound=True),
+    "vp9": lambda d: make_video(d / "clip9.webm", codec="libvpx-vp9", sound=True),
+    "av1": lambda d: make_video(d / "clip.mkv", codec="libsvtav1", width=128, height=96),
+    "hevc": lambda d: make_video(
+        d / "hevc.mp4", codec="libx265", codec_options={"x265-params": "log-level=0"}
+    ),
+    "mpeg4_avi": lambda d: make_video(d / "clip.avi", codec="mpeg4", b_frames=0),
+    "ten_bit": lambda d: make_video(d / "ten.mp4", pix_fmt="yuv420p10le"),
+    "one_frame": lambda d: make_video(d / "one.mp4", n_frames=1),
+    "50_ms": lambda d: make_video(d / "short.mp4", n_frames=2, fps=40),
+    "fragmented": lambda d: make_video(
+        d / "fragmented.mp4",
+        n_frames=60,
+        container_options={"movflags": "frag_keyframe+empty_moov+default_base_moof"},
+    ),
+}
+"""Name -> a function that writes that video into a folder. `GOOD_VIDEOS[name](tmp_path)` gives its `MadeVideo`."""
+
+
+def expected_numbers(video: MadeVideo, fps: float) -> list[int]:
+    """The frame on screen at k / fps for every k before the end, found one by one: the truth for any reader."""
+    numbers, k = [], 0
+    while k == 0 or k / fps < video.duration_s - 0.0006:
+        shown = [i for i, time_s in enumerate(video.times_s) if time_s <= k / fps + 0.0006]
+        numbers.append(shown[-1] if shown else 0)
+        k += 1
+    return numbers
