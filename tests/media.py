@@ -1,5 +1,5 @@
-"""Test videos, made with PyAV. Each frame shows its own number in black and white cells, so that a test can read
-back after any compression, resize or rotation which frame it was given.
+"""Test videos, made with PyAV. Each frame shows its own number in black and white cells, so that a test can
+read back after any compression, resize or rotation which frame it was given.
 
 `make_video` makes a clip and returns the truth about it (`MadeVideo`), `make_still`, `make_sound` and
 `make_flash_beep` make the special ones, `cut_short` and `damage` spoil a file.
@@ -49,7 +49,7 @@ class MadeVideo:
     """Clockwise turn that shows the picture upright."""
 
 
-# --- numbers that survive compression ---------------------------------------------------------------------------
+# --- numbers that survive compression ---
 
 
 def _check(number: int) -> int:
@@ -106,7 +106,7 @@ def colour_picture(number: int, width: int, height: int) -> Picture:
     return np.stack([red, green, blue], axis=2).astype(np.uint8)
 
 
-# --- videos -----------------------------------------------------------------------------------------------------
+# --- videos ---
 
 
 def make_video(
@@ -216,10 +216,10 @@ def make_flash_beep(
     width: int = 64,
     height: int = 48,
 ) -> MadeVideo:
-    """A black, silent video that turns white and beeps at 1 kHz for `length_s` at every multiple of `every_s`.
+    """A silent video that turns white and beeps at 1 kHz for `length_s` at every multiple of `every_s`.
 
-    Where a frame's number is wanted too, the flash fills only the upper half; the number is in the lower half
-    (see `read_flash_number`).
+    The flash fills the upper half, black otherwise; the lower half shows the frame's number (see
+    `read_flash_number`).
     """
     n_frames = round(duration_s * Fraction(fps))
     times = tuple(float(i / Fraction(fps)) for i in range(n_frames))
@@ -271,7 +271,7 @@ def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0
 
 
 def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> Path:
-    """A 440 Hz tone with no video (.mp3, .m4a, .flac, .mp4, .mkv); `cover` attaches a picture as music files do."""
+    """A 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
     with av.open(str(path), "w") as container:
         sound = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono")
         picture = None
@@ -285,7 +285,7 @@ def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> P
     return path
 
 
-# --- spoilt files -----------------------------------------------------------------------------------------------
+# --- spoilt files ---
 
 
 def cut_short(source: Path, target: Path, keep: float = 0.5) -> Path:
@@ -305,7 +305,7 @@ def damage(source: Path, target: Path, *, at: float = 0.5, n_bytes: int = 2000, 
     return target
 
 
-# --- the kinds of video that readers, probe and writer must all get right ---------------------------------------
+# --- the kinds of video that readers, probe and writer must all get right ---
 
 
 def _uneven_times(n_frames: int = 40) -> list[float]:
@@ -349,11 +349,11 @@ GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
         container_options={"movflags": "frag_keyframe+empty_moov+default_base_moof"},
     ),
 }
-"""Name -> a function that writes that video into a folder. `GOOD_VIDEOS[name](tmp_path)` gives its `MadeVideo`."""
+"""Name -> a function that writes that video into a folder: `GOOD_VIDEOS[name](tmp_path)` is its `MadeVideo`."""
 
 
 def expected_numbers(video: MadeVideo, fps: float) -> list[int]:
-    """The frame on screen at k / fps for every k before the end, found one by one: the truth for any reader."""
+    """The frame on screen at k / fps for every k before the end, found one by one: the truth for a reader."""
     numbers, k = [], 0
     while k == 0 or k / fps < video.duration_s - 0.0006:
         shown = [i for i, time_s in enumerate(video.times_s) if time_s <= k / fps + 0.0006]

@@ -1,0 +1,1 @@
+"""Video in and out: what a file holds (`probe`), its frames by time (`read`), and written clips (`write`)."""

@@ -1,0 +1,213 @@
+"""Reading with PyAV, the default reader, and the low-level decoding that reader, probe and writer share.
+
+Times are counted from the first picture, whatever time stamp the file gives it. A packet that does not decode
+is counted and left out; the rest of the video is still read.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import av
+
+from vidsum.errors import InputError
+from vidsum.video.frames import TOLERANCE_S
+
+_STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
+"""How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
+_MAX_READ_ERRORS = 100
+"""Failed reads in a row after which a file is given up."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedFrame:
+    """A decoded frame as stored: not turned upright, not resized, its pixels perhaps not square."""
+
+    time_s: float
+    """When it goes on screen, counted from the first picture."""
+    frame: av.VideoFrame
+
+    @property
+    def turn_deg(self) -> int:
+        """Clockwise turn that shows the picture upright: 0, 90, 180 or 270."""
+        return round(-self.frame.rotation / 90) % 4 * 90
+
+    @property
+    def end_s(self) -> float:
+        """When it goes off screen, by its own duration; `time_s` where the file gives it none."""
+        frame = self.frame
+        return self.time_s + float((frame.duration or 0) * (frame.time_base or 0))
+
+
+@dataclass
+class DecodeLog:
+    """What `decode_frames` has met so far."""
+
+    packets: int = 0
+    """Packets that hold a frame to be shown."""
+    frames: int = 0
+    """Frames decoded, damaged ones too."""
+    damaged: int = 0
+    """Frames that the decoder patched up because a part of their data was missing."""
+    errors: int = 0
+    """Packets that could not be read or decoded."""
+
+
+def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
+    """Open a video file; close it, or use it in a `with`.
+
+    Raises:
+        InputError: it cannot be read, is no video, or has no video stream.
+    """
+    path = Path(path)
+    _check_readable(path)
+    try:
+        # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
+        container = av.open(f"file:{path}", options={"pattern_type": "none"}, metadata_errors="replace")
+    except (av.FFmpegError, ValueError) as error:
+        raise InputError(f"{path}: {_why_not_open(path)}") from error
+    try:
+        video_stream(container, path)
+    except InputError:
+        container.close()
+        raise
+    return container
+
+
+def _check_readable(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, not a video")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: no permission to read it")
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError(f"{path}: is empty")
+
+
+def _why_not_open(path: Path) -> str:
+    with path.open("rb") as file:
+        is_mp4 = file.read(12)[4:8] == b"ftyp"
+    if is_mp4:
+        return "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
+    return "is not a video, or is damaged at its start"
+
+
+def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:
+    """The stream that holds the video: the first one that is no cover picture.
+
+    Raises:
+        InputError: there is none.
+    """
+    if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
+        raise InputError(f"{path}: is text, not a video")
+    for stream in container.streams.video:
+        if not stream.disposition & (
+            av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
+        ):
+            return stream
+    if container.streams.audio:
+        raise InputError(f"{path}: has sound but no video")
+    raise InputError(f"{path}: has no video")
+
+
+def first_pts_s(stream: av.VideoStream) -> float:
+    """Time stamp of the first picture, in seconds: what `decode_frames` counts its times from."""
+    if stream.start_time is None or stream.time_base is None:
+        return 0.0
+    return float(stream.start_time * stream.time_base)
+
+
+def decode_frames(
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    *,
+    start_s: float = 0.0,
+    log: DecodeLog | None = None,
+) -> Iterator[DecodedFrame]:
+    """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
+
+    With `start_s` above 0 this seeks; may be called again and again on one container. Frames that the decoder
+    marks as damaged are given like any other, and counted.
+
+    Args:
+        container: from `open_video`.
+        stream: from `video_stream`.
+        start_s: counted from the first picture.
+        log: counts what is met; a new one is made if not given.
+    """
+    log = log if log is not None else DecodeLog()
+    stream.thread_type = "AUTO"
+    if start_s <= 0:
+        yield from _decode_on(container, stream, log)
+        return
+    before: DecodedFrame | None = None
+    for decoded in _seek_and_decode(container, stream, start_s, log):
+        if before is not None and decoded.time_s > start_s + TOLERANCE_S:
+            yield before
+        before = decoded
+    if before is not None:
+        yield before
+
+
+def _seek_and_decode(
+    container: av.container.InputContainer, stream: av.VideoStream, start_s: float, log: DecodeLog
+) -> Iterator[DecodedFrame]:
+    """Decode from a frame at or before `start_s` on.
+
+    In MPEG-TS, and where a key frame is followed by frames shown before it, a seek lands too late: then seek
+    earlier, in the end to the very start.
+    """
+    for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
+        ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))
+        container.seek(ticks, stream=stream)
+        frames = _decode_on(container, stream, log)
+        first = next(frames, None)
+        if first is not None and first.time_s <= start_s + TOLERANCE_S:
+            break
+    if first is not None:
+        yield from chain([first], frames)
+
+
+def _decode_on(
+    container: av.container.InputContainer, stream: av.VideoStream, log: DecodeLog
+) -> Iterator[DecodedFrame]:
+    """Decode from where the container stands."""
+    start_s, last_s = first_pts_s(stream), float("-inf")
+    step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
+    for packet in _packets(container, stream, log):
+        for frame in _decode(packet, log):
+            # streams without time stamps (raw H.264) run at their declared rate
+            time_s = frame.time - start_s if frame.time is not None else max(last_s + step_s, 0.0)
+            log.frames += 1
+            log.damaged += frame.is_corrupt
+            if time_s > last_s:  # two frames at one time: the second would never be seen
+                last_s = time_s
+                yield DecodedFrame(time_s, frame)
+
+
+def _decode(packet: "av.Packet[av.VideoStream]", log: DecodeLog) -> list[av.VideoFrame]:
+    try:
+        return packet.decode()
+    except av.FFmpegError:
+        log.errors += 1
+        return []
+
+
+def _packets(
+    container: av.container.InputContainer, stream: av.VideoStream, log: DecodeLog
+) -> Iterator["av.Packet[av.VideoStream]"]:
+    """The stream's packets, the empty one that flushes the decoder last; reads on after a read error."""
+    errors_in_a_row = 0
+    while errors_in_a_row < _MAX_READ_ERRORS:
+        try:
+            for packet in container.demux(stream):
+                errors_in_a_row = 0
+                log.packets += packet.size > 0 and not packet.is_discard
+                yield packet
+            return
+        except av.FFmpegError:  # noqa: PERF203 (a failed read ends the iterator: start another)
+            errors_in_a_row += 1
+            log.errors += 1
