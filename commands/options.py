@@ -57,6 +57,29 @@ class ShotMethod(str, Enum):
     transnetv2 = "transnetv2"
 
 
+class FeatureFormat(str, Enum):
+    """Formats of feature files."""
+
+    npz = "npz"
+    h5 = "h5"
+
+
+class PlotFormat(str, Enum):
+    """Formats of the importance plot."""
+
+    png = "png"
+    svg = "svg"
+
+
+class ScorerName(str, Enum):
+    """What gives each feature its importance score."""
+
+    contrastive = "contrastive"
+    cluster = "cluster"
+    uniform = "uniform"
+    random = "random"
+
+
 VIDEO, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output", "Messages"
 
 Inputs = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO...")]
@@ -126,6 +149,13 @@ MaxShot = Annotated[
     option(
         "--max-shot", help="Longest shot, e.g. 30s.", show_default="the method's", metavar="TIME", rich_help_panel=WHAT
     ),
+]
+
+FormatOfFeatures = Annotated[
+    FeatureFormat, option("--format", help="Format of the feature file.", rich_help_panel=OUT)
+]
+Logits = Annotated[
+    bool, option("--logits", help="Keep the class scores too (i3d, mobilenet_v2).", rich_help_panel=VIDEO)
 ]
 
 Output = Annotated[

@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
+from vidsum.features.store import metadata_of
 from vidsum.outputs import whole_file
-from vidsum.types import Interval, Shots, Summary, VideoInfo
+from vidsum.types import Features, Interval, Shots, Summary, VideoInfo
 
 SUMMARY_SCHEMA = "vidsum.summary/1"
 SHOTS_SCHEMA = "vidsum.shots/1"
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
+
+
+def features_document(features: Features, *, with_arrays: bool) -> dict[str, Any]:
+    """Features as JSON-ready data: what they are, and the numbers too where asked for."""
+    document = {**metadata_of(features), "shape": list(features.array.shape)}
+    if with_arrays:
+        document["timestamps_s"] = [_number(time) for time in features.timestamps.tolist()]
+        document["features"] = features.array.tolist()
+        document["logits"] = None if features.logits is None else features.logits.tolist()
+    return document
 
 
 def summary_document(summary: Summary) -> dict[str, Any]:

@@ -27,6 +27,11 @@ def parse_time(text: str) -> float:
     raise UsageError(f"not a time: {text!r}", hint="write 90, 90s, 1:30 or 0:01:30.5")
 
 
+def parse_optional_time(text: str | None) -> float | None:
+    """`parse_time`, where None stands for a default."""
+    return None if text is None else parse_time(text)
+
+
 def parse_interval(text: str) -> Interval:
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 

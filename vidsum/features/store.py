@@ -27,6 +27,11 @@ SUFFIXES = (".npz", ".h5", ".hdf5")
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
 
+def is_feature_file(name: str) -> bool:
+    """Whether a name is that of a feature file: `x.npz`, `x.h5`, or `x.h5#video` for one video of several."""
+    return Path(name.partition("#")[0]).suffix in SUFFIXES
+
+
 @dataclass(frozen=True, eq=False)
 class H5Video:
     """One video of an h5 file: its features, and the annotations of the field where the file has them."""

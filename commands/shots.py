@@ -1,0 +1,95 @@
+"""`vidsum shots`: where a video's shots begin and end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vidsum.commands import options
+from vidsum.commands.batch import run_batch
+from vidsum.commands.outputs import named_after, refuse_shared_output, up_to_date
+from vidsum.commands.result import Result, Table, View
+from vidsum.times import format_time, parse_optional_time
+
+if TYPE_CHECKING:
+    from vidsum.types import Progress, Shots
+
+
+def shots(
+    sources: options.VideosOrFeatures,
+    output: options.Output = None,
+    output_dir: options.OutputDir = Path(),
+    overwrite: options.Overwrite = False,
+    fail_fast: options.FailFast = False,
+    shots: options.Shots = options.ShotMethod.kts,
+    max_shots: options.MaxShots = None,
+    min_shot: options.MinShot = None,
+    max_shot: options.MaxShot = None,
+    extractor: options.Extractor = options.ExtractorName.mobilenet_v2,
+    fps: options.Fps = None,
+    clip_frames: options.ClipFrames = None,
+    stride_frames: options.StrideFrames = None,
+    precision: options.Precision = options.PrecisionName.fp32,
+    backend: options.Backend = options.BackendName.torch,
+    device: options.Device = "auto",
+    reader: options.Reader = options.ReaderName.pyav,
+    strict: options.Strict = False,
+    no_cache: options.NoCache = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    config: options.Config = None,
+) -> None:
+    """Cut videos into shots.
+
+    Writes {video}_shots.json into the current folder and prints the shots.
+
+    vidsum shots film.mp4
+
+    vidsum shots film.mp4 --max-shot 20s -o -
+    """
+    refuse_shared_output(output, sources)
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum import pipeline
+        from vidsum.documents import shots_document, to_text, write_document
+        from vidsum.settings import Cutting, Extraction
+
+        how = Extraction(
+            extractor=extractor.value,
+            fps=fps,
+            clip_frames=clip_frames,
+            stride_frames=stride_frames,
+            precision=precision.value,
+            backend=backend.value,
+            device=device,
+            reader=reader.value,
+            strict=strict,
+            cache=not no_cache,
+        )
+        cutting = Cutting(shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot))
+        target = Path(output) if output else named_after(source, output_dir, "_shots.json")
+        provenance = pipeline.shots_provenance(source, cutting, how)
+        if output != "-" and up_to_date([target], target, provenance, overwrite):
+            return Result("shots", source, {"output": str(target)}, lines=(f"{target}: up to date",))
+        found = pipeline.run_shots(source, cutting, how, progress)
+        document = shots_document(found)
+        if output == "-":
+            return Result("shots", source, document, document=to_text(document), messages=found.warnings)
+        write_document(document, target)
+        return Result(
+            "shots",
+            source,
+            {"output": str(target), **document},
+            lines=(f"{target}: {len(found)} shots",),
+            table=_table(found),
+            messages=found.warnings,
+        )
+
+    run_batch("shots", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+
+
+def _table(found: "Shots") -> Table:
+    rows = [
+        (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
+        for number, (start, end) in enumerate(found.intervals, 1)
+    ]
+    return Table(("shot", "start", "end", "seconds"), tuple(rows))

@@ -1,0 +1,196 @@
+"""`vidsum summarize`: the stretches of a video worth keeping, as MP4 and JSON."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from vidsum.commands import options
+from vidsum.commands.batch import run_batch
+from vidsum.commands.outputs import SummaryFiles, refuse_shared_output, summary_files, up_to_date
+from vidsum.commands.result import Result, Table, View
+from vidsum.times import format_time, parse_interval, parse_optional_time
+
+if TYPE_CHECKING:
+    from vidsum.types import Progress, Summary
+
+Budget = Annotated[
+    str,
+    options.option("--budget", "-b", help="Longest summary: 15%, 0.15, 45s or 1:30.", rich_help_panel=options.WHAT),
+]
+Scorer = Annotated[
+    options.ScorerName,
+    options.option("--scorer", help="What gives each moment its importance.", rich_help_panel=options.WHAT),
+]
+Seed = Annotated[
+    int, options.option("--seed", help="Of the scorers that draw lots.", rich_help_panel=options.WHAT)
+]
+Keep = Annotated[
+    list[str] | None,
+    options.option(
+        "--keep", help="A stretch that must be in; repeatable.", metavar="START-END", rich_help_panel=options.WHAT
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    options.option(
+        "--drop", help="A stretch that must not be in; repeatable.", metavar="START-END", rich_help_panel=options.WHAT
+    ),
+]
+Copy = Annotated[
+    bool,
+    options.option(
+        "--copy",
+        help="Do not re-encode: fast, but cuts fall on key frames and segments grow.",
+        rich_help_panel=options.OUT,
+    ),
+]
+Storyboard = Annotated[
+    bool,
+    options.option(
+        "--storyboard", help="Also {video}_storyboard.png and a JPEG of each segment.", rich_help_panel=options.OUT
+    ),
+]
+Plot = Annotated[
+    bool,
+    options.option("--plot", help="Also {video}_importance.png: the curve, shots, selection.", rich_help_panel=options.OUT),
+]
+PlotFormat = Annotated[
+    options.PlotFormat, options.option("--plot-format", help="Format of the plot.", rich_help_panel=options.OUT)
+]
+DryRun = Annotated[
+    bool, options.option("--dry-run", help="Print the segments, write nothing.", rich_help_panel=options.OUT)
+]
+
+
+def summarize(
+    sources: options.VideosOrFeatures,
+    budget: Budget = "15%",
+    scorer: Scorer = options.ScorerName.contrastive,
+    seed: Seed = 0,
+    keep: Keep = None,
+    drop: Drop = None,
+    shots: options.Shots = options.ShotMethod.kts,
+    max_shots: options.MaxShots = None,
+    min_shot: options.MinShot = None,
+    max_shot: options.MaxShot = None,
+    output: options.Output = None,
+    output_dir: options.OutputDir = Path(),
+    copy: Copy = False,
+    storyboard: Storyboard = False,
+    plot: Plot = False,
+    plot_format: PlotFormat = options.PlotFormat.png,
+    dry_run: DryRun = False,
+    overwrite: options.Overwrite = False,
+    fail_fast: options.FailFast = False,
+    extractor: options.Extractor = options.ExtractorName.mobilenet_v2,
+    fps: options.Fps = None,
+    clip_frames: options.ClipFrames = None,
+    stride_frames: options.StrideFrames = None,
+    precision: options.Precision = options.PrecisionName.fp32,
+    backend: options.Backend = options.BackendName.torch,
+    device: options.Device = "auto",
+    reader: options.Reader = options.ReaderName.pyav,
+    strict: options.Strict = False,
+    no_cache: options.NoCache = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    config: options.Config = None,
+) -> None:
+    """Summarize videos.
+
+    Writes {video}_summary.mp4 and {video}_summary.json into the current folder. With -o FILE.mp4 they are FILE.mp4
+    and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
+
+    vidsum summarize film.mp4
+
+    vidsum summarize film.mp4 --budget 45s --storyboard --plot
+
+    vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
+    """
+    refuse_shared_output(output, sources)
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum import pipeline
+        from vidsum.settings import Cutting, Extraction, Selection
+
+        how = Extraction(
+            extractor=extractor.value,
+            fps=fps,
+            clip_frames=clip_frames,
+            stride_frames=stride_frames,
+            precision=precision.value,
+            backend=backend.value,
+            device=device,
+            reader=reader.value,
+            strict=strict,
+            cache=not no_cache,
+        )
+        cutting = Cutting(shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot))
+        stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
+        selection = Selection(budget, scorer.value, seed, *stretches)
+        files = summary_files(source, output, output_dir, storyboard=storyboard, plot=plot_format.value if plot else None)
+        if not dry_run and output != "-":
+            provenance = pipeline.summary_provenance(source, selection, cutting, how)
+            if up_to_date(files.all, files.json, provenance, overwrite):
+                return Result("summarize", source, files.names, lines=(f"{files.json}: up to date",))
+        summary = pipeline.run_summary(source, selection, cutting, how, progress)
+        if dry_run or output == "-":
+            return _shown(source, summary, as_document=output == "-")
+        return _written(source, summary, files, copy, progress)
+
+    run_batch("summarize", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+
+
+def _shown(source: str, summary: "Summary", as_document: bool) -> Result:
+    """The result of a run that writes no file."""
+    from vidsum.documents import summary_document, to_text
+
+    document = summary_document(summary)
+    return Result(
+        "summarize",
+        source,
+        document,
+        lines=(_in_words(source, summary),),
+        table=None if as_document else _table(summary),
+        document=to_text(document) if as_document else None,
+        messages=summary.warnings,
+    )
+
+
+def _written(
+    source: str, summary: "Summary", files: SummaryFiles, copy: bool, progress: "Progress | None"
+) -> Result:
+    """Write all files, the JSON last: it tells that the others are there."""
+    from vidsum import pipeline
+    from vidsum.documents import summary_document, write_document
+
+    messages = list(summary.warnings)
+    if files.video:
+        messages += pipeline.write_video(summary, files.video, copy=copy, progress=progress)
+    if files.storyboard and files.key_frames:
+        messages += pipeline.write_storyboard(summary, files.storyboard, files.key_frames)
+    if files.plot:
+        pipeline.write_plot(summary, files.plot)
+    document = summary_document(summary)
+    write_document(document, files.json)
+    names = ", ".join(str(path) for path in files.all)
+    return Result(
+        "summarize",
+        source,
+        {**files.names, **document},
+        lines=(_in_words(names, summary),),
+        messages=tuple(messages),
+    )
+
+
+def _in_words(name: str, summary: "Summary") -> str:
+    used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
+    return f"{name}: {used} of {whole} in {len(summary.segments)} segments"
+
+
+def _table(summary: "Summary") -> Table:
+    rows = [
+        (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
+        for number, (start, end) in enumerate(summary.segments, 1)
+    ]
+    return Table(("segment", "start", "end", "seconds"), tuple(rows))

@@ -1,0 +1,160 @@
+"""`vidsum weights`: list, fetch, check and find the pretrained weights."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vidsum.commands import options
+from vidsum.commands.batch import run_batch, run_one
+from vidsum.commands.result import Problem, Result, Table, View, render
+
+if TYPE_CHECKING:
+    from vidsum.checkpoints import EntryStatus
+    from vidsum.types import Progress
+
+app = typer.Typer(no_args_is_help=True, help="List, fetch, check and find the pretrained weights.")
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names as `vidsum weights list` shows them.", show_default=False, metavar="[NAME]..."),
+]
+Name = Annotated[str, typer.Argument(help="A name as `vidsum weights list` shows it.", show_default=False)]
+
+
+@app.command("list")
+def list_weights(json: options.Json = False, quiet: options.Quiet = False, verbose: options.Verbose = False) -> None:
+    """Show every checkpoint: what it is for, its size and licence, and whether it is here."""
+
+    def step() -> Result:
+        from vidsum import checkpoints
+
+        statuses = checkpoints.entries()
+        rows = tuple(
+            (status.entry.name, status.state, _megabytes(status), status.entry.licence, status.entry.purpose)
+            for status in statuses
+        )
+        table = Table(("name", "state", "size", "licence", "what it is"), rows)
+        return Result("weights list", data={"weights": [_facts(status) for status in statuses]}, table=table)
+
+    _run("weights list", View(json, quiet, verbose), step)
+
+
+@app.command("pull")
+def pull(
+    names: Names = None,
+    all: Annotated[bool, typer.Option("--all", help="Every checkpoint that can be fetched.")] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Fetch weights and check their SHA-256; without a name, those of the default extractor.
+
+    vidsum weights pull i3d
+    """
+    from vidsum import checkpoints
+    from vidsum.settings import DEFAULT_EXTRACTOR
+
+    if all:
+        wanted = [status.entry.name for status in checkpoints.entries()]
+    else:
+        wanted = names or [DEFAULT_EXTRACTOR]
+
+    def step(name: str, progress: "Progress | None") -> Result:
+        path = checkpoints.fetch(name, progress)
+        return Result("weights pull", name, {"path": str(path)}, lines=(f"{name}: {path}",))
+
+    run_batch("weights pull", wanted, View(json, quiet, verbose), step)
+
+
+@app.command("verify")
+def verify(
+    names: Names = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Check the SHA-256 of weights; without a name, of all that are here."""
+
+    from vidsum import checkpoints
+
+    wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
+
+    def step(name: str, progress: "Progress | None") -> Result:
+        status = checkpoints.verify(name)
+        line = f"{name}: {'verified' if status.state == 'present' else status.reason or status.state}"
+        if status.state == "present":
+            return Result("weights verify", name, _facts(status), lines=(line,))
+        problem = Problem("WeightsError", line, f"vidsum weights pull {name}")
+        return Result("weights verify", name, _facts(status), errors=(problem,), exit_code=4)
+
+    run_batch("weights verify", wanted, View(json, quiet, verbose), step)
+
+
+@app.command("path")
+def path(
+    name: Name,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Print where a checkpoint is; it is not fetched."""
+
+    def step() -> Result:
+        from vidsum import checkpoints
+        from vidsum.errors import WeightsError
+
+        found = checkpoints.find(name)
+        if found is None:
+            raise WeightsError(f"{name}: its weights are not here", hint=f"vidsum weights pull {name}")
+        return Result("weights path", name, {"path": str(found)}, lines=(str(found),))
+
+    _run("weights path", View(json, quiet, verbose), step)
+
+
+@app.command("add")
+def add(
+    file: Annotated[Path, typer.Argument(help="The file that you have.", show_default=False)],
+    name: Annotated[str, typer.Option("--as", help="The checkpoint that it is.", show_default=False)],
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Take a file that you have, if its SHA-256 is the right one.
+
+    vidsum weights add googlenet-1378be20.pth --as googlenet
+    """
+
+    def step() -> Result:
+        from vidsum import checkpoints
+
+        status = checkpoints.add(file, name)
+        return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+
+    _run("weights add", View(json, quiet, verbose), step)
+
+
+def _run(command: str, view: View, step: Any) -> None:
+    result = run_one(command, None, view, step)
+    render(result, view)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
+
+
+def _facts(status: "EntryStatus") -> dict[str, Any]:
+    entry = status.entry
+    return {
+        "name": entry.name,
+        "state": status.state,
+        "reason": status.reason,
+        "path": str(status.path),
+        "purpose": entry.purpose,
+        "licence": entry.licence,
+        "files": [{"name": file.name, "sha256": file.sha256, "bytes": file.bytes} for file in entry.files],
+    }
+
+
+def _megabytes(status: "EntryStatus") -> str:
+    sizes = [file.bytes for file in status.entry.files]
+    known = [size for size in sizes if size is not None]
+    return f"{sum(known) / 1e6:.1f} MB" if len(known) == len(sizes) else "unknown"

@@ -1,0 +1,51 @@
+"""What can be chosen about a run. The field names are the option names of the command line and of the config file."""
+
+from dataclasses import dataclass
+
+from vidsum.device import Precision
+from vidsum.types import Interval
+
+DEFAULT_EXTRACTOR = "mobilenet_v2"
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How features are made. None stands for the extractor's own value."""
+
+    extractor: str = DEFAULT_EXTRACTOR
+    fps: float | None = None
+    """Frames sampled per second."""
+    clip_frames: int | None = None
+    stride_frames: int | None = None
+    logits: bool = False
+    """Keep the class scores as well."""
+    precision: Precision = "fp32"
+    backend: str = "torch"
+    device: str = "auto"
+    reader: str = "pyav"
+    strict: bool = False
+    """Raise an error where a video is damaged in part, instead of using what decodes."""
+    cache: bool = True
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How a video is cut into shots. None stands for the method's own value."""
+
+    shots: str = "kts"
+    max_shots: int | None = None
+    min_shot_s: float | None = None
+    max_shot_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What goes into a summary."""
+
+    budget: str | float = "15%"
+    """A share of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
+    scorer: str = "contrastive"
+    seed: int = 0
+    """Of the `random` and `cluster` scorers."""
+    keep: tuple[Interval, ...] = ()
+    drop: tuple[Interval, ...] = ()
