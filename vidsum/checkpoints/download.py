@@ -1,0 +1,131 @@
+"""Downloading one file over HTTP: certificates, retries, and going on after a broken connection.
+
+Whether the bytes are the right ones is not decided here: the caller checks their SHA-256.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import requests
+from requests.adapters import BaseAdapter, HTTPAdapter
+from urllib3.util.retry import Retry
+
+from vidsum.errors import WeightsError
+
+CONNECT_TIMEOUT_S = 10.0
+READ_TIMEOUT_S = 60.0
+ATTEMPTS = 4
+"""How often a broken connection is taken up again, the first time counted."""
+PAUSE_S = 0.5
+_CHUNK = 1 << 18
+
+OnBytes = Callable[[int, int], None]
+"""Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
+
+
+def new_session() -> requests.Session:
+    """A session that heeds the environment's proxies and certificate settings, and reads file:// URLs too."""
+    session = requests.Session()
+    session.headers["User-Agent"] = "vidsum"
+    # the length and the hash are those of the file itself, so it must not come compressed
+    session.headers["Accept-Encoding"] = "identity"
+    # requests knows REQUESTS_CA_BUNDLE, and prefers it
+    session.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
+    retries = Retry(
+        connect=0,
+        read=0,
+        redirect=5,
+        status=2,
+        status_forcelist=(429, 500, 502, 503, 504),
+        backoff_factor=PAUSE_S,
+        raise_on_status=False,
+        respect_retry_after_header=False,
+    )
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(max_retries=retries))
+    session.mount("file://", _FileAdapter())
+    return session
+
+
+def download(session: requests.Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+    """Write what is at `url` to `target`; a connection that breaks midway is taken up where it broke.
+
+    Raises:
+        WeightsError: the server cannot be reached, refuses, or breaks off again and again.
+    """
+    target.unlink(missing_ok=True)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            _append(session, url, target, on_bytes)
+            return
+        except requests.RequestException as error:
+            # only a transfer that had begun is worth another try
+            if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or not target.exists():
+                raise WeightsError(f"{host_of(url)} {reason_of(error)}") from error
+        time.sleep(PAUSE_S * attempt)
+
+
+def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+    """Download `url` from where `target` ends, or from the start if the server cannot do that."""
+    done = target.stat().st_size if target.exists() else 0
+    headers = {"Range": f"bytes={done}-"} if done else {}
+    timeouts = (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+    with session.get(url, headers=headers, stream=True, timeout=timeouts) as response:
+        if response.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # nothing is left to send
+        response.raise_for_status()
+        if response.status_code != requests.codes.partial_content:
+            done = 0
+        total = done + int(response.headers.get("Content-Length", -done))
+        with target.open("ab" if done else "wb") as stream:
+            for chunk in response.iter_content(_CHUNK):
+                stream.write(chunk)
+                done += len(chunk)
+                on_bytes(done, total)
+
+
+def host_of(url: str) -> str:
+    """The part of a URL that may be shown: no user name, password or token."""
+    return urlsplit(url).hostname or urlsplit(url).path
+
+
+def reason_of(error: requests.RequestException) -> str:
+    """Why a request failed, in few words that follow the host's name."""
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
+    if isinstance(error, requests.exceptions.SSLError):
+        return "has a certificate that is not trusted here"
+    if isinstance(error, requests.exceptions.ProxyError):
+        return "cannot be reached through the proxy"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "broke off the transfer"
+    if isinstance(error, requests.Timeout):
+        return "does not answer in time"
+    return "cannot be reached"
+
+
+class _FileAdapter(BaseAdapter):
+    """Answers file:// URLs as a web server would: a folder with its index.html, a missing file with 404."""
+
+    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
+        path = Path(unquote(urlsplit(request.url or "").path))
+        if path.is_dir():
+            path = path / "index.html"
+        response = requests.Response()
+        response.request, response.url = request, request.url or ""
+        if path.is_file():
+            response.status_code = 200
+            response.raw = path.open("rb")
+            response.headers["Content-Length"] = str(path.stat().st_size)
+            response.headers["Content-Type"] = (
+                "text/html" if path.suffix == ".html" else "binary/octet-stream"
+            )
+        else:
+            response.status_code, response.reason = 404, "Not Found"
+        return response
+
+    def close(self) -> None:
+        """Nothing is kept open."""

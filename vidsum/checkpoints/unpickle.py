@@ -1,0 +1,62 @@
+"""Reading a pickle of NumPy arrays without letting it run anything.
+
+A pickle names the functions that rebuild its objects; here it may name only the three that an array needs.
+"""
+
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import WeightsError
+
+# NumPy 2 moved the function, and pickles name it by either place; asking an array for it works with both
+_RECONSTRUCT = np.empty(0).__reduce__()[0]
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy._core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
+
+
+def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of a pickled, nested mapping; the keys on the way to an array are joined with `/`.
+
+    Raises:
+        WeightsError: the pickle names anything but NumPy's arrays, or holds anything but numbers in mappings.
+    """
+    try:
+        with path.open("rb") as stream:
+            tree = _ArrayUnpickler(stream).load()
+    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
+        raise WeightsError(f"{path.name}: not a pickle of arrays ({error})") from error
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for key, array in flatten(tree, path.name):
+        if key in arrays:
+            raise WeightsError(f"{path.name}: two arrays are called {key!r}")
+        arrays[key] = array
+    return arrays
+
+
+def flatten(tree: object, what: str, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """(key, array) of every array in nested mappings; see `read_numpy_pickle`."""
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            if not isinstance(key, str):
+                raise WeightsError(f"{what}: {key!r} in {prefix or 'the pickle'} is not the name of an array")
+            yield from flatten(value, what, f"{prefix}/{key}" if prefix else key)
+    elif isinstance(tree, np.ndarray) and prefix and tree.dtype.kind in "fiub":
+        yield prefix, tree
+    else:
+        raise WeightsError(f"{what}: {prefix or 'the pickle'} is not an array of numbers")
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise WeightsError(f"a pickle of arrays may not call {module}.{name}: not loaded")
+        return _ALLOWED[module, name]
