@@ -349,7 +349,7 @@ GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
         container_options={"movflags": "frag_keyframe+empty_moov+default_base_moof"},
     ),
 }
-"""Name -> a function that writes that video into a folder: `GOOD_VIDEOS[name](tmp_path)` is its `MadeVideo`."""
+"""Name -> a function that writes the video into a folder: `GOOD_VIDEOS[name](tmp_path)` is a `MadeVideo`."""
 
 
 def expected_numbers(video: MadeVideo, fps: float) -> list[int]:

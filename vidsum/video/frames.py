@@ -1,4 +1,4 @@
-"""Which frames of a video are wanted: at what rate, at what size, and which one is on screen at a given time."""
+"""Which frames of a video are wanted: at what rate, at what size, and which one is on screen at a time."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.types import Picture, TimeArray
 
 TOLERANCE_S = 0.0006
-"""A frame counts as on screen this long before its time stamp: Matroska rounds time stamps to milliseconds."""
+"""A frame counts as on screen this long before its time stamp: Matroska rounds to milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
     except (av.FFmpegError, ValueError) as error:
         raise InputError(f"{path}: {_why_not_open(path)}") from error
     try:
-        video_stream(container, path)
+        video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
     except InputError:
         container.close()
         raise
@@ -139,7 +139,6 @@ def decode_frames(
         log: counts what is met; a new one is made if not given.
     """
     log = log if log is not None else DecodeLog()
-    stream.thread_type = "AUTO"
     if start_s <= 0:
         yield from _decode_on(container, stream, log)
         return
