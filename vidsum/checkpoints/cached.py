@@ -1,7 +1,7 @@
 """The cache of weights on this machine: what is in it, and whether it is still what was checked.
 
-Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the SHA-256
-of the published file, which was checked when it came in, and that of the file as it is stored.
+Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the
+SHA-256 of the published file, which was checked when it came in, and that of the file as it is stored.
 """
 
 import hashlib
@@ -65,10 +65,7 @@ def hash_file(path: Path) -> str:
 
 
 def read_records(entry: Entry) -> dict[str, Record]:
-    """The records of an entry's files, by file name; of a record that cannot be read, none.
-
-    Files without a record count as missing: they were never checked, or not to the end.
-    """
+    """The records of an entry's files, by file name; none where they cannot be read."""
     try:
         text = (weights_folder() / entry.name / _RECORD).read_text("utf-8")
         return {name: Record(**fields) for name, fields in json.loads(text).items()}
@@ -85,35 +82,39 @@ def write_records(folder: Path, records: Mapping[str, Record]) -> None:
 
 def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
     """How an entry stands: by the sizes of its files, or by their SHA-256 too if `hashed`."""
-    records = read_records(entry)
-    reasons = [_fault(entry, file, records.get(file.name), hashed) for file in entry.files]
-    faults = [reason for reason in reasons if reason]
+    looks = [_look(entry, file, record, hashed) for file, record in _with_records(entry)]
+    faults = [reason for state, reason in looks if reason is not None]
     if faults:
         return EntryStatus(entry, "bad", place_of(entry), "; ".join(faults))
-    missing = any(is_missing(entry, file, records) for file in entry.files)
+    missing = any(state == "missing" for state, _ in looks)
     return EntryStatus(entry, "missing" if missing else "present", place_of(entry))
 
 
-def is_missing(entry: Entry, file: EntryFile, records: Mapping[str, Record]) -> bool:
-    """Whether there is no checked copy of the file that the registry lists (it may list another since)."""
-    record = records.get(file.name)
-    is_there = (weights_folder() / entry.name / file.name).is_file()
-    return record is None or not is_there or not file.has_hash(record.source_sha256)
+def unfit_files(entry: Entry) -> list[EntryFile]:
+    """The files of an entry that are missing or do not have the recorded SHA-256."""
+    return [file for file, record in _with_records(entry) if _look(entry, file, record, True)[0] != "present"]
 
 
-def _fault(entry: Entry, file: EntryFile, record: Record | None, hashed: bool) -> str | None:
-    """What has befallen a stored file since it was checked; None if nothing has or there is none."""
+def _with_records(entry: Entry) -> list[tuple[EntryFile, Record | None]]:
+    records = read_records(entry)
+    return [(file, records.get(file.name)) for file in entry.files]
+
+
+def _look(entry: Entry, file: EntryFile, record: Record | None, hashed: bool) -> tuple[State, str | None]:
+    """(state, what is wrong) of one stored file."""
     path = weights_folder() / entry.name / file.name
-    if record is None or is_missing(entry, file, {file.name: record}):
-        return None
+    # a file without a record never passed its check, and the registry may list another one by now
+    if record is None or not file.has_hash(record.source_sha256) or not path.is_file():
+        return "missing", None
     try:
-        if path.stat().st_size != record.stored_bytes:
-            return f"{path}: has {path.stat().st_size} bytes, not the recorded {record.stored_bytes}"
+        size = path.stat().st_size
+        if size != record.stored_bytes:
+            return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
         if hashed and hash_file(path) != record.stored_sha256:
-            return f"{path}: does not have the recorded SHA-256"
+            return "bad", f"{path}: does not have the recorded SHA-256"
     except OSError as error:
-        return f"{path}: cannot be read ({error.strerror})"
-    return None
+        return "bad", f"{path}: cannot be read ({error.strerror})"
+    return "present", None
 
 
 def require_whole(entry: Entry) -> Path:

@@ -1,13 +1,12 @@
 """From a published file, its SHA-256 checked, to the file that is kept: safetensors for all tensors."""
 
-import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.registry import Format
-from vidsum.checkpoints.unpickle import read_numpy_pickle
+from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle
 from vidsum.errors import WeightsError
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def _from_torch(source: Path, target: Path) -> None:
 
     try:
         found = torch.load(source, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+    except (*UNPICKLING_ERRORS, RuntimeError) as error:
         raise WeightsError(f"{source.name}: not a torch file of weights only ({error})") from error
     # training frameworks put the tensors under this key, beside the epoch and the like
     if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
@@ -48,6 +47,12 @@ def _from_torch(source: Path, target: Path) -> None:
     if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
         raise WeightsError(f"{source.name}: is not a state dict, a mapping of names to tensors")
     _save(found, target)
+
+
+def _from_torchscript(source: Path, target: Path) -> None:
+    from vidsum.checkpoints.torchscript import read_torchscript
+
+    _save(read_torchscript(source), target)
 
 
 def _save(tensors: "dict[str, torch.Tensor]", target: Path) -> None:
@@ -59,6 +64,7 @@ def _save(tensors: "dict[str, torch.Tensor]", target: Path) -> None:
 
 _CONVERTERS: dict[Format, Callable[[Path, Path], None]] = {
     "torch": _from_torch,
+    "torchscript": _from_torchscript,
     "numpy_pickle": _from_numpy_pickle,
     "safetensors": _keep,
     "plain": _keep,

@@ -6,6 +6,7 @@ Whether the bytes are the right ones is not decided here: the caller checks thei
 import os
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -74,12 +75,11 @@ def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes
     headers = {"Range": f"bytes={done}-"} if done else {}
     timeouts = (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
     with session.get(url, headers=headers, stream=True, timeout=timeouts) as response:
-        if response.status_code == requests.codes.requested_range_not_satisfiable:
-            return  # nothing is left to send
         response.raise_for_status()
         if response.status_code != requests.codes.partial_content:
             done = 0
-        total = done + int(response.headers.get("Content-Length", -done))
+        length = response.headers.get("Content-Length")
+        total = done + int(length) if length else 0
         with target.open("ab" if done else "wb") as stream:
             for chunk in response.iter_content(_CHUNK):
                 stream.write(chunk)
@@ -118,11 +118,9 @@ class _FileAdapter(BaseAdapter):
         response.request, response.url = request, request.url or ""
         if path.is_file():
             response.status_code = 200
-            response.raw = path.open("rb")
+            response.raw = path.open("rb") if kwargs.get("stream") else BytesIO(path.read_bytes())
             response.headers["Content-Length"] = str(path.stat().st_size)
-            response.headers["Content-Type"] = (
-                "text/html" if path.suffix == ".html" else "binary/octet-stream"
-            )
+            response.headers["Content-Type"] = "text/html"  # matters for pages only
         else:
             response.status_code, response.reason = 404, "Not Found"
         return response

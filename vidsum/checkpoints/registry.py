@@ -1,4 +1,4 @@
-"""Which pretrained weights vidsum knows: `weights/registry.yaml`, read into frozen dataclasses and validated."""
+"""Which pretrained weights vidsum knows: `weights/registry.yaml`, validated, as frozen dataclasses."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from vidsum.errors import WeightsError
 
+UNPICKLING_ERRORS = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError)
+"""What a pickle that is damaged, or is something else, can raise while it is read."""
+
 # NumPy 2 moved the function, and pickles name it by either place; asking an array for it works with both
 _RECONSTRUCT = np.empty(0).__reduce__()[0]
 _ALLOWED = {
@@ -32,7 +35,7 @@ def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
         with path.open("rb") as stream:
             tree = _ArrayUnpickler(stream).load()
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
+    except UNPICKLING_ERRORS as error:
         raise WeightsError(f"{path.name}: not a pickle of arrays ({error})") from error
     arrays: dict[str, npt.NDArray[Any]] = {}
     for key, array in flatten(tree, path.name):
