@@ -1,0 +1,183 @@
+"""Sound for written clips: a source's samples by time, and an AAC track in step with the pictures."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from vidsum.types import FloatArray
+from vidsum.video.pyav_reader import open_video
+
+AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
+"""Sample rates that AAC has and browsers play; any other rate becomes the last."""
+BITS_PER_CHANNEL = 80_000
+FADE_S = 0.005
+"""So short a fade at each cut is not heard as one, and takes the click away."""
+_PIECE_S = Fraction(1, 2)
+"""Sound is written in pieces of this length, so that it lies beside its pictures in the file."""
+_PREROLL_S = 0.5
+"""AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
+_SEEK_GAP_S = 3.0
+"""Sound to skip that is shorter than this is decoded and dropped: quicker than a seek and its preroll."""
+_SLACK_S = 0.01
+"""Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
+
+
+@contextmanager
+def open_sound(path: Path, start_s: float) -> "Iterator[SoundSource | None]":
+    """The sound of a video; None where it has none, or none that can be decoded.
+
+    Args:
+        path: a video that can be opened.
+        start_s: time stamp of the first picture; samples are counted from there.
+    """
+    with open_video(path) as container:
+        stream = next(iter(container.streams.audio), None)
+        if stream is None or stream.codec_context is None:
+            yield None
+        else:
+            first = next(_decoded(container, stream), None)
+            yield SoundSource(container, stream, first, start_s) if first is not None else None
+
+
+def _decoded(container: av.container.InputContainer, stream: av.AudioStream) -> Iterator[av.AudioFrame]:
+    """The sound from where the container stands; what does not decode becomes silence."""
+    for packet in container.demux(stream):
+        with suppress(av.FFmpegError):
+            yield from packet.decode()
+
+
+class SoundSource:
+    """The sound of a video as float samples, numbered from the video's first picture on.
+
+    Where the source has no sound (before it starts, after it ends, in a gap) there is silence. The rate is that
+    of the source where AAC has it, mono stays mono, and more than two channels are mixed down to stereo.
+    """
+
+    def __init__(
+        self,
+        container: av.container.InputContainer,
+        stream: av.AudioStream,
+        first: av.AudioFrame,
+        start_s: float,
+    ) -> None:
+        """The sound of `stream`, of which the frame `first` has been decoded."""
+        self._container, self._stream, self._start_s = container, stream, start_s
+        self._time_base = stream.time_base or Fraction(1, first.sample_rate)
+        self.rate: int = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
+        self.n_channels = min(first.layout.nb_channels, 2)
+        self.layout = "mono" if self.n_channels == 1 else "stereo"
+        self._blocks: Iterator[tuple[int, FloatArray]] = iter(())
+        self._block: tuple[int, FloatArray] | None = None
+        """(number of the first sample, [channels, samples]) of the block that is being read."""
+        self._next = 0
+        self._seek(0)
+
+    def read(self, first: int, count: int) -> FloatArray:
+        """Samples [first, first + count) as [channels, count]; meant to be called in rising order."""
+        samples = np.zeros((self.n_channels, count), dtype=np.float32)
+        if not self._next <= first <= self._next + _SEEK_GAP_S * self.rate:
+            self._seek(first)
+        self._next = first + count
+        while self._block is not None and self._block[0] < first + count:
+            at, block = self._block
+            low, high = max(at, first), min(at + block.shape[1], first + count)
+            if low < high:
+                samples[:, low - first : high - first] = block[:, low - at : high - at]
+            if at + block.shape[1] > first + count:
+                break
+            self._block = next(self._blocks, None)
+        return samples
+
+    def _seek(self, first: int) -> None:
+        """Make `_block` the first block of sound, or one that starts at or before sample `first`."""
+        wanted_s, back_s = first / self.rate + self._start_s, _PREROLL_S
+        sound_start_s = float((self._stream.start_time or 0) * self._time_base)
+        while True:
+            target_s = max(wanted_s - back_s, sound_start_s)
+            self._container.seek(round(target_s / self._time_base), stream=self._stream)
+            self._blocks = self._decode_blocks()
+            self._block = next(self._blocks, None)
+            if target_s == sound_start_s or (self._block is not None and self._block[0] <= first):
+                break
+            back_s *= 4  # it landed late, as a seek in MPEG-TS may
+        self._next = first
+
+    def _decode_blocks(self) -> Iterator[tuple[int, FloatArray]]:
+        """The blocks from where the file stands to its end."""
+        position: int | None = None
+        for piece in self._resampled():
+            if piece.time is not None:
+                told = round((piece.time - self._start_s) * self.rate)
+                if position is None or abs(told - position) > _SLACK_S * self.rate:
+                    position = told
+            if position is not None:
+                yield position, piece.to_ndarray().astype(np.float32, copy=False)
+                position += piece.samples
+
+    def _resampled(self) -> Iterator[av.AudioFrame]:
+        """Frames as planar float of one rate and layout, even if the source changes its own midway."""
+        resampler, made_for = None, None
+        for frame in _decoded(self._container, self._stream):
+            kind = (frame.format.name, frame.layout.name, frame.sample_rate)
+            if resampler is None or kind != made_for:
+                resampler, made_for = av.AudioResampler("fltp", self.layout, self.rate), kind
+            yield from resampler.resample(frame)
+
+
+class SoundTrack:
+    """The AAC track of a clip, which always reaches exactly as far as the pictures written so far.
+
+    Its length is counted from the clip's start, so that rounding cannot add up over many segments.
+    """
+
+    def __init__(self, source: SoundSource, container: Any) -> None:
+        self._source, self._container = source, container
+        self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
+        self._stream.codec_context.bit_rate = BITS_PER_CHANNEL * source.n_channels
+        self._n_written = 0
+        self._shift = 0
+        self._fades_in = False
+
+    def start_segment(self, source_s: Fraction, clip_s: Fraction) -> None:
+        """From `clip_s` on, the clip has the sound that the source has from `source_s` on."""
+        rate = self._source.rate
+        self._shift = round(source_s * rate) - round(clip_s * rate)
+        self._fades_in = True
+
+    def follow(self, clip_s: Fraction) -> None:
+        """Write the sound up to `clip_s` once that is a piece long enough; called as the pictures go on."""
+        if clip_s * self._source.rate - self._n_written >= _PIECE_S * self._source.rate:
+            self._write_until(clip_s, fades_out=False)
+
+    def end_segment(self, clip_s: Fraction) -> None:
+        """Write the rest of the segment's sound, up to `clip_s`."""
+        self._write_until(clip_s, fades_out=True)
+
+    def _write_until(self, clip_s: Fraction, *, fades_out: bool) -> None:
+        count = round(clip_s * self._source.rate) - self._n_written
+        if count <= 0:
+            return
+        samples = self._source.read(self._n_written + self._shift, count)
+        ramp = np.linspace(0, 1, min(round(FADE_S * self._source.rate), count), dtype=np.float32)
+        if self._fades_in:
+            samples[:, : len(ramp)] *= ramp
+        if fades_out:
+            samples[:, count - len(ramp) :] *= ramp[::-1]
+        self._fades_in = False
+        self._encode(samples)
+
+    def _encode(self, samples: FloatArray) -> None:
+        frame = av.AudioFrame.from_ndarray(samples, format="fltp", layout=self._source.layout)
+        frame.sample_rate, frame.time_base = self._source.rate, Fraction(1, self._source.rate)
+        frame.pts = self._n_written
+        self._n_written += samples.shape[1]
+        self._container.mux(self._stream.encode(frame))
+
+    def finish(self) -> None:
+        """Write what the encoder still holds."""
+        self._container.mux(self._stream.encode(None))

@@ -1,0 +1,59 @@
+"""What the two ways to write a clip share: the segments they accept, the file they open, what they return."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import av
+
+from vidsum.errors import UsageError
+from vidsum.types import Interval
+
+
+@dataclass(frozen=True)
+class WrittenVideo:
+    """A clip that was written."""
+
+    path: Path
+    segments: tuple[Interval, ...]
+    """Stretches of the source that the clip shows, one after the other, as seconds from its first picture."""
+    n_frames: int
+    duration_s: float
+    has_audio: bool
+    warnings: tuple[str, ...] = ()
+
+
+def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
+    """Segments clipped to the video; those that touch are joined, as there is nothing to cut between them.
+
+    Raises:
+        UsageError: a segment is empty, begins before 0 or before the one ahead of it ends, or none is in the
+            video.
+    """
+    joined: list[Interval] = []
+    previous_end = 0.0
+    for start, end in segments:
+        if not start < end:
+            raise UsageError(f"the segment {start:g}-{end:g} s is empty")
+        if start < previous_end:
+            what = f"before the one ahead of it ends, at {previous_end:g} s" if previous_end else "before 0 s"
+            raise UsageError(f"the segment {start:g}-{end:g} s begins {what}")
+        if joined and start == previous_end:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+        previous_end = end
+    clipped = [(start, min(end, duration_s)) for start, end in joined if start < duration_s]
+    if not clipped:
+        raise UsageError(f"there is no segment to write within the {duration_s:g} s of the video")
+    return clipped
+
+
+def open_mp4(path: Path, comment: str | None) -> Any:
+    """An MP4 that can play before all of it has arrived, and is the same bytes for the same packets."""
+    options = {"movflags": "+faststart", "fflags": "+bitexact"}
+    container = av.open(f"file:{path}", "w", format="mp4", options=options)
+    if comment is not None:
+        container.metadata["comment"] = comment
+    return container

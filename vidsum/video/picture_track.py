@@ -1,0 +1,71 @@
+"""The H.264 track of a clip."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import av
+from av.video.frame import PictureType
+from av.video.reformatter import ColorRange
+
+from vidsum.video.pyav_reader import DecodedFrame
+from vidsum.video.upright import BT709, StoredPictures, upright_yuv420p
+
+PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
+_THREADS = 8
+"""x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How pictures are encoded: at whole `time_base`s (seconds), about `fps` of them a second."""
+
+    time_base: Fraction
+    fps: float
+    crf: int
+    preset: str
+
+
+class PictureTrack:
+    """Encodes frames upright and with the shape of pixel and the colours that they had in the source."""
+
+    def __init__(self, container: Any, source: av.VideoStream, first: DecodedFrame, look: Look) -> None:
+        """A track in `container` for frames of `source`, `first` being one of them."""
+        self._container = container
+        self._stored = StoredPictures.of(first)
+        options = {"crf": str(look.crf), "preset": look.preset, "profile": "high", "forced-idr": "1"}
+        rate = Fraction(look.fps).limit_denominator(1001)
+        self._stream = container.add_stream("libx264", rate=rate, options=options)
+        self._stream.width, self._stream.height = self._stored.clip_size
+        self._stream.pix_fmt = "yuv420p"
+        encoder = self._stream.codec_context
+        encoder.time_base, encoder.thread_count = look.time_base, _THREADS
+        encoder.sample_aspect_ratio = self._pixel_shape(source)
+        self._tag_colours(encoder, source.codec_context)
+
+    def _pixel_shape(self, source: av.VideoStream) -> Fraction:
+        shape = source.sample_aspect_ratio or Fraction(1)
+        return shape if self._stored.turn_deg % 180 == 0 else 1 / shape
+
+    def _tag_colours(self, encoder: Any, decoder: Any) -> None:
+        encoder.color_range = ColorRange.JPEG if self._stored.full_range else ColorRange.MPEG
+        if self._stored.is_rgb:
+            encoder.colorspace = encoder.color_primaries = encoder.color_trc = BT709
+        else:
+            encoder.colorspace = decoder.colorspace
+            encoder.color_primaries, encoder.color_trc = decoder.color_primaries, decoder.color_trc
+
+    def write(self, frame: av.VideoFrame, tick: int, *, starts_segment: bool) -> None:
+        """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
+        frame = upright_yuv420p(frame, self._stored)
+        frame.pts, frame.time_base = tick, self._stream.codec_context.time_base
+        frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
+        self._container.mux(self._stream.encode(frame))
+
+    def finish(self, last_tick: int, end_tick: int) -> None:
+        """Write what the encoder still holds; the last frame stays on screen until `end_tick`."""
+        packets = self._stream.encode(None)
+        for packet in packets:
+            if packet.pts == last_tick:
+                packet.duration = end_tick - last_tick
+        self._container.mux(packets)

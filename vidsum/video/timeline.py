@@ -1,0 +1,67 @@
+"""When each frame of the source is shown in a clip that joins some stretches of it."""
+
+from fractions import Fraction
+
+import av
+
+from vidsum.types import Interval, VideoInfo
+from vidsum.video.stretches import StretchFrame
+
+_FINE_BASE = Fraction(1, 90_000)
+_RATE_ERROR = 0.005
+"""A declared frame rate is believed if it is this close to the one that the time stamps give."""
+
+
+def clip_time_base(info: VideoInfo, stream: av.VideoStream) -> Fraction:
+    """Seconds in a tick of the clip: one frame where the frame rate is constant, else the source's own tick.
+
+    So a constant rate stays exactly that, even from a file that rounds its times to milliseconds, and frames
+    of a variable rate keep their times.
+    """
+    if not info.is_vfr:
+        for rate in (stream.base_rate, stream.guessed_rate, stream.average_rate):
+            if rate and abs(float(rate) / info.fps - 1) < _RATE_ERROR:
+                return 1 / rate
+    base = stream.time_base
+    return base if base and base.numerator == 1 and 1_000 <= base.denominator <= 1_000_000 else _FINE_BASE
+
+
+class Timeline:
+    """Joins stretches without a gap, and leaves each frame on screen for as long as it was in the source."""
+
+    def __init__(self, source_base: Fraction, clip_base: Fraction) -> None:
+        self.source_base, self.clip_base = source_base, clip_base
+        self.tick = -1
+        """Clip tick at which the frame placed last goes on screen."""
+        self.end_tick = 0
+        """Clip tick at which it goes off screen."""
+        self.segments: list[Interval] = []
+        """[start_s, end_s) in the source of each stretch, as far as it has been placed."""
+        self._stretch = -1
+        self._source_start = self._clip_start = 0
+
+    def place(self, frame: StretchFrame) -> bool:
+        """Put a frame at the end of the clip. True where it begins a new stretch."""
+        is_new = frame.stretch != self._stretch
+        if is_new:
+            self._stretch, self._source_start, self._clip_start = frame.stretch, frame.tick, self.end_tick
+            self.segments.append((0.0, 0.0))
+        self.tick = max(self._in_clip(frame.tick), self.tick + 1)
+        self.end_tick = max(self._in_clip(frame.end_tick), self.tick + 1)
+        source_s, clip_s = self.stretch_start_s
+        self.segments[-1] = (float(source_s), float(source_s + self.end_s - clip_s))
+        return is_new
+
+    def _in_clip(self, source_tick: int) -> int:
+        seconds = (source_tick - self._source_start) * self.source_base
+        return self._clip_start + round(seconds / self.clip_base)
+
+    @property
+    def end_s(self) -> Fraction:
+        """Length of the clip so far, in seconds."""
+        return self.end_tick * self.clip_base
+
+    @property
+    def stretch_start_s(self) -> tuple[Fraction, Fraction]:
+        """When the stretch begins in the source and in the clip."""
+        return self._source_start * self.source_base, self._clip_start * self.clip_base
