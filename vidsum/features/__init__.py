@@ -1,0 +1,90 @@
+"""Features of a video: one vector for each frame or clip, by a pretrained network."""
+
+from dataclasses import replace
+from importlib import import_module
+
+from vidsum.device import Precision
+from vidsum.errors import UsageError
+from vidsum.features.extractor import BACKENDS, Backend, Extractor, Spec
+from vidsum.types import Progress
+
+__all__ = ["EXTRACTORS", "Backend", "Extractor", "Spec", "describe", "load_extractor"]
+
+_SPECS = {
+    "mobilenet_v2": ("vidsum.features.mobilenet_v2", "SPEC"),
+    "i3d": ("vidsum.features.i3d", "SPEC"),
+    "googlenet": ("vidsum.features.googlenet", "SPEC"),
+    "c3d": ("vidsum.features.c3d", "SPEC"),
+    "c3d_fc7": ("vidsum.features.c3d", "SPEC_FC7"),
+    "clip": ("vidsum.features.clip", "SPEC"),
+}
+
+EXTRACTORS = tuple(_SPECS)
+"""The names of the extractors; the first is the default."""
+
+
+def describe(
+    name: str,
+    *,
+    fps: float | None = None,
+    clip_frames: int | None = None,
+    stride_frames: int | None = None,
+) -> Spec:
+    """What an extractor sees of a video and what it gives, without its weights and without importing torch.
+
+    Args:
+        name: one of `EXTRACTORS`.
+        fps: frames per second to feed it with, in place of its own.
+        clip_frames: frames that one feature sees, in place of its own.
+        stride_frames: frames from one clip to the next, in place of its own.
+
+    Raises:
+        UsageError: there is no such extractor, or it cannot take such clips.
+    """
+    if name not in _SPECS:
+        raise UsageError(f"there is no extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
+    module, attribute = _SPECS[name]
+    spec: Spec = getattr(import_module(module), attribute)
+    given = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
+    return replace(spec, **{key: value for key, value in given.items() if value is not None})
+
+
+def load_extractor(
+    name: str,
+    *,
+    device: str = "auto",
+    precision: Precision = "fp32",
+    backend: Backend = "torch",
+    fps: float | None = None,
+    clip_frames: int | None = None,
+    stride_frames: int | None = None,
+    progress: Progress | None = None,
+) -> Extractor:
+    """An extractor with its pretrained weights, which are fetched on first use.
+
+    Args:
+        name: one of `EXTRACTORS`.
+        device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs.
+        backend: `torch`, or `onnx` for onnxruntime (`pip install vidsum[onnx]`), in fp32.
+        fps, clip_frames, stride_frames: see `describe`.
+        progress: told of the download.
+
+    Raises:
+        UsageError: a name is unknown, or the choices do not go together.
+        WeightsError: the weights are missing, cannot be fetched or fail their check.
+    """
+    spec = describe(name, fps=fps, clip_frames=clip_frames, stride_frames=stride_frames)
+    if backend not in BACKENDS:
+        raise UsageError(f"there is no backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
+    from vidsum import checkpoints
+
+    weights = checkpoints.load_state_dict(spec.checkpoint, progress)
+    if backend == "torch":
+        from vidsum.features.torch_backend import torch_extractor
+
+        return torch_extractor(spec, spec.build(weights), device=device, precision=precision)
+    from vidsum.features.onnx_backend import onnx_extractor
+
+    digest = checkpoints.sha256_of(spec.checkpoint)
+    return onnx_extractor(spec, spec.build(weights), digest, device=device, precision=precision)

@@ -1,0 +1,47 @@
+"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 or fc7 after ReLU, 4096-d.
+
+The weights are MMAction's conversion of the Caffe model, used as MMAction uses them: 171x128 pixels whatever the
+video's shape, a centred crop of 112, and one mean (104, 117, 128) taken from red, green and blue. The Caffe original
+takes blue, green, red and subtracts a mean for each pixel and frame (a "mean cube"); features of the two correlate but
+are not equal, so a model trained on one should be fed with that one.
+
+The grounding data sets step 8 frames from clip to clip (`stride_frames=8`); the default tiles the video.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.video.frames import Exact
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def build(weights: "Mapping[str, Tensor]", last: str) -> Network:
+    """The network up to layer `last`, fc6 or fc7."""
+    from vidsum.models.c3d import C3D
+
+    model = C3D(last)
+    wanted = model.state_dict().keys()
+    model.load_state_dict({key: value for key, value in weights.items() if key in wanted})
+    return Network(model)
+
+
+def _spec(name: str, last: str) -> Spec:
+    return Spec(
+        name=name,
+        checkpoint="c3d",
+        dim=4096,
+        fps=25.0,
+        preprocessing=Preprocessing(Exact(171, 128), 112, mean=(104.0, 117.0, 128.0), std=(1.0, 1.0, 1.0)),
+        build=partial(build, last=last),
+        clip_frames=16,
+        stride_frames=16,
+        clip_lengths=range(16, 17),
+    )
+
+
+SPEC = _spec("c3d", "fc6")
+SPEC_FC7 = _spec("c3d_fc7", "fc7")

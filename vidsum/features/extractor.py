@@ -1,0 +1,175 @@
+"""The interface of all feature extractors: what one sees of a video, and the call that turns clips into features."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from vidsum.device import Precision
+from vidsum.errors import UsageError
+from vidsum.types import FloatArray, Picture
+from vidsum.video.frames import Sampling, Size
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+Backend = Literal["torch", "onnx"]
+BACKENDS: tuple[Backend, ...] = ("torch", "onnx")
+
+Triple = tuple[float, float, float]
+
+IMAGENET_MEAN: Triple = (0.485 * 255, 0.456 * 255, 0.406 * 255)
+IMAGENET_STD: Triple = (0.229 * 255, 0.224 * 255, 0.225 * 255)
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """From a video's picture to a network's input: resize, crop a centred square, then (pixel - mean) / std."""
+
+    size: Size
+    """What the frame reader resizes to."""
+    crop: int
+    """Side of the square, in pixels."""
+    mean: Triple
+    """Of red, green and blue, for pixels from 0 to 255."""
+    std: Triple
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network with its weights: what a spec's `build` makes of a checkpoint."""
+
+    backbone: "nn.Module"
+    """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
+    head: "nn.Linear | None" = None
+    """Features [N, D] to class scores [N, K] before the softmax."""
+    encode_text: Callable[[Sequence[str]], FloatArray] | None = None
+    """Texts to features [N, D] of length 1, comparable with those of images."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that there is to know about an extractor without its weights."""
+
+    name: str
+    checkpoint: str
+    """Name of its weights in the registry."""
+    dim: int
+    """D, the length of a feature."""
+    fps: float
+    """Frames per second that it is fed with."""
+    preprocessing: Preprocessing
+    build: "Callable[[Mapping[str, torch.Tensor]], Network]" = field(repr=False)
+    """Makes the network of a checkpoint's tensors."""
+    clip_frames: int = 1
+    """Frames that one feature sees."""
+    stride_frames: int = 1
+    """Frames from the start of one clip to the start of the next."""
+    clip_lengths: range = range(1, 2)
+    """The lengths that `clip_frames` may have."""
+    class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
+    """Names of the K classes of the logits, where there are logits."""
+
+    def __post_init__(self) -> None:
+        if self.clip_frames not in self.clip_lengths:
+            low, high = self.clip_lengths[0], self.clip_lengths[-1]
+            wanted = str(low) if low == high else f"{low} to {high}"
+            raise UsageError(f"{self.name} takes clips of {wanted} frames, not {self.clip_frames}")
+        if self.stride_frames < 1:
+            raise UsageError(f"the stride must be one frame or more, not {self.stride_frames}")
+
+    @property
+    def takes_clips(self) -> bool:
+        """Whether the network sees several frames at once."""
+        return self.clip_lengths.stop > 2
+
+    @property
+    def sampling(self) -> Sampling:
+        """The frames to ask a reader for."""
+        return Sampling(self.fps, self.preprocessing.size)
+
+    @property
+    def step_s(self) -> float:
+        """Seconds from one feature to the next."""
+        return self.stride_frames / self.fps
+
+    @property
+    def covers_s(self) -> float:
+        """Seconds that one feature sees; a single frame stands for the time up to the next."""
+        return self.clip_frames / self.fps if self.takes_clips else self.step_s
+
+    def crop(self, image: Picture) -> Picture:
+        """The centred square of a picture that the network sees, as a view, [crop, crop, 3].
+
+        Raises:
+            UsageError: the picture is smaller than that.
+        """
+        height, width = image.shape[:2]
+        side = self.preprocessing.crop
+        if min(height, width) < side:
+            raise UsageError(
+                f"{self.name} needs pictures of {side}x{side} pixels or more, not {width}x{height}"
+            )
+        top, left = round((height - side) / 2), round((width - side) / 2)
+        return image[top : top + side, left : left + side]
+
+
+@dataclass(frozen=True, eq=False)
+class Extractor:
+    """An extractor with its weights, ready to run."""
+
+    spec: Spec
+    run: Callable[[Picture], FloatArray] = field(repr=False)
+    """Clips [N, clip_frames, crop, crop, 3] of RGB pixels to features [N, D]."""
+    device: str
+    precision: Precision
+    backend: Backend
+    head: "nn.Linear | None" = field(default=None, repr=False)
+    text_tower: Callable[[Sequence[str]], FloatArray] | None = field(default=None, repr=False)
+
+    def encode(self, clips: Picture) -> FloatArray:
+        """Features of clips.
+
+        Args:
+            clips: [N, clip_frames, crop, crop, 3] RGB pixels, resized and cropped; for an extractor of single
+                frames, `clip_frames` is 1.
+
+        Returns:
+            [N, D]
+
+        Raises:
+            UsageError: the clips have another shape.
+        """
+        side = self.spec.preprocessing.crop
+        expected = (self.spec.clip_frames, side, side, 3)
+        if clips.shape[1:] != expected or len(clips) == 0:
+            raise UsageError(
+                f"{self.spec.name} takes clips of shape [N, {expected}], not {list(clips.shape)}"
+            )
+        return self.run(clips)
+
+    def logits(self, features: FloatArray) -> FloatArray:
+        """Class scores [T, K], before the softmax, of features [T, D].
+
+        Raises:
+            UsageError: this extractor has no classes.
+        """
+        if self.head is None:
+            raise UsageError(
+                f"{self.spec.name} has no class scores", hint="mobilenet_v2, googlenet and i3d have"
+            )
+        import torch
+
+        with torch.inference_mode():
+            scores: FloatArray = self.head(torch.from_numpy(features)).numpy()
+        return scores
+
+    def encode_text(self, texts: Sequence[str]) -> FloatArray:
+        """Text features [N, D] in the space of the image features, each of length 1.
+
+        Raises:
+            UsageError: this extractor has no text tower.
+        """
+        if self.text_tower is None:
+            raise UsageError(f"{self.spec.name} cannot encode text", hint="clip can")
+        return self.text_tower(texts)

@@ -1,0 +1,47 @@
+"""GoogLeNet on single frames (Szegedy et al. 2015), torchvision's ImageNet weights IMAGENET1K_V1: 1024-d "pool5".
+
+These are not the numbers of the published SumMe and TVSum files, whose features come from the Caffe model.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.video.frames import ShortSide
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HALF_RANGE = (127.5, 127.5, 127.5)
+"""torchvision normalises by ImageNet's mean and deviation and the model undoes it to [-1, 1]: this is both in one."""
+
+
+def build(weights: "Mapping[str, Tensor]") -> Network:
+    """The network without its auxiliary heads and its classifier: the global average pool."""
+    from torch import nn
+    from torchvision.models import googlenet
+
+    model = googlenet(weights=None, aux_logits=False, transform_input=False, init_weights=False)
+    model.load_state_dict({key: value for key, value in weights.items() if not key.startswith("aux")})
+    head = model.fc
+    model.fc = nn.Identity()
+    return Network(model, head)
+
+
+def class_names() -> Sequence[str]:
+    """The 1000 ImageNet classes."""
+    from torchvision.models import GoogLeNet_Weights
+
+    names: Sequence[str] = GoogLeNet_Weights.IMAGENET1K_V1.meta["categories"]
+    return names
+
+
+SPEC = Spec(
+    name="googlenet",
+    checkpoint="googlenet",
+    dim=1024,
+    fps=2.0,
+    preprocessing=Preprocessing(ShortSide(256), 224, HALF_RANGE, HALF_RANGE),
+    build=build,
+    class_names=class_names,
+)

@@ -1,0 +1,102 @@
+"""Running an extractor's network in onnxruntime: exported once by PyTorch, kept in the cache folder."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+
+from vidsum.device import Precision, choose_device
+from vidsum.errors import UsageError
+from vidsum.features.extractor import Extractor, Network, Spec
+from vidsum.features.torch_backend import build_encoder
+from vidsum.home import home
+from vidsum.outputs import whole_file
+from vidsum.types import FloatArray, Picture
+
+_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+
+
+def onnx_extractor(
+    spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
+) -> Extractor:
+    """An extractor that runs in onnxruntime, on as many threads as PyTorch is set to use.
+
+    Args:
+        weights_sha256: the hash of the network's weights, by which the exported file is found again.
+
+    Raises:
+        UsageError: onnxruntime is not installed, or does not run on that device, or precision is not fp32.
+        OutputError: the exported file cannot be written to the cache folder.
+    """
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"the onnx backend needs {', '.join(missing)}", hint="pip install 'vidsum[onnx]'")
+    if precision != "fp32":
+        raise UsageError(
+            f"the onnx backend runs in fp32, not {precision}", hint="--backend torch has them all"
+        )
+    import onnxruntime
+
+    provider = _provider(device, onnxruntime.get_available_providers())
+    path = exported_path(spec, weights_sha256)
+    if not path.exists():
+        export(spec, network, path)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(path, options, providers=[provider])
+
+    def run(clips: Picture) -> FloatArray:
+        features: FloatArray = session.run(["features"], {"clips": clips})[0]
+        return features
+
+    return Extractor(
+        spec=spec,
+        run=run,
+        device="cpu" if provider == "CPUExecutionProvider" else "cuda",
+        precision=precision,
+        backend="onnx",
+        head=network.head,
+        text_tower=network.encode_text,
+    )
+
+
+def exported_path(spec: Spec, weights_sha256: str) -> Path:
+    """Where the exported network is kept; another PyTorch or a clip of another length makes another file."""
+    torch_version = torch.__version__.partition("+")[0]
+    return (
+        home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-torch{torch_version}.onnx"
+    )
+
+
+def export(spec: Spec, network: Network, path: Path) -> None:
+    """Write the network as an ONNX file, from pixels to features, for any number of clips at once.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    side = spec.preprocessing.crop
+    example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as part:
+        torch.onnx.export(
+            build_encoder(spec, network),
+            (example,),
+            part,
+            input_names=["clips"],
+            output_names=["features"],
+            dynamic_shapes=({0: torch.export.Dim("N")},),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+
+
+def _provider(device: str, available: list[str]) -> str:
+    """onnxruntime's name of a device: the best there is for `auto`."""
+    if device == "auto":
+        return "CUDAExecutionProvider" if "CUDAExecutionProvider" in available else "CPUExecutionProvider"
+    kind = choose_device(device).type
+    provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(kind)
+    if provider not in available:
+        raise UsageError(f"this onnxruntime does not run on {kind}", hint="--device cpu, or --backend torch")
+    return provider
