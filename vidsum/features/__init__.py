@@ -45,8 +45,12 @@ def describe(
         raise UsageError(f"there is no extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
     module, attribute = _SPECS[name]
     spec: Spec = getattr(import_module(module), attribute)
-    given = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
-    return replace(spec, **{key: value for key, value in given.items() if value is not None})
+    return replace(
+        spec,
+        fps=spec.fps if fps is None else fps,
+        clip_frames=spec.clip_frames if clip_frames is None else clip_frames,
+        stride_frames=spec.stride_frames if stride_frames is None else stride_frames,
+    )
 
 
 def load_extractor(

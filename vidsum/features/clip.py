@@ -1,4 +1,5 @@
-"""CLIP ViT-B/32 on single frames (Radford et al. 2021), OpenAI's weights: image and text features, 512-d, length 1.
+"""CLIP ViT-B/32 on single frames (Radford et al. 2021), OpenAI's weights: image and text features, 512-d,
+length 1.
 
 One frame for every two seconds, the clips of QVHighlights: the frame on screen when each begins.
 """
@@ -25,7 +26,7 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
     import open_clip
     import torch
     from torch import Tensor, nn
-    from torch.nn import functional as F
+    from torch.nn import functional
 
     class ImageTower(nn.Module):
         def __init__(self, visual: nn.Module) -> None:
@@ -33,7 +34,7 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
             self.visual = visual
 
         def forward(self, x: Tensor) -> Tensor:
-            return F.normalize(self.visual(x).float(), dim=-1)
+            return functional.normalize(self.visual(x).float(), dim=-1)
 
     model = open_clip.CLIP(**open_clip.get_model_config(MODEL))
     model.load_state_dict({key: value.float() for key, value in weights.items() if key not in _NOT_WEIGHTS})

@@ -28,9 +28,9 @@ def extract_features(
 ) -> Features:
     """Features of one video: one row for each clip of its frames.
 
-    No more than one batch and one clip of frames are held at a time. A video shorter than one clip gives one feature,
-    its last frame repeated. Frames that no whole clip sees give one more feature, made the same way, if the clip that
-    they belong to has half its frames or more.
+    No more than one batch and one clip of frames are held at a time. A video shorter than one clip gives
+    one feature, its last frame repeated. Frames that no whole clip sees give one more feature, made the
+    same way, if the clip that they belong to has half its frames or more.
 
     Args:
         frames: those of `extractor.spec.sampling`, in order.

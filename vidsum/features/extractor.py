@@ -1,4 +1,6 @@
-"""The interface of all feature extractors: what one sees of a video, and the call that turns clips into features."""
+"""The interface of all feature extractors: what one sees of a video, and the call that turns clips into
+features.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +26,9 @@ IMAGENET_STD: Triple = (0.229 * 255, 0.224 * 255, 0.225 * 255)
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """From a video's picture to a network's input: resize, crop a centred square, then (pixel - mean) / std."""
+    """From a video's picture to a network's input: resize, crop a centred square, then (pixel - mean) /
+    std.
+    """
 
     size: Size
     """What the frame reader resizes to."""

@@ -17,10 +17,11 @@ class _Tracer(fx.Tracer):
 
 
 def fold_batch_norm(model: nn.Module) -> fx.GraphModule:
-    """A model, in eval mode, that computes the same without the batch normalisations that follow a convolution.
+    """A model, in eval mode, that computes the same without the batch normalisations that follow a
+    convolution.
 
-    One is folded where the traced data flow shows that its input is a convolution which feeds nothing else and runs
-    once. The given model is put in eval mode and shares the weights that did not change.
+    One is folded where the traced data flow shows that its input is a convolution which feeds nothing else
+    and runs once. The given model is put in eval mode and shares the weights that did not change.
     """
     model.eval()
     graph = _Tracer().trace(model)

@@ -1,4 +1,5 @@
-"""GoogLeNet on single frames (Szegedy et al. 2015), torchvision's ImageNet weights IMAGENET1K_V1: 1024-d "pool5".
+"""GoogLeNet on single frames (Szegedy et al. 2015), torchvision's ImageNet weights IMAGENET1K_V1: 1024-d
+"pool5".
 
 These are not the numbers of the published SumMe and TVSum files, whose features come from the Caffe model.
 """
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 HALF_RANGE = (127.5, 127.5, 127.5)
-"""torchvision normalises by ImageNet's mean and deviation and the model undoes it to [-1, 1]: this is both in one."""
+"""torchvision normalises by ImageNet's mean and deviation and the model undoes it to [-1, 1]: this is both
+in one.
+"""
 
 
 def build(weights: "Mapping[str, Tensor]") -> Network:

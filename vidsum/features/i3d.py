@@ -1,7 +1,9 @@
-"""I3D RGB on clips (Carreira and Zisserman 2017), DeepMind's Kinetics-400 weights: 1024-d and 400 class logits.
+"""I3D RGB on clips (Carreira and Zisserman 2017), DeepMind's Kinetics-400 weights: 1024-d and 400 class
+logits.
 
-25 frames a second, as it was trained; the short side at 256 and a crop of 224 in [-1, 1]. A clip of 16 frames is the
-shortest that fills the last pool, and 16 frames apart (0.64 s) they tile the video about as finely as 2 fps does.
+25 frames a second, as it was trained; the short side at 256 and a crop of 224 in [-1, 1]. A clip of 16
+frames is the shortest that fills the last pool, and 16 frames apart (0.64 s) they tile the video about as
+finely as 2 fps does.
 """
 
 from collections.abc import Mapping, Sequence

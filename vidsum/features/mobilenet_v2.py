@@ -1,4 +1,6 @@
-"""MobileNetV2 on single frames (Sandler et al. 2018), torchvision's ImageNet weights IMAGENET1K_V1: 1280-d."""
+"""MobileNetV2 on single frames (Sandler et al. 2018), torchvision's ImageNet weights IMAGENET1K_V1:
+1280-d.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -11,7 +11,9 @@ from vidsum.types import FloatArray, Picture
 
 
 class Encoder(nn.Module):
-    """RGB pixels [N, T, H, W, 3] to float32 features [N, D]: normalisation, then the network in its own type."""
+    """RGB pixels [N, T, H, W, 3] to float32 features [N, D]: normalisation, then the network in its own
+    type.
+    """
 
     scale: Tensor
     shift: Tensor

@@ -1,9 +1,9 @@
-"""C3D: eight 3x3x3 convolutions and two fully connected layers (Tran et al., "Learning Spatiotemporal Features with
-3D Convolutional Networks", 2015, Figure 3).
+"""C3D: eight 3x3x3 convolutions and two fully connected layers (Tran et al., "Learning Spatiotemporal
+Features with 3D Convolutional Networks", 2015, Figure 3).
 """
 
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 
 class ConvReLU(nn.Module):
@@ -14,7 +14,7 @@ class ConvReLU(nn.Module):
         self.conv = nn.Conv3d(inputs, outputs, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu_(self.conv(x))
+        return functional.relu_(self.conv(x))
 
 
 class C3D(nn.Module):
@@ -49,5 +49,5 @@ class C3D(nn.Module):
         x = self.pool3(self.conv3b(self.conv3a(x)))
         x = self.pool4(self.conv4b(self.conv4a(x)))
         x = self.pool5(self.conv5b(self.conv5a(x)))
-        x = F.relu(self.fc6(x.flatten(1)))
-        return x if self.last == "fc6" else F.relu(self.fc7(x))
+        x = functional.relu(self.fc6(x.flatten(1)))
+        return x if self.last == "fc6" else functional.relu(self.fc7(x))

@@ -1,14 +1,15 @@
-"""I3D: Inception-v1 inflated to three dimensions (Carreira and Zisserman, "Quo Vadis, Action Recognition?", 2017).
+"""I3D: Inception-v1 inflated to three dimensions (Carreira and Zisserman, "Quo Vadis, Action Recognition?",
+2017).
 
-The RGB stream of the paper's Figure 3, with the layer names of the released model. Convolutions and max pools pad
-as TensorFlow's "SAME" does, which is asymmetric where the stride does not divide the input.
+The RGB stream of the paper's Figure 3, with the layer names of the released model. Convolutions and max
+pools pad as TensorFlow's "SAME" does, which is asymmetric where the stride does not divide the input.
 """
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 MIN_FRAMES = 9
 """The last average pool spans two places in time, of which there is one for every eight frames begun."""
@@ -31,8 +32,8 @@ class SameConv3d(nn.Conv3d):
         before = [first for first, _ in pads]
         if any(first != last for first, last in pads):
             (t0, t1), (h0, h1), (w0, w1) = pads
-            x, before = F.pad(x, (w0, w1, h0, h1, t0, t1)), [0, 0, 0]
-        return F.conv3d(x, self.weight, self.bias, self.stride, before)
+            x, before = functional.pad(x, (w0, w1, h0, h1, t0, t1)), [0, 0, 0]
+        return functional.conv3d(x, self.weight, self.bias, self.stride, before)
 
 
 class SameMaxPool3d(nn.Module):
@@ -45,13 +46,14 @@ class SameMaxPool3d(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         before = [same_padding(*axis)[0] for axis in zip(x.shape[2:], self.kernel, self.stride, strict=True)]
         # where "SAME" pads one place more after than before, ceil_mode adds that place
-        return F.max_pool3d(x, self.kernel, self.stride, before, ceil_mode=True)
+        return functional.max_pool3d(x, self.kernel, self.stride, before, ceil_mode=True)
 
 
 class NeighbourMax3d(nn.Module):
     """Max pool of kernel 3, stride 1, "SAME": the maximum of one axis after the other.
 
-    Equal to `SameMaxPool3d((3, 3, 3), (1, 1, 1))`, with 6 comparisons a place for 26: up to four times as fast.
+    Equal to `SameMaxPool3d((3, 3, 3), (1, 1, 1))`, with 6 comparisons a place for 26: up to four times as
+    fast.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -74,11 +76,13 @@ class Unit3D(nn.Module):
         self.bn = nn.BatchNorm3d(outputs, eps=1e-3)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu_(self.bn(self.conv(x)))
+        return functional.relu_(self.bn(self.conv(x)))
 
 
 class Mixed(nn.Module):
-    """Inception module: 1x1x1, two times 1x1x1 then 3x3x3, and max pool then 1x1x1, joined along the channels."""
+    """Inception module: 1x1x1, two times 1x1x1 then 3x3x3, and max pool then 1x1x1, joined along the
+    channels.
+    """
 
     def __init__(self, inputs: int, channels: MixedChannels) -> None:
         super().__init__()
@@ -103,8 +107,8 @@ class Mixed(nn.Module):
 class I3D(nn.Module):
     """Clips [N, 3, T, 224, 224], RGB in [-1, 1], T >= 9, to features [N, 1024].
 
-    The features are the average of the last pool's places in time, so that a linear layer on them (`Logits`) gives
-    what the released model gives: its 1x1x1 convolution, averaged over time.
+    The features are the average of the last pool's places in time, so that a linear layer on them
+    (`Logits`) gives what the released model gives: its 1x1x1 convolution, averaged over time.
     """
 
     def __init__(self) -> None:
