@@ -1,0 +1,5 @@
+"""Cutting a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
+
+from vidsum.shots.find import METHODS, find
+
+__all__ = ["METHODS", "find"]

@@ -1,0 +1,143 @@
+"""One function for all ways of cutting a video into shots."""
+
+import math
+from typing import Literal, get_args
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.shots.cuts import edges_between
+from vidsum.shots.kts import change_points
+from vidsum.shots.uniform import equal_edges
+from vidsum.types import Features, Shots, TimeArray
+
+Method = Literal["kts", "uniform", "transnetv2"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+KTS_MIN_SHOT_S = 1.0
+KTS_MAX_SHOT_S = 60.0
+
+_MOST_BYTES = 4 * 2**30
+"""KTS refuses to take more memory than this."""
+
+
+def find(
+    features: Features,
+    method: Method = "kts",
+    *,
+    max_shots: int | None = None,
+    min_shot_s: float | None = None,
+    max_shot_s: float | None = None,
+    penalty: float = 1.0,
+    shot_s: float = 5.0,
+    cuts_s: TimeArray | None = None,
+) -> Shots:
+    """Cut a video into shots.
+
+    Args:
+        features: of the video.
+        method: `kts` (kernel temporal segmentation of the features, made unit length), `uniform` (equal
+            shots), or `transnetv2` (between the cuts that `vidsum.shots.transnetv2` found).
+        max_shots: most shots; None leaves it to the method.
+        min_shot_s: shortest shot. None is 1 s for `kts` (or half of `max_shot_s`, if that is less), else no
+            limit. A video shorter than this is one shot.
+        max_shot_s: longest shot; `math.inf` is no limit. None is 60 s for `kts` (or twice the mean length of
+            `max_shots` shots, if that is more), else no limit.
+        penalty: of `kts`: C vmax in the paper's penalty; larger gives fewer shots.
+        shot_s: of `uniform`: length of a shot.
+        cuts_s: of `transnetv2`: where the cuts are.
+
+    Returns:
+        Shots from 0 to the video's end. A change point of `kts` between samples i - 1 and i is at
+        `timestamps[i]`; its lengths are counted in samples of `step_s`, and the last shot reaches to the
+        video's end.
+
+    Raises:
+        UsageError: a parameter makes no sense, or the limits contradict each other for this video.
+    """
+    _check_limits(max_shots, min_shot_s, max_shot_s)
+    if features.timestamps[-1] >= features.duration_s:
+        raise UsageError(
+            f"the last feature is at {features.timestamps[-1]:g} s, but the video ends at "
+            f"{features.duration_s:g} s"
+        )
+    if method == "kts":
+        edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty)
+        return _shots(features, method, edges)
+    min_s, max_s = min_shot_s or 0.0, max_shot_s or math.inf
+    if method == "uniform":
+        if not 0 < shot_s < math.inf:
+            raise UsageError(f"the length of a shot must be positive, not {shot_s}")
+        edges = equal_edges(
+            features.duration_s, shot_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
+        )
+    elif method == "transnetv2":
+        if cuts_s is None:
+            raise UsageError("the method transnetv2 needs the cuts that vidsum.shots.transnetv2 finds")
+        edges = edges_between(
+            cuts_s, features.duration_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
+        )
+    else:
+        raise UsageError(f"unknown way to find shots: {method!r}", hint=f"use {', '.join(METHODS)}")
+    return _shots(features, method, edges)
+
+
+def _shots(features: Features, method: Method, edges: TimeArray) -> Shots:
+    return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
+
+
+def _check_limits(max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None) -> None:
+    if max_shots is not None and max_shots < 1:
+        raise UsageError(f"a video has at least one shot; max_shots is {max_shots}")
+    if min_shot_s is not None and not 0 <= min_shot_s < math.inf:
+        raise UsageError(f"the shortest shot must be zero or more seconds, not {min_shot_s}")
+    if max_shot_s is not None and not max_shot_s > 0:
+        raise UsageError(f"the longest shot must be longer than nothing, not {max_shot_s}")
+    if min_shot_s is not None and max_shot_s is not None and min_shot_s > max_shot_s:
+        raise UsageError(
+            f"the shortest shot ({min_shot_s:g} s) is longer than the longest ({max_shot_s:g} s)"
+        )
+
+
+def _kts_edges(
+    features: Features,
+    max_shots: int | None,
+    min_shot_s: float | None,
+    max_shot_s: float | None,
+    penalty: float,
+) -> TimeArray:
+    if not 0 < penalty < math.inf:
+        raise UsageError(f"the penalty of KTS must be positive, not {penalty}")
+    shortest, longest = _limits_in_samples(features, max_shots, min_shot_s, max_shot_s)
+    lengths = np.linalg.norm(features.array, axis=1, keepdims=True)
+    rows = features.array / np.where(lengths > 0, lengths, 1)
+    starts = change_points(rows, penalty=penalty, shortest=shortest, longest=longest, max_shots=max_shots)
+    return np.concatenate([[0.0], features.timestamps[starts], [features.duration_s]])
+
+
+def _limits_in_samples(
+    features: Features, max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None
+) -> tuple[int, int]:
+    """Fewest and most samples in a shot of KTS."""
+    n, step_s = len(features), features.step_s
+    if min_shot_s is None:
+        min_shot_s = min(KTS_MIN_SHOT_S, (max_shot_s or math.inf) / 2)
+    shortest = min(max(1, math.ceil(min_shot_s / step_s - 1e-6)), n)
+    most = min(max_shots or n, n // shortest)
+    if max_shot_s is None:
+        longest = max(math.floor(KTS_MAX_SHOT_S / step_s), 2 * math.ceil(n / most))
+    else:
+        longest = n if max_shot_s == math.inf else math.floor(max_shot_s / step_s + 1e-6)
+    longest = min(longest, n)
+    if most * longest < n:
+        raise UsageError(
+            f"{n} samples, {step_s:g} s apart, cannot be cut into at most {most} shots "
+            f"of {shortest} to {longest} samples",
+            hint="raise --max-shot or --max-shots, or lower --min-shot",
+        )
+    if 8 * n * (longest + (max_shots or 0)) > _MOST_BYTES:
+        raise UsageError(
+            f"KTS on {n} samples with shots of up to {longest} samples takes too much memory",
+            hint="lower --max-shot, or sample fewer frames a second",
+        )
+    return shortest, longest

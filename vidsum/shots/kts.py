@@ -1,0 +1,195 @@
+"""Kernel temporal segmentation: the change points of a feature sequence, exactly, in O(n L) per trial price.
+
+Potapov et al., "Category-specific video summarization", ECCV 2014, with a linear kernel: choose the number m
+of change points and their places so that
+
+    scatter(m) / n + penalty * m / (2 n) * (log(n / m) + 1)
+
+is least, where scatter is the sum over all shots of the squared distances of their features to the shot's
+mean. docs/algorithms/kts.md proves why a search over prices of a shot finds the same minimum as all n layers
+of the paper's dynamic programme.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.shots.costs import Matrix, cost_band
+
+IntArray = npt.NDArray[np.int64]
+
+_TIE = 1e-12
+"""Two totals closer than this share of the larger are a tie: rounding must not decide it."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """One segmentation: its edges in rows [0, ..., n], its scatter, and the price of a shot it was found
+    at."""
+
+    edges: tuple[int, ...]
+    scatter: float
+    price: float
+
+    @property
+    def shots(self) -> int:
+        return len(self.edges) - 1
+
+
+def change_points(
+    rows: npt.NDArray[np.floating],
+    *,
+    penalty: float = 1.0,
+    shortest: int = 1,
+    longest: int | None = None,
+    max_shots: int | None = None,
+) -> IntArray:
+    """The rows at which a new shot starts, of the best segmentation.
+
+    Ties go to fewer change points, then to the last change point that comes first, then the last but one, and
+    so on.
+
+    Args:
+        rows: [n, D] features; the penalty suits rows of unit length.
+        penalty: C vmax of the paper's g(m, n); positive. Larger gives fewer shots.
+        shortest, longest: rows in a shot, both inclusive; `longest` None is no limit, and takes 8 n^2 bytes.
+        max_shots: most shots; None is no limit.
+
+    Returns:
+        [m] ascending, each in 1 ... n - 1.
+
+    Raises:
+        ValueError: no segmentation obeys the limits.
+    """
+    n = len(rows)
+    longest = min(longest or n, n)
+    most = min(max_shots or n, n // shortest)
+    if most * longest < n:
+        raise ValueError(f"{n} rows do not fit into shots of {shortest} to {longest} rows, {most} at most")
+    if n == 1:
+        return np.zeros(0, np.int64)
+    band = cost_band(rows, longest, shortest)
+    best = _search_prices(band, penalty)
+    if best.shots > most:
+        best = _search_layers(band, penalty, most)
+    return np.array(best.edges[1:-1], np.int64)
+
+
+def _objective(scatter: float, shots: float, n: int, penalty: float) -> float:
+    """n times the paper's objective; `shots` may lie between two whole numbers."""
+    changes = shots - 1
+    return scatter + (penalty / 2 * changes * (math.log(n / changes) + 1) if changes > 0 else 0.0)
+
+
+def _search_prices(band: Matrix, penalty: float) -> _Cut:
+    """The best segmentation into any number of shots.
+
+    The penalty is concave in the number of shots. So the optimum is a corner of the lower convex hull of
+    scatter over the number of shots, and is the cheapest segmentation for some price of a shot between the
+    penalty's last and first step. Each round splits the stretches of the hull that may still hold something
+    better.
+    """
+    n = len(band) - 1
+    first_step = _objective(0, 2, n, penalty)
+    last_step = _objective(0, n, n, penalty) - _objective(0, n - 1, n, penalty)
+    few, many = _cheapest(band, [first_step, last_step])
+    found = [few, many]
+    stretches = [(few, many)]
+    while True:
+        least = min(_objective(cut.scatter, cut.shots, n, penalty) for cut in found)
+        stretches = [pair for pair in stretches if _bound(*pair, n, penalty) < least]
+        if not stretches:
+            break
+        middles = _cheapest(band, [_chord(*pair) for pair in stretches])
+        split = []
+        for (few, many), middle in zip(stretches, middles, strict=True):
+            if few.shots < middle.shots < many.shots:
+                found.append(middle)
+                split += [(few, middle), (middle, many)]
+        stretches = split
+    slack = _TIE * max(least, 1e-300)
+    return min(
+        (cut for cut in found if _objective(cut.scatter, cut.shots, n, penalty) <= least + slack),
+        key=lambda cut: cut.shots,
+    )
+
+
+def _chord(few: _Cut, many: _Cut) -> float:
+    """The price at which two segmentations cost the same."""
+    return (few.scatter - many.scatter) / (many.shots - few.shots)
+
+
+def _bound(few: _Cut, many: _Cut, n: int, penalty: float) -> float:
+    """A lower bound on the objective strictly between two corners of the hull.
+
+    Scatter lies above the tangents that found the two corners; on each tangent the objective is concave, so
+    it is least at the tangents' crossing or at a corner, which is known already.
+    """
+    if many.shots - few.shots < 2 or few.price <= many.price:
+        return math.inf
+    level_few = few.scatter + few.price * few.shots
+    level_many = many.scatter + many.price * many.shots
+    shots = (level_few - level_many) / (few.price - many.price)
+    shots = min(max(shots, few.shots), many.shots)
+    return _objective(level_few - few.price * shots, shots, n, penalty)
+
+
+def _cheapest(band: Matrix, prices: list[float]) -> list[_Cut]:
+    """For each price of a shot, the segmentation with the least scatter + price * shots."""
+    n, longest = len(band) - 1, band.shape[1]
+    price = np.array(prices)
+    # best[:, longest + j] is for the first j rows; the columns before stand for starts that do not exist
+    best = np.full((len(prices), longest + n + 1), np.inf)
+    best[:, longest] = 0
+    for end in range(1, n + 1):
+        best[:, longest + end] = (best[:, end : end + longest] + band[end]).min(axis=1) + price
+    return [_trace(band, row, each) for row, each in zip(best, prices, strict=True)]
+
+
+def _trace(band: Matrix, best: npt.NDArray[np.float64], price: float) -> _Cut:
+    longest = band.shape[1]
+    end = len(band) - 1
+    edges, scatter = [end], 0.0
+    slack = _TIE * best[-1]
+    while end > 0:
+        column = _first_least(best[end : end + longest] + band[end], slack)
+        scatter += float(band[end, column])
+        end += column - longest
+        edges.append(end)
+    return _Cut(tuple(reversed(edges)), scatter, price)
+
+
+def _first_least(totals: npt.NDArray[np.float64], slack: float) -> int:
+    return int(np.argmax(totals <= totals.min() + slack))
+
+
+def _search_layers(band: Matrix, penalty: float, max_shots: int) -> _Cut:
+    """The best segmentation into at most `max_shots` shots: the paper's dynamic programme, layer by layer.
+
+    It takes 8 n max_shots bytes.
+    """
+    n, longest = len(band) - 1, band.shape[1]
+    layers = np.full((max_shots + 1, longest + n + 1), np.inf)
+    layers[0, longest] = 0
+    for shots in range(1, max_shots + 1):
+        _fill_layer(band, layers[shots - 1], layers[shots, longest:])
+    totals = np.array([_objective(layers[k, -1], k, n, penalty) for k in range(1, max_shots + 1)])
+    shots = 1 + _first_least(totals, _TIE * totals.min())
+    end, edges, scatter = n, [n], float(layers[shots, -1])
+    slack = _TIE * scatter
+    for k in range(shots - 1, -1, -1):
+        end += _first_least(layers[k, end : end + longest] + band[end], slack) - longest
+        edges.append(end)
+    return _Cut(tuple(reversed(edges)), scatter, 0.0)
+
+
+def _fill_layer(band: Matrix, before: npt.NDArray[np.float64], layer: npt.NDArray[np.float64]) -> None:
+    """Scatter of the first j rows in one shot more than `before`, for all j; in blocks that fit the CPU's
+    cache."""
+    windows = np.lib.stride_tricks.sliding_window_view(before, band.shape[1])
+    block = max(1, 2**16 // band.shape[1])
+    for start in range(0, len(band), block):
+        stop = min(start + block, len(band))
+        layer[start:stop] = (windows[start:stop] + band[start:stop]).min(axis=1)
