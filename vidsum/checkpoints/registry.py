@@ -1,7 +1,7 @@
 """Which pretrained weights vidsum knows: `weights/registry.yaml`, validated, as frozen dataclasses."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -119,9 +119,7 @@ def _entry(name: str, value: object) -> Entry:
     fields = _fields(
         value, where, required={"purpose": str, "licence": str, "files": list}, optional={"instead": str}
     )
-    files = tuple(
-        _file(file, f"{where}.files[{i}]") for i, file in enumerate(_filled(fields["files"], where))
-    )
+    files = tuple(_file(file, place) for file, place in _items(fields["files"], f"{where}.files"))
     if len({file.name for file in files}) < len(files):
         raise WeightsError(f"{where}: two files have the same name")
     return Entry(name, fields["purpose"], fields["licence"], files, fields.get("instead"))
@@ -142,13 +140,13 @@ def _file(value: object, where: str) -> EntryFile:
         raise WeightsError(f"{where}.name: tensors, and nothing else, are kept in a .safetensors file")
     if fields.get("bytes", 1) <= 0:
         raise WeightsError(f"{where}.bytes: must be positive")
-    sources = _filled(fields["sources"], where)
+    sources = _items(fields["sources"], f"{where}.sources")
     return EntryFile(
         name=fields["name"],
         format=cast(Format, fields["format"]),
         sha256=fields["sha256"],
         bytes=fields.get("bytes"),
-        sources=tuple(_source(source, f"{where}.sources[{i}]") for i, source in enumerate(sources)),
+        sources=tuple(_source(source, place) for source, place in sources),
     )
 
 
@@ -159,7 +157,7 @@ def _source(value: object, where: str) -> Source:
         return UrlSource(url)
     if isinstance(value, dict) and "parts" in value:
         parts = _fields(value, where, required={"parts": list})["parts"]
-        return JoinedSource(tuple(_package(part, f"{where}.parts[{i}]") for i, part in enumerate(parts)))
+        return JoinedSource(tuple(_package(part, place) for part, place in _items(parts, f"{where}.parts")))
     return _package(value, where)
 
 
@@ -191,10 +189,11 @@ def _fields(
     return value
 
 
-def _filled(items: Sequence[object], where: str) -> Sequence[object]:
+def _items(items: list[object], where: str) -> list[tuple[object, str]]:
+    """The items of a list that may not be empty, each with its place."""
     if not items:
         raise WeightsError(f"{where}: an empty list")
-    return items
+    return [(item, f"{where}[{i}]") for i, item in enumerate(items)]
 
 
 def _match(text: str, pattern: str, where: str) -> None:

@@ -1,0 +1,145 @@
+"""A web server on this machine that plays a package index and a publisher's site, and archives to serve."""
+
+import hashlib
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+Answer = bytes | Callable[[BaseHTTPRequestHandler], None]
+"""What a path is answered with: a body, or a function that writes the whole response."""
+
+
+class Server:
+    """Answers that a test sets by path, and the paths that were asked for, in order."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.index_url = f"{url}/simple/"
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[str] = []
+
+    def serve(self, path: str, answer: Answer) -> str:
+        """Set the answer for a path; returns its URL."""
+        self.answers[path] = answer
+        return self.url + path
+
+    def publish(self, project: str, filename: str, archive: bytes, **page: Any) -> str:
+        """Put an archive on the index; returns its path. `page` goes to `project_page`."""
+        path = f"/files/{filename}"
+        self.serve(path, archive)
+        self.serve(f"/simple/{project}/", project_page(filename, path, archive, **page))
+        return path
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """A server on a free port, until the block ends."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as http:
+        http.daemon_threads = True
+        http.block_on_close = False
+        server = Server(f"http://127.0.0.1:{http.server_port}")
+        http.vidsum_server = server  # type: ignore[attr-defined]
+        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        http.shutdown()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        server: Server = self.server.vidsum_server  # type: ignore[attr-defined]
+        server.asked.append(self.path)
+        answer = server.answers.get(self.path)
+        if answer is None:
+            self.send_error(404)
+        elif callable(answer):
+            answer(self)
+        else:
+            send(self, answer, "text/html")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def send(handler: BaseHTTPRequestHandler, body: bytes, content_type: str = "binary/octet-stream") -> None:
+    """A whole and honest answer."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", content_type)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def broken_off(body: bytes, after: int) -> Answer:
+    """An answer that promises all of `body`, sends its first `after` bytes and hangs up, every time."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body[:after])
+
+    return answer
+
+
+def resumable(body: bytes, after: int) -> Answer:
+    """Breaks off after `after` bytes of each answer, and sends the rest to whoever asks for that."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        wanted = handler.headers.get("Range", "bytes=0-")
+        start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(body) - start))
+        handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        handler.end_headers()
+        handler.wfile.write(body[start : start + after])
+
+    return answer
+
+
+def failing(status: int) -> Answer:
+    """An answer that is only a status."""
+    return lambda handler: handler.send_error(status)
+
+
+def project_page(
+    filename: str, path: str, archive: bytes, *, as_json: bool = False, sha256: str | None = None
+) -> Answer:
+    """A project's page on a simple index; `sha256` replaces the true one, "" leaves it out."""
+    digest = hashlib.sha256(archive).hexdigest() if sha256 is None else sha256
+    if as_json:
+        file = {"filename": filename, "url": path, "hashes": {"sha256": digest} if digest else {}}
+        page = json.dumps({"meta": {"api-version": "1.0"}, "name": "any", "files": [file]})
+        return lambda handler: send(handler, page.encode(), "application/vnd.pypi.simple.v1+json")
+    fragment = f"#sha256={digest}" if digest else ""
+    return f'<!DOCTYPE html><html><body><a href="{path}{fragment}">{filename}</a></body></html>'.encode()
+
+
+def wheel(members: Mapping[str, bytes]) -> bytes:
+    """A wheel with these members."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def sdist(members: Mapping[str, bytes | tarfile.TarInfo]) -> bytes:
+    """An sdist with these members: contents, or entries of another kind as they are."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+                continue
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
