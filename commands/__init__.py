@@ -1,1 +1,1 @@
-"""The command line: one file per subcommand. Each parses, calls the library and returns a result to be rendered."""
+"""The command line, one file per subcommand: each parses, calls the library and returns a result."""

@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Summarize videos: features, shots, importance, and a summary as MP4 and JSON.",
-    epilog="Options can also stand in VIDSUM_* environment variables (VIDSUM_DEVICE=cpu) and in --config FILE.yaml.",
+    epilog="Options can also be set by VIDSUM_* variables (VIDSUM_DEVICE=cpu) and by --config FILE.yaml.",
 )
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)

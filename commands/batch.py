@@ -13,7 +13,9 @@ from vidsum.types import Progress
 Step = Callable[[str, Progress | None], Result]
 
 
-def run_batch(command: str, inputs: Sequence[str], view: View, step: Step, *, fail_fast: bool = False) -> None:
+def run_batch(
+    command: str, inputs: Sequence[str], view: View, step: Step, *, fail_fast: bool = False
+) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
     One input: its own exit code. Several: 0 if all went well, 1 if any failed.

@@ -20,7 +20,10 @@ COMMANDS = ("extract", "shots", "summarize", "weights", "info")
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
     """Typer callback of `--config`: make the file's values the defaults of this command's options."""
     if path is not None:
-        context.default_map = {**(context.default_map or {}), **_defaults_for(context, read_config(path), path)}
+        context.default_map = {
+            **(context.default_map or {}),
+            **_defaults_for(context, read_config(path), path),
+        }
     return path
 
 

@@ -46,8 +46,7 @@ def extract(
     refuse_shared_output(output, videos)
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum import pipeline
-        from vidsum.features.store import write_features
+        from vidsum import pipeline, write_features
         from vidsum.settings import Extraction
 
         how = Extraction(
@@ -65,7 +64,9 @@ def extract(
         )
         if output == "-":
             return _result(video, pipeline.run_extraction(video, how, progress), None)
-        target = Path(output) if output else named_after(video, output_dir, f"_{extractor.value}.{format.value}")
+        target = (
+            Path(output) if output else named_after(video, output_dir, f"_{extractor.value}.{format.value}")
+        )
         if up_to_date([target], target, pipeline.extraction_provenance(video, how), overwrite):
             return Result("extract", video, {"output": str(target)}, lines=(f"{target}: up to date",))
         features = pipeline.run_extraction(video, how, progress)
@@ -80,7 +81,8 @@ def _result(video: str, features: "Features", target: Path | None) -> Result:
     from vidsum.documents import features_document, to_text
 
     facts = features_document(features, with_arrays=target is None)
-    line = f"{target or video}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
+    count = f"{len(features)} features of {features.dim} numbers"
+    line = f"{target or video}: {count}, one every {features.step_s:g} s"
     return Result(
         "extract",
         video,

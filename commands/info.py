@@ -42,23 +42,24 @@ def info(
 
 
 def _video(path: str) -> Result:
-    from vidsum.video.probe import probe
+    from vidsum import probe
 
     facts = asdict(probe(path))
     return Result("info", path, facts, lines=_lines(facts))
 
 
 def _cache() -> Result:
-    from vidsum.features.cache import state
+    from vidsum.pipeline import cache_state
 
-    now = state()
+    now = cache_state()
     facts = {
         "folder": str(now.folder),
         "entries": now.entries,
         "bytes": now.bytes,
         "limit_bytes": now.limit_bytes,
     }
-    text = f"{now.entries} entries, {now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB, in {now.folder}"
+    used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
+    text = f"{now.entries} entries, {used}, in {now.folder}"
     return Result("info", data={"cache": facts}, lines=(text,))
 
 
@@ -74,10 +75,13 @@ def _machine() -> Result:
         **{name: _version(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
         "device": _device_name(str(device)),
-        "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present") or "none here yet",
+        "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
+        or "none here yet",
     }
     cache = _cache()
-    return Result("info", data={**facts, **cache.data}, lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"))
+    return Result(
+        "info", data={**facts, **cache.data}, lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}")
+    )
 
 
 def _version(package: str) -> str:

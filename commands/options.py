@@ -1,4 +1,4 @@
-"""Options that several commands share, each written once. All can also be set by `VIDSUM_<NAME>` and `--config`."""
+"""Options that several commands share. All can also be set by `VIDSUM_<NAME>` and `--config`."""
 
 from enum import Enum
 from pathlib import Path
@@ -95,12 +95,17 @@ Extractor = Annotated[
 ]
 Fps = Annotated[
     float | None,
-    option("--fps", help="Frames sampled per second.", show_default="the extractor's own", rich_help_panel=VIDEO),
+    option(
+        "--fps", help="Frames sampled per second.", show_default="the extractor's own", rich_help_panel=VIDEO
+    ),
 ]
 ClipFrames = Annotated[
     int | None,
     option(
-        "--clip-frames", help="Frames in a clip (i3d).", show_default="the extractor's own", rich_help_panel=VIDEO
+        "--clip-frames",
+        help="Frames in a clip (i3d).",
+        show_default="the extractor's own",
+        rich_help_panel=VIDEO,
     ),
 ]
 StrideFrames = Annotated[
@@ -133,7 +138,9 @@ NoCache = Annotated[
     option("--no-cache", help="Neither use features of an earlier run nor keep them.", rich_help_panel=VIDEO),
 ]
 
-Shots = Annotated[ShotMethod, option("--shots", help="How to cut the video into shots.", rich_help_panel=WHAT)]
+Shots = Annotated[
+    ShotMethod, option("--shots", help="How to cut the video into shots.", rich_help_panel=WHAT)
+]
 MaxShots = Annotated[
     int | None,
     option("--max-shots", help="At most so many shots.", show_default="chosen by KTS", rich_help_panel=WHAT),
@@ -141,13 +148,21 @@ MaxShots = Annotated[
 MinShot = Annotated[
     str | None,
     option(
-        "--min-shot", help="Shortest shot, e.g. 2s.", show_default="the method's", metavar="TIME", rich_help_panel=WHAT
+        "--min-shot",
+        help="Shortest shot, e.g. 2s.",
+        show_default="the method's",
+        metavar="TIME",
+        rich_help_panel=WHAT,
     ),
 ]
 MaxShot = Annotated[
     str | None,
     option(
-        "--max-shot", help="Longest shot, e.g. 30s.", show_default="the method's", metavar="TIME", rich_help_panel=WHAT
+        "--max-shot",
+        help="Longest shot, e.g. 30s.",
+        show_default="the method's",
+        metavar="TIME",
+        rich_help_panel=WHAT,
     ),
 ]
 
@@ -180,9 +195,7 @@ FailFast = Annotated[
     bool, option("--fail-fast", help="Stop a batch at the first bad input.", rich_help_panel=OUT)
 ]
 
-Json = Annotated[
-    bool, option("--json", help="One JSON object per input on stdout.", rich_help_panel=VIEW)
-]
+Json = Annotated[bool, option("--json", help="One JSON object per input on stdout.", rich_help_panel=VIEW)]
 Quiet = Annotated[bool, option("--quiet", "-q", help="Errors only.", rich_help_panel=VIEW)]
 Verbose = Annotated[
     bool, option("--verbose", "-v", help="Show the traceback of a fault.", rich_help_panel=VIEW)

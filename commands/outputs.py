@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import OutputError, UsageError
 
 
 def named_after(source: str, folder: Path, ending: str) -> Path:
-    """`FOLDER/{stem}{ending}`; the features of one video of an h5 file (`file.h5#name`) go by the video's name."""
+    """`FOLDER/{stem}{ending}`; one video of an h5 file (`file.h5#name`) goes by its own name."""
     path, _, video = source.partition("#")
     return folder / f"{video or Path(path).stem}{ending}"
 
@@ -23,22 +23,13 @@ def up_to_date(outputs: Sequence[Path], record: Path, provenance: Mapping[str, A
     existing = [path for path in outputs if path.exists()]
     if overwrite or not existing:
         return False
+    from vidsum.pipeline import recorded_provenance
+
     if recorded_provenance(record) == provenance:
         return len(existing) == len(outputs)
-    raise OutputError(f"{existing[0]}: exists already and was made from other inputs or options", hint="--overwrite")
-
-
-def recorded_provenance(path: Path) -> dict[str, Any] | None:
-    """The provenance that a result file records, or None where it is missing or not one of ours."""
-    from vidsum.documents import read_document
-    from vidsum.features.store import SUFFIXES, read_features
-
-    try:
-        if path.suffix in SUFFIXES:
-            return dict(read_features(path).provenance)
-        return dict(read_document(path).get("provenance") or {})
-    except (InputError, TypeError, ValueError):
-        return None
+    raise OutputError(
+        f"{existing[0]}: exists already and was made from other inputs or options", hint="--overwrite"
+    )
 
 
 def refuse_shared_output(output: str | None, sources: Sequence[str]) -> None:
@@ -83,12 +74,14 @@ def summary_files(
     Raises:
         UsageError: `output` has a suffix other than .mp4 and .json, or an MP4 is asked for of a feature file.
     """
-    from vidsum.features.store import is_feature_file
+    from vidsum.pipeline import has_pictures
 
     base = Path(output) if output and output != "-" else named_after(source, folder, "_summary.mp4")
     if base.suffix not in (".mp4", ".json"):
-        raise UsageError(f"{base}: a summary is an .mp4 or a .json file", hint=f"-o {base.with_suffix('.mp4')}")
-    from_features = is_feature_file(source)
+        raise UsageError(
+            f"{base}: a summary is an .mp4 or a .json file", hint=f"-o {base.with_suffix('.mp4')}"
+        )
+    from_features = not has_pictures(source)
     if from_features and output and base.suffix == ".mp4":
         raise UsageError(f"{source}: features hold no pictures to make {base} of", hint="give the video")
     stem = base.with_suffix("").name.removesuffix("_summary")

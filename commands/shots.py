@@ -65,7 +65,9 @@ def shots(
             strict=strict,
             cache=not no_cache,
         )
-        cutting = Cutting(shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot))
+        cutting = Cutting(
+            shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
+        )
         target = Path(output) if output else named_after(source, output_dir, "_shots.json")
         provenance = pipeline.shots_provenance(source, cutting, how)
         if output != "-" and up_to_date([target], target, provenance, overwrite):

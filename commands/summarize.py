@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 Budget = Annotated[
     str,
-    options.option("--budget", "-b", help="Longest summary: 15%, 0.15, 45s or 1:30.", rich_help_panel=options.WHAT),
+    options.option(
+        "--budget", "-b", help="Longest summary: 15%, 0.15, 45s or 1:30.", rich_help_panel=options.WHAT
+    ),
 ]
 Scorer = Annotated[
     options.ScorerName,
@@ -26,13 +28,19 @@ Seed = Annotated[
 Keep = Annotated[
     list[str] | None,
     options.option(
-        "--keep", help="A stretch that must be in; repeatable.", metavar="START-END", rich_help_panel=options.WHAT
+        "--keep",
+        help="A stretch that must be in; repeatable.",
+        metavar="START-END",
+        rich_help_panel=options.WHAT,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
     options.option(
-        "--drop", help="A stretch that must not be in; repeatable.", metavar="START-END", rich_help_panel=options.WHAT
+        "--drop",
+        help="A stretch that must not be in; repeatable.",
+        metavar="START-END",
+        rich_help_panel=options.WHAT,
     ),
 ]
 Copy = Annotated[
@@ -46,15 +54,22 @@ Copy = Annotated[
 Storyboard = Annotated[
     bool,
     options.option(
-        "--storyboard", help="Also {video}_storyboard.png and a JPEG of each segment.", rich_help_panel=options.OUT
+        "--storyboard",
+        help="Also {video}_storyboard.png and a JPEG of each segment.",
+        rich_help_panel=options.OUT,
     ),
 ]
 Plot = Annotated[
     bool,
-    options.option("--plot", help="Also {video}_importance.png: the curve, shots, selection.", rich_help_panel=options.OUT),
+    options.option(
+        "--plot",
+        help="Also {video}_importance.png: the curve, shots, selection.",
+        rich_help_panel=options.OUT,
+    ),
 ]
 PlotFormat = Annotated[
-    options.PlotFormat, options.option("--plot-format", help="Format of the plot.", rich_help_panel=options.OUT)
+    options.PlotFormat,
+    options.option("--plot-format", help="Format of the plot.", rich_help_panel=options.OUT),
 ]
 DryRun = Annotated[
     bool, options.option("--dry-run", help="Print the segments, write nothing.", rich_help_panel=options.OUT)
@@ -98,8 +113,8 @@ def summarize(
 ) -> None:
     """Summarize videos.
 
-    Writes {video}_summary.mp4 and {video}_summary.json into the current folder. With -o FILE.mp4 they are FILE.mp4
-    and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
+    Writes {video}_summary.mp4 and {video}_summary.json into the current folder. With -o FILE.mp4 they are
+    FILE.mp4 and FILE.json; with -o FILE.json, or from feature files, there is no MP4.
 
     vidsum summarize film.mp4
 
@@ -125,10 +140,14 @@ def summarize(
             strict=strict,
             cache=not no_cache,
         )
-        cutting = Cutting(shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot))
+        cutting = Cutting(
+            shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
+        )
         stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
         selection = Selection(budget, scorer.value, seed, *stretches)
-        files = summary_files(source, output, output_dir, storyboard=storyboard, plot=plot_format.value if plot else None)
+        files = summary_files(
+            source, output, output_dir, storyboard=storyboard, plot=plot_format.value if plot else None
+        )
         if not dry_run and output != "-":
             provenance = pipeline.summary_provenance(source, selection, cutting, how)
             if up_to_date(files.all, files.json, provenance, overwrite):

@@ -17,13 +17,17 @@ app = typer.Typer(no_args_is_help=True, help="List, fetch, check and find the pr
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(help="Names as `vidsum weights list` shows them.", show_default=False, metavar="[NAME]..."),
+    typer.Argument(
+        help="Names as `vidsum weights list` shows them.", show_default=False, metavar="[NAME]..."
+    ),
 ]
 Name = Annotated[str, typer.Argument(help="A name as `vidsum weights list` shows it.", show_default=False)]
 
 
 @app.command("list")
-def list_weights(json: options.Json = False, quiet: options.Quiet = False, verbose: options.Verbose = False) -> None:
+def list_weights(
+    json: options.Json = False, quiet: options.Quiet = False, verbose: options.Verbose = False
+) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is here."""
 
     def step() -> Result:
@@ -55,10 +59,8 @@ def pull(
     from vidsum import checkpoints
     from vidsum.settings import DEFAULT_EXTRACTOR
 
-    if all:
-        wanted = [status.entry.name for status in checkpoints.entries()]
-    else:
-        wanted = names or [DEFAULT_EXTRACTOR]
+    every = [status.entry.name for status in checkpoints.entries()]
+    wanted = every if all else names or [DEFAULT_EXTRACTOR]
 
     def step(name: str, progress: "Progress | None") -> Result:
         path = checkpoints.fetch(name, progress)

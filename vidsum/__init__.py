@@ -43,7 +43,7 @@ _HOMES = {
     "probe": "vidsum.video.probe",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names, though not literals)
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,8 @@
     ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
     └── OutputError        an output exists already or cannot be written: 1
 
-Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything does:
-a command, an option, a package.
+Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
+does: a command, an option, a package.
 """
 
 

@@ -1,4 +1,4 @@
-"""Where vidsum keeps what it fetched and computed: `$VIDSUM_HOME`, or the platform's cache folder of the user."""
+"""Where vidsum keeps what it fetched and computed: `$VIDSUM_HOME`, or the user's cache folder."""
 
 import os
 from pathlib import Path

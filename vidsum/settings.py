@@ -1,4 +1,4 @@
-"""What can be chosen about a run. The field names are the option names of the command line and of the config file."""
+"""What can be chosen about a run. The fields have the names of the command line's options."""
 
 from dataclasses import dataclass
 

@@ -6,9 +6,9 @@ import re
 from vidsum.errors import UsageError
 from vidsum.types import Interval
 
-_CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)")
-_SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?")
-_LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)")
+_CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)", re.ASCII)
+_SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?", re.ASCII)
+_LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)", re.ASCII)
 
 
 def parse_time(text: str) -> float:

@@ -1,11 +1,12 @@
 """What the public functions take and return: frozen dataclasses, with units in the field names.
 
-Time is in seconds, as float, counted from the first picture of the video. Intervals are half-open: [start, end).
-Frame numbers appear only where a file format of the field asks for them.
+Time is in seconds, as float, counted from the first picture of the video. Intervals are half-open,
+[start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -162,12 +163,11 @@ class Shots:
     @property
     def intervals(self) -> list[Interval]:
         """Each shot's [start_s, end_s)."""
-        edges = self.edges_s.tolist()
-        return list(zip(edges[:-1], edges[1:], strict=True))
+        return list(pairwise(self.edges_s.tolist()))
 
     @property
     def change_points(self) -> npt.NDArray[np.int64]:
-        """[S, 2] first and last frame number of each shot, both inside it, as the field's h5 files have them."""
+        """[S, 2] first and last frame number of each shot, both inside it, as in the field's h5 files."""
         edges = np.round(self.edges_s * self.video_fps).astype(np.int64)
         return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
 

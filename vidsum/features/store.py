@@ -1,8 +1,9 @@
 """Feature files: `.npz` of our own, and `.h5` in the layout of the published SumMe and TVSum files.
 
-npz: `features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), `logits` [T, K] if any.
-h5: one group a video with `features`, `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and where
-they are known `change_points` [S, 2], `n_frame_per_seg` [S], `gtscore` [T], `user_summary` [U, n_frames].
+npz: `features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and `logits`
+[T, K] if there are any. h5: one group a video with `features`, `picks` [T] (frame numbers of the samples),
+`n_frames`, `n_steps`, and where they are known `change_points` [S, 2], `n_frame_per_seg` [S], `gtscore` [T],
+`user_summary` [U, n_frames].
 """
 
 import json
@@ -23,6 +24,18 @@ from vidsum.types import Features, VideoInfo
 
 SCHEMA = "vidsum.features/1"
 SUFFIXES = (".npz", ".h5", ".hdf5")
+
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    zipfile.BadZipFile,
+    UsageError,
+)
+"""What NumPy, h5py and our own checks raise at files that are none of ours."""
 
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
@@ -58,7 +71,9 @@ def write_features(features: Features, path: str | os.PathLike[str]) -> None:
     elif target.suffix in SUFFIXES:
         write_h5({_group_name(features, target): H5Video(features)}, target)
     else:
-        raise UsageError(f"{target.name}: not a feature file", hint=f"name it {target.stem}.npz or {target.stem}.h5")
+        raise UsageError(
+            f"{target.name}: not a feature file", hint=f"name it {target.stem}.npz or {target.stem}.h5"
+        )
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
@@ -79,7 +94,9 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     if video is None and len(videos) == 1:
         return next(iter(videos.values())).features
     if video is None:
-        raise UsageError(f"{source.name} holds {len(videos)} videos", hint=f"name one: {', '.join(list(videos)[:5])} ...")
+        raise UsageError(
+            f"{source.name} holds {len(videos)} videos", hint=f"name one: {', '.join(list(videos)[:5])} ..."
+        )
     if video not in videos:
         raise InputError(f"{source.name}: holds no video {video!r}")
     return videos[video].features
@@ -114,10 +131,10 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
     """
     source = Path(path)
     try:
-        with np.load(_existing(source), allow_pickle=False) as data:
+        with _existing(source).open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         return _features_of(arrays)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, UsageError, TypeError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{source.name}: not a feature file ({error})") from error
 
 
@@ -140,7 +157,9 @@ def _features_of(arrays: dict[str, npt.NDArray[Any]]) -> Features:
     )
 
 
-def _timed(array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0) -> Features:
+def _timed(
+    array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
+) -> Features:
     """Features known only by their times: the usual gap between them is the step."""
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.5
     end = float(times[-1]) + step if len(times) else step
@@ -148,7 +167,7 @@ def _timed(array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video
 
 
 def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> None:
-    """Write several videos in the field's h5 layout; what our own format knows besides goes into an attribute.
+    """Write several videos in the field's h5 layout; what else we know of one goes into an attribute.
 
     Raises:
         OutputError: the file cannot be written.
@@ -190,8 +209,8 @@ def read_h5(path: str | os.PathLike[str], video_fps: float = 30.0) -> dict[str, 
 
     Args:
         path: the file.
-        video_fps: frames per second to turn `picks` into seconds, for files that do not record it (the published
-            ones do not).
+        video_fps: frames per second to turn `picks` into seconds, for files that do not record it, as the
+            published ones do not.
 
     Raises:
         InputError: the file is missing, is not HDF5, or a group has no features.
@@ -203,7 +222,7 @@ def read_h5(path: str | os.PathLike[str], video_fps: float = 30.0) -> dict[str, 
             if not groups:
                 raise ValueError("it holds no video")
             return {name: _h5_video(group, video_fps) for name, group in groups.items()}
-    except (OSError, ValueError, KeyError, UsageError, TypeError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{source.name}: not a feature file ({error})") from error
 
 
@@ -243,5 +262,7 @@ def _group_name(features: Features, target: Path) -> str:
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise InputError(f"{path.name}: there is no such file" if not path.exists() else f"{path.name}: is a folder")
+        raise InputError(
+            f"{path.name}: there is no such file" if not path.exists() else f"{path.name}: is a folder"
+        )
     return path

@@ -1,0 +1,71 @@
+"""The cache of features: hits, misses, eviction, and a cache that cannot be used."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.features import cache
+from vidsum.types import Features
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    monkeypatch.delenv("VIDSUM_CACHE_LIMIT", raising=False)
+
+
+def features_of(number: int, dim: int = 4) -> Features:
+    return replace(Features.from_array(np.full((3, dim), number)), provenance={"video": number, "fps": 2.0})
+
+
+def test_what_was_put_is_got_by_its_provenance() -> None:
+    cache.put(features_of(1))
+    found = cache.get({"fps": 2.0, "video": 1})
+    assert found is not None
+    assert (found.array == 1).all()
+    assert cache.get({"fps": 1.0, "video": 1}) is None
+
+
+def test_the_entry_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    dim = 30_000  # 360 kB an entry
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "1")
+    for number in (1, 2):
+        cache.put(features_of(number, dim))
+    for number, path in enumerate(sorted(cache.folder().glob("*.npz"), key=os.path.getmtime)):
+        os.utime(path, (number, number))
+    assert cache.get({"fps": 2.0, "video": 1}) is not None  # now used later than 2
+    cache.put(features_of(3, dim))
+    assert cache.get({"fps": 2.0, "video": 2}) is None
+    assert cache.get({"fps": 2.0, "video": 1}) is not None
+    assert cache.get({"fps": 2.0, "video": 3}) is not None
+    assert cache.state().bytes <= cache.state().limit_bytes
+
+
+def test_an_entry_larger_than_the_limit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "0")
+    cache.put(features_of(1))
+    assert cache.state().entries == 0
+
+
+def test_a_damaged_entry_is_dropped() -> None:
+    cache.put(features_of(1))
+    (entry,) = cache.folder().glob("*.npz")
+    entry.write_bytes(entry.read_bytes()[:100])
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+    assert cache.state().entries == 0
+
+
+def test_a_folder_that_cannot_be_made_keeps_nothing_and_harms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "features").write_text("in the way")
+    cache.put(features_of(1))
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+
+
+def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "lots")
+    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
+        cache.put(features_of(1))

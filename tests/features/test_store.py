@@ -1,0 +1,190 @@
+"""Feature files: round trips, the field's h5 layout, files of others, and files that are none."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.store import H5Video, is_feature_file, read_features, read_h5, write_features, write_h5
+from vidsum.types import Features, VideoInfo
+
+VIDEO = VideoInfo(
+    path="films/film.mp4",
+    bytes=123,
+    container="mp4",
+    codec="h264",
+    duration_s=10.0,
+    fps=29.97,
+    is_vfr=False,
+    n_frames=300,
+    width=64,
+    height=48,
+    display_width=64,
+    display_height=48,
+    rotation_deg=0,
+    sample_aspect_ratio=1.0,
+    start_s=0.0,
+)
+
+
+@pytest.fixture
+def features() -> Features:
+    rng = np.random.default_rng(0)
+    made = Features.from_array(
+        rng.normal(size=(20, 4)), fps=2.0, duration_s=10.0, video_fps=29.97, extractor="i3d"
+    )
+    return replace(
+        made,
+        logits=rng.normal(size=(20, 3)).astype(np.float32),
+        video=VIDEO,
+        provenance={"vidsum": "1", "parameters": {"fps": 2.0}},
+        warnings=("a note",),
+    )
+
+
+def assert_same(first: Features, second: Features) -> None:
+    np.testing.assert_array_equal(first.array, second.array)
+    np.testing.assert_array_equal(first.timestamps, second.timestamps)
+    for name in (
+        "step_s",
+        "covers_s",
+        "duration_s",
+        "video_fps",
+        "extractor",
+        "video",
+        "provenance",
+        "warnings",
+    ):
+        assert getattr(first, name) == getattr(second, name), name
+    if first.logits is None or second.logits is None:
+        assert first.logits is second.logits
+    else:
+        np.testing.assert_array_equal(first.logits, second.logits)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5", "f.hdf5"])
+def test_features_come_back_as_they_were(features: Features, tmp_path: Path, name: str) -> None:
+    write_features(features, tmp_path / name)
+    assert_same(read_features(tmp_path / name), features)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(
+    array=arrays(
+        np.float32, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
+    ),
+    fps=st.floats(0.1, 60),
+)
+def test_any_features_come_back_as_they_were(tmp_path: Path, array: np.ndarray, fps: float) -> None:
+    made = Features.from_array(array, fps=fps)
+    for name in ("f.npz", "f.h5"):
+        write_features(made, tmp_path / name)
+        assert_same(read_features(tmp_path / name), made)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_the_same_features_give_the_same_bytes(features: Features, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for folder in ("a", "b"):
+        write_features(features, tmp_path / folder / name)
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_numpy_alone_reads_the_npz(features: Features, tmp_path: Path) -> None:
+    write_features(features, tmp_path / "f.npz")
+    with np.load(tmp_path / "f.npz") as data:
+        assert sorted(data.files) == ["features", "logits", "metadata", "timestamps"]
+        np.testing.assert_array_equal(data["features"], features.array)
+
+
+def test_h5py_alone_reads_the_fields_layout(features: Features, tmp_path: Path) -> None:
+    points = np.array([[0, 149], [150, 299]])
+    summary = np.zeros((2, 300), np.float32)
+    write_h5({"video_1": H5Video(features, points, np.ones(20, np.float32), summary)}, tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5") as file:
+        group = file["video_1"]
+        assert group["picks"][:3].tolist() == [0, 15, 30]
+        assert (int(group["n_frames"][()]), int(group["n_steps"][()])) == (300, 20)
+        assert group["n_frame_per_seg"][:].tolist() == [150, 150]
+        assert group["user_summary"].shape == (2, 300)
+        assert group["gtscore"].shape == (20,)
+
+
+def test_a_published_file_is_read_by_its_picks(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "tvsum.h5", "w") as file:
+        for number in (1, 2):
+            group = file.create_group(f"video_{number}")
+            group["features"] = np.full((10, 8), number, np.float32)
+            group["picks"] = np.arange(0, 150, 15)
+            group["n_frames"] = 149
+            group["change_points"] = np.array([[0, 74], [75, 148]])
+            group["user_summary"] = np.zeros((20, 149))
+            group["gtscore"] = np.linspace(0, 1, 10)
+    videos = read_h5(tmp_path / "tvsum.h5")
+    second = videos["video_2"]
+    assert list(videos) == ["video_1", "video_2"]
+    assert second.features.timestamps[:3].tolist() == [0, 0.5, 1.0]
+    assert second.features.duration_s == pytest.approx(149 / 30)
+    assert second.change_points is not None
+    assert second.change_points.tolist() == [[0, 74], [75, 148]]
+    assert second.user_summary is not None
+    assert second.user_summary.shape == (20, 149)
+
+
+def test_one_of_several_videos_must_be_named(features: Features, tmp_path: Path) -> None:
+    write_h5({"a": H5Video(features), "b": H5Video(features)}, tmp_path / "f.h5")
+    with pytest.raises(UsageError, match="holds 2 videos"):
+        read_features(tmp_path / "f.h5")
+    with pytest.raises(InputError, match="no video 'c'"):
+        read_features(tmp_path / "f.h5", "c")
+    assert_same(read_features(tmp_path / "f.h5", "b"), features)
+
+
+def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "bare.npz", features=np.ones((6, 2)))
+    assert read_features(tmp_path / "bare.npz").timestamps[-1] == 2.5
+    np.savez(tmp_path / "timed.npz", features=np.ones((3, 2)), timestamps=[0.0, 2.0, 4.0])
+    assert read_features(tmp_path / "timed.npz").step_s == 2.0
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut short", None])
+def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=name):
+        read_features(tmp_path / name)
+
+
+def test_an_npz_without_features_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", other=np.ones(3))
+    with pytest.raises(InputError, match="no array named features"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", features=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(InputError, match="not a feature file"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_unknown_suffixes_and_missing_folders_are_refused(features: Features, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a feature file"):
+        write_features(features, tmp_path / "f.csv")
+    with pytest.raises(OutputError):
+        write_features(features, tmp_path / "no" / "f.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("a.npz", True), ("a.h5", True), ("a.h5#video_1", True), ("dir.npz/a.mp4", False), ("a.mp4", False)],
+)
+def test_feature_files_are_known_by_name(name: str, answer: bool) -> None:
+    assert is_feature_file(name) is answer

@@ -1,0 +1,45 @@
+"""No half files: outputs appear whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from vidsum.errors import OutputError
+from vidsum.outputs import whole_file
+
+
+def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    with whole_file(target) as part:
+        part.write_text("half")
+        assert part.suffix == ".json"
+        assert not target.exists()
+    assert target.read_text() == "half"
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    with pytest.raises(ValueError, match="broken"), whole_file(target) as part:
+        part.write_text("half")
+        raise ValueError("broken")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_missing_folder_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(OutputError) as caught, whole_file(tmp_path / "no" / "out.json"):
+        pass
+    assert caught.value.hint == f"mkdir -p {tmp_path / 'no'}"
+
+
+def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="is a folder"), whole_file(tmp_path):
+        pass
+
+
+def test_a_disk_fault_names_the_target(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"out\.json: cannot be written"), whole_file(tmp_path / "out.json"):
+        raise OSError(28, "No space left on device")

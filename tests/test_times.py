@@ -1,0 +1,79 @@
+"""Times, budgets and stretches as people type them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.errors import UsageError
+from vidsum.times import format_time, parse_budget, parse_interval, parse_optional_time, parse_time
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90s", 90),
+        (" 90.5s ", 90.5),
+        (".5", 0.5),
+        ("1:30", 90),
+        ("0:01:30.5", 90.5),
+        ("01:02:03", 3723),
+        ("90:00", 5400),
+        ("0", 0),
+    ],
+)
+def test_times_are_read_in_every_common_form(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", "-5", "1:60", "1:2:3:4", "1::2", "5m", "1:30s", "nan", "inf", "1e3", "٣"]
+)
+def test_anything_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match="not a time") as caught:
+        parse_time(text)
+    assert "1:30" in str(caught.value.hint)
+
+
+@given(st.integers(0, 360_000_00))
+def test_a_formatted_time_is_read_back_to_the_hundredth(hundredths: int) -> None:
+    assert parse_time(format_time(hundredths / 100)) == pytest.approx(hundredths / 100, abs=1e-9)
+
+
+def test_a_time_that_is_not_given_stays_none() -> None:
+    assert parse_optional_time(None) is None
+    assert parse_optional_time("2s") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("15%", 30),
+        ("0.15", 30),
+        (0.15, 30),
+        (".5", 100),
+        ("1", 200),
+        ("100%", 200),
+        ("45s", 45),
+        ("1:30", 90),
+        (45, 45),
+    ],
+)
+def test_a_budget_is_a_share_or_a_time(text: str | float, seconds: float) -> None:
+    assert parse_budget(text, duration_s=200) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0%", "0s", "101%", "-5%", "x%", "%", "many", "nan%", "-1"])
+def test_an_impossible_budget_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_budget(text, duration_s=200)
+
+
+def test_a_stretch_is_two_times_with_a_dash() -> None:
+    assert parse_interval("1:00-90s") == (60, 90)
+
+
+@pytest.mark.parametrize("text", ["10", "20-10", "10-10", "a-b", "-5", "5-"])
+def test_a_stretch_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_interval(text)

@@ -1,0 +1,106 @@
+"""One decode pass over a video for all that is wanted of it, and none where the cache has it already."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from vidsum import __version__, checkpoints, provenance
+from vidsum.device import choose_device
+from vidsum.features import Extractor, cache, describe, load_extractor
+from vidsum.features.extract import extract_features
+from vidsum.settings import Extraction
+from vidsum.types import Features, Progress, VideoInfo
+from vidsum.video.fan_out import Consumer, fan_out
+from vidsum.video.frames import Sampling
+from vidsum.video.read import read_frames
+
+
+@dataclass(frozen=True)
+class Job:
+    """One thing to be made of a video's frames: from what, of which frames, and how."""
+
+    provenance: dict[str, Any]
+    sampling: Sampling
+    consumer: Callable[[Progress | None], Consumer[Features]]
+    """Makes the function that goes through the frames; loads the weights."""
+
+
+def extraction_job(video: VideoInfo, how: Extraction) -> Job:
+    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+
+    def consumer(progress: Progress | None) -> Consumer[Features]:
+        extractor = _extractor(how, progress)
+        return partial(
+            extract_features, extractor=extractor, video=video, with_logits=how.logits, progress=progress
+        )
+
+    parameters = {
+        "fps": spec.fps,
+        "clip_frames": spec.clip_frames,
+        "stride_frames": spec.stride_frames,
+        "logits": how.logits,
+        "precision": how.precision,
+        "backend": how.backend,
+    }
+    made_from = _made_from(video, how, how.extractor, checkpoints.sha256_of(spec.checkpoint), parameters)
+    return Job(made_from, spec.sampling, consumer)
+
+
+def transitions_job(video: VideoInfo, how: Extraction) -> Job:
+    """Seeing every frame of a video with TransNetV2."""
+    from vidsum.shots import transnetv2
+
+    def consumer(progress: Progress | None) -> Consumer[Features]:
+        return partial(transnetv2.transitions, model=transnetv2.load_model(how.device, progress), video=video)
+
+    sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
+    return Job(_made_from(video, how, "transnetv2", sha256, {}), transnetv2.SAMPLING, consumer)
+
+
+def _made_from(
+    video: VideoInfo, how: Extraction, extractor: str, weights_sha256: str, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "vidsum": __version__,
+        "extractor": extractor,
+        "weights_sha256": weights_sha256,
+        "parameters": {**parameters, "device": choose_device(how.device).type, "reader": how.reader},
+        "video": provenance.of_file(Path(video.path)),
+    }
+
+
+def run_jobs(
+    video: VideoInfo, jobs: Sequence[Job], how: Extraction, progress: Progress | None
+) -> list[Features]:
+    """The features of each job: from the cache, and those not there in one decode pass."""
+    found = [cache.get(job.provenance) if how.cache else None for job in jobs]
+    missing = [number for number, features in enumerate(found) if features is None]
+    if missing:
+        consumers = [jobs[number].consumer(progress) for number in missing]
+        samplings = [jobs[number].sampling for number in missing]
+        with closing(read_frames(video.path, samplings, reader=how.reader, strict=how.strict)) as frames:
+            made = fan_out(frames, consumers)
+        for number, features in zip(missing, made, strict=True):
+            found[number] = replace(
+                features, provenance=jobs[number].provenance, warnings=tuple(frames.warnings)
+            )
+            if how.cache and not frames.warnings:  # of a damaged video the warning must come every time
+                cache.put(found[number])
+    return [replace(features, video=video) for features in found]
+
+
+@lru_cache(maxsize=1)
+def _extractor(how: Extraction) -> Extractor:
+    """An extractor, kept for the next video of a batch."""
+    return load_extractor(
+        how.extractor,
+        device=how.device,
+        precision=how.precision,
+        backend=how.backend,
+        fps=how.fps,
+        clip_frames=how.clip_frames,
+        stride_frames=how.stride_frames,
+    )

@@ -1,0 +1,309 @@
+"""The public functions. They only join the parts: video, features, shots, summary.
+
+`extract`, `find_shots` and `summarize` take keyword arguments, for people. The `run_*` functions take the
+same as settings, for the command line, and `*_provenance` tells what a run would be made from, without running it.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from vidsum import __version__
+from vidsum.documents import read_document, summary_document, write_document
+from vidsum.errors import InputError, UsageError
+from vidsum.features import cache
+from vidsum.features.cache import CacheState
+from vidsum.features.store import is_feature_file, read_features
+from vidsum.jobs import extraction_job, run_jobs, transitions_job
+from vidsum.provenance import digest_of
+from vidsum.settings import Cutting, Extraction, Selection
+from vidsum.shots import METHODS, find
+from vidsum.summary.importance import SCORERS
+from vidsum.summary.selection import select
+from vidsum.times import parse_budget
+from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
+from vidsum.video.probe import probe
+
+VideoPath = str | os.PathLike[str]
+Source = VideoPath | Features
+"""A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
+
+_Provenance = dict[str, Any]
+
+
+def extract(
+    path: VideoPath, extractor: str = Extraction.extractor, *, progress: Progress | None = None, **how: Any
+) -> Features:
+    """Features of a video.
+
+    Args:
+        path: a video file.
+        extractor: one of `vidsum.features.EXTRACTORS`.
+        progress: called while it runs.
+        **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+
+    Returns:
+        Features [T, D] with their times.
+
+    Raises:
+        InputError: the file cannot be read or holds no video.
+        WeightsError: the extractor's weights cannot be had.
+        UsageError: a setting makes no sense.
+    """
+    return run_extraction(path, Extraction(extractor=extractor, **how), progress)
+
+
+def find_shots(
+    source: Source,
+    shots: str = Cutting.shots,
+    *,
+    max_shots: int | None = None,
+    min_shot_s: float | None = None,
+    max_shot_s: float | None = None,
+    progress: Progress | None = None,
+    **how: Any,
+) -> Shots:
+    """Cut a video into shots.
+
+    Args:
+        source: a video, a feature file or features; `transnetv2` needs the video.
+        shots: `kts`, `uniform` or `transnetv2`.
+        max_shots: at most so many; KTS chooses the number if not given.
+        min_shot_s: shortest shot.
+        max_shot_s: longest shot.
+        progress: called while it runs.
+        **how: fields of `vidsum.settings.Extraction`, for a video.
+
+    Raises:
+        InputError, WeightsError, UsageError: see `extract`.
+    """
+    return run_shots(source, Cutting(shots, max_shots, min_shot_s, max_shot_s), Extraction(**how), progress)
+
+
+def summarize(
+    source: Source,
+    budget: str | float = Selection.budget,
+    *,
+    scorer: str = Selection.scorer,
+    seed: int = 0,
+    keep: Sequence[tuple[float, float]] = (),
+    drop: Sequence[tuple[float, float]] = (),
+    shots: str = Cutting.shots,
+    max_shots: int | None = None,
+    min_shot_s: float | None = None,
+    max_shot_s: float | None = None,
+    progress: Progress | None = None,
+    **how: Any,
+) -> Summary:
+    """Choose the stretches of a video that are worth keeping.
+
+    Args:
+        source: a video, a feature file or features.
+        budget: longest summary, as a share (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
+        scorer: one of `vidsum.summary.importance.SCORERS`.
+        seed: of the scorers that draw lots.
+        keep: stretches (start_s, end_s) that must be in.
+        drop: stretches that must not be in.
+        shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
+        progress: called while it runs.
+        **how: fields of `vidsum.settings.Extraction`, for a video.
+
+    Raises:
+        InputError, WeightsError, UsageError: see `extract`.
+    """
+    selection = Selection(budget, scorer, seed, tuple(keep), tuple(drop))
+    cutting = Cutting(shots, max_shots, min_shot_s, max_shot_s)
+    return run_summary(source, selection, cutting, Extraction(**how), progress)
+
+
+def run_extraction(path: VideoPath, how: Extraction, progress: Progress | None = None) -> Features:
+    """`extract`, with its settings in one."""
+    video = probe(path)
+    return run_jobs(video, [extraction_job(video, how)], how, progress)[0]
+
+
+def run_shots(source: Source, cutting: Cutting, how: Extraction, progress: Progress | None = None) -> Shots:
+    """`find_shots`, with its settings in two."""
+    if cutting.shots == "transnetv2":
+        video = _video_of(source)
+        (transitions,) = run_jobs(video, [transitions_job(video, how)], how, progress)
+        return _cut(transitions, cutting, _shots_provenance(transitions.provenance, cutting))
+    features = _features_of(source, how, progress)
+    return _cut(features, cutting, _shots_provenance(_provenance_of(features), cutting))
+
+
+def run_summary(
+    source: Source, selection: Selection, cutting: Cutting, how: Extraction, progress: Progress | None = None
+) -> Summary:
+    """`summarize`, with its settings in three."""
+    if selection.scorer not in SCORERS:
+        raise UsageError(f"there is no scorer {selection.scorer!r}", hint=f"choose from {', '.join(SCORERS)}")
+    if cutting.shots == "transnetv2":
+        video = _video_of(source)
+        jobs = [extraction_job(video, how), transitions_job(video, how)]
+        features, seen = run_jobs(video, jobs, how, progress)
+    else:
+        features = seen = _features_of(source, how, progress)
+    shots = _cut(seen, cutting, _shots_provenance(_provenance_of(features), cutting))
+    importance = SCORERS[selection.scorer](features, seed=selection.seed)
+    budget_s = parse_budget(selection.budget, features.duration_s)
+    chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
+    return Summary(
+        segments=chosen.segments,
+        shots=chosen.shots,
+        importance=importance,
+        timestamps=features.timestamps,
+        budget_s=budget_s,
+        video_duration_s=features.duration_s,
+        video_fps=features.video_fps,
+        scorer=selection.scorer,
+        shot_method=cutting.shots,
+        video=features.video,
+        provenance=_summary_provenance(shots.provenance, selection),
+        warnings=(*features.warnings, *chosen.messages),
+    )
+
+
+def write_json(summary: Summary, path: VideoPath) -> None:
+    """Write a summary as JSON: see docs/schemas/summary.schema.json.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    write_document(summary_document(summary), path)
+
+
+def write_video(
+    summary: Summary, path: VideoPath, *, copy: bool = False, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write a summary's segments as one MP4 and return warnings.
+
+    Args:
+        summary: of a video, not of features alone.
+        path: the MP4 file.
+        copy: do not re-encode; segments then begin at key frames and grow.
+        progress: called while it runs.
+
+    Raises:
+        UsageError: the summary is of features made elsewhere, or the codec cannot be copied into MP4.
+        InputError: the video is not there any more.
+        OutputError: the file cannot be written.
+    """
+    from vidsum.video.copy import copy_segments
+    from vidsum.video.write import write_segments
+
+    write = copy_segments if copy else write_segments
+    comment = f"vidsum {digest_of(summary.provenance)}"
+    return write(_video_behind(summary), summary.segments, path, comment=comment, progress=progress).warnings
+
+
+def extraction_provenance(path: VideoPath, how: Extraction) -> _Provenance:
+    """What features of a video would be made from. The file is hashed, not decoded."""
+    return extraction_job(probe(path), how).provenance
+
+
+def shots_provenance(source: Source, cutting: Cutting, how: Extraction) -> _Provenance:
+    """What shots would be made from."""
+    if cutting.shots == "transnetv2":
+        return _shots_provenance(transitions_job(_video_of(source), how).provenance, cutting)
+    return _shots_provenance(_source_provenance(source, how), cutting)
+
+
+def summary_provenance(
+    source: Source, selection: Selection, cutting: Cutting, how: Extraction
+) -> _Provenance:
+    """What a summary would be made from."""
+    return _summary_provenance(_shots_provenance(_source_provenance(source, how), cutting), selection)
+
+
+def recorded_provenance(path: Path) -> dict[str, Any] | None:
+    """The provenance that a result file records, or None where it is missing or not one of ours."""
+    try:
+        if is_feature_file(path.name):
+            return dict(read_features(path).provenance)
+        return dict(read_document(path)["provenance"])
+    except (InputError, UsageError, KeyError, TypeError, ValueError):
+        return None
+
+
+def has_pictures(source: VideoPath) -> bool:
+    """Whether a source is a video by its name, not a feature file."""
+    return not is_feature_file(os.fspath(source))
+
+
+def cache_state() -> CacheState:
+    """How full the cache of features is."""
+    return cache.state()
+
+
+def _cut(features: Features, cutting: Cutting, made_from: _Provenance) -> Shots:
+    limits = {
+        "max_shots": cutting.max_shots,
+        "min_shot_s": cutting.min_shot_s,
+        "max_shot_s": cutting.max_shot_s,
+    }
+    if cutting.shots == "transnetv2":
+        from vidsum.shots.transnetv2 import cuts_of
+
+        shots = find(features, "transnetv2", cuts_s=cuts_of(features), **limits)
+    elif cutting.shots in METHODS:
+        shots = find(features, cutting.shots, **limits)
+    else:
+        raise UsageError(
+            f"there is no way {cutting.shots!r} to cut shots", hint=f"choose from {', '.join(METHODS)}"
+        )
+    return replace(shots, provenance=made_from, warnings=features.warnings)
+
+
+def _features_of(source: Source, how: Extraction, progress: Progress | None) -> Features:
+    if isinstance(source, Features):
+        return source
+    name = os.fspath(source)
+    if is_feature_file(name):
+        path, _, video = name.partition("#")
+        return read_features(path, video or None)
+    return run_extraction(name, how, progress)
+
+
+def _video_behind(summary: Summary) -> str:
+    if summary.video is None:
+        raise UsageError("the summary was made from features: there is no video to take pictures from")
+    return summary.video.path
+
+
+def _video_of(source: Source) -> VideoInfo:
+    if isinstance(source, Features) or is_feature_file(os.fspath(source)):
+        raise UsageError("TransNetV2 looks at every frame: features are not enough", hint="give the video")
+    return probe(source)
+
+
+def _source_provenance(source: Source, how: Extraction) -> _Provenance:
+    if isinstance(source, Features) or is_feature_file(os.fspath(source)):
+        return _provenance_of(_features_of(source, how, None))
+    return extraction_provenance(source, how)
+
+
+def _provenance_of(features: Features) -> _Provenance:
+    """What features tell they were made from; of features made elsewhere, their own hash."""
+    if features.provenance:
+        return dict(features.provenance)
+    content = features.array.tobytes() + features.timestamps.tobytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return {
+        "vidsum": __version__,
+        "extractor": features.extractor,
+        "features": {"bytes": len(content), "sha256": sha256},
+    }
+
+
+def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> _Provenance:
+    return {**made_from, "shots": asdict(cutting)}
+
+
+def _summary_provenance(made_from: Mapping[str, Any], selection: Selection) -> _Provenance:
+    plain = json.loads(json.dumps(asdict(selection)))  # tuples as lists, as they come back from a file
+    return {**made_from, "summary": plain}
