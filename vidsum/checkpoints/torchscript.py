@@ -44,6 +44,8 @@ def read_torchscript(path: Path) -> "dict[str, torch.Tensor]":
                 module = _ModuleUnpickler(stream, archive, top).load()
     except (*UNPICKLING_ERRORS, zipfile.BadZipFile, RuntimeError) as error:
         raise WeightsError(f"{path.name}: not a TorchScript archive ({error})") from error
+    if not isinstance(module, _Module):
+        raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
     return dict(_tensors(module, ""))
 
 

@@ -1,0 +1,98 @@
+"""Published files become safetensors with the same names, shapes, types and values."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from vidsum.checkpoints.convert import convert
+from vidsum.errors import WeightsError
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tmp_path / "published"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "kept.safetensors"
+
+
+def _shared() -> dict[str, torch.Tensor]:
+    base = torch.arange(12.0).reshape(3, 4)
+    return {
+        "base": base,
+        "same": base,
+        "column": base[:, 1],
+        "turned": base.t(),
+        "half": base.half(),
+        "n": torch.tensor(3),
+    }
+
+
+@pytest.mark.parametrize("wrap", [lambda state: state, lambda state: {"epoch": 3, "state_dict": state}])
+def test_torch_file_keeps_each_tensor_though_some_share_memory(
+    source: Path, target: Path, wrap: object
+) -> None:
+    torch.save(wrap(_shared()), source)  # type: ignore[operator]
+
+    convert(source, "torch", target)
+
+    kept = load_file(target)
+    assert kept.keys() == _shared().keys()
+    for name, tensor in _shared().items():
+        torch.testing.assert_close(kept[name], tensor, rtol=0, atol=0)
+
+
+def test_same_file_converts_to_the_same_bytes(source: Path, target: Path) -> None:
+    torch.save(_shared(), source)
+    convert(source, "torch", target)
+    first = target.read_bytes()
+    convert(source, "torch", target)
+    assert target.read_bytes() == first
+
+
+class _Own:
+    pass
+
+
+@pytest.mark.parametrize(
+    "content", [_Own(), [torch.zeros(2)], {"a": 3}, {"state_dict": {"a": "b"}}, torch.zeros(2)]
+)
+def test_torch_file_with_anything_but_named_tensors_is_refused(
+    source: Path, target: Path, content: object
+) -> None:
+    torch.save(content, source)
+    with pytest.raises(WeightsError, match="published: "):
+        convert(source, "torch", target)
+    assert not target.exists()
+
+
+def test_file_that_is_no_torch_file(source: Path, target: Path) -> None:
+    source.write_bytes(b"<html>not found</html>")
+    with pytest.raises(WeightsError, match="not a torch file"):
+        convert(source, "torch", target)
+
+
+def test_pickled_arrays_keep_values_and_memory_order_does_not_matter(source: Path, target: Path) -> None:
+    kernel = np.asfortranarray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    source.write_bytes(pickle.dumps({"params": {"conv": kernel}, "mean": kernel[:, ::2, 0]}))
+
+    convert(source, "numpy_pickle", target)
+
+    kept = load_file(target)
+    np.testing.assert_array_equal(kept["params/conv"].numpy(), kernel)
+    np.testing.assert_array_equal(kept["mean"].numpy(), kernel[:, ::2, 0])
+
+
+@pytest.mark.parametrize("format", ["safetensors", "plain"])
+def test_files_that_need_no_conversion_are_kept_byte_for_byte(
+    source: Path, target: Path, format: str
+) -> None:
+    save_file({"w": torch.ones(2)}, source)
+    convert(source, format, target)  # type: ignore[arg-type]
+    assert target.read_bytes() == source.read_bytes()

@@ -1,0 +1,120 @@
+"""The TorchScript reader gives what torch's own gives, without running the archive."""
+
+import os
+import pickle
+import warnings
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from vidsum.checkpoints.torchscript import read_torchscript
+from vidsum.errors import WeightsError
+
+
+class Block(nn.Module):
+    """One of everything an archive can hold: modules, parameters, buffers, numbers, lists; several dtypes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.scale = nn.Parameter(torch.randn(2, 3).half())
+        self.turned = nn.Parameter(torch.randn(4, 6).t())
+        self.register_buffer("steps", torch.arange(3))
+        self.register_buffer("nothing", torch.empty(0))
+        self.register_buffer("brain", torch.randn(5).bfloat16())
+        self.sizes = [1, 2]
+        self.factor = 0.5
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.norm(self.conv(x)).mean() * self.factor * self.sizes[0]
+        return (
+            x
+            + self.scale.sum()
+            + self.turned.sum()
+            + self.steps.sum()
+            + self.brain.sum()
+            + self.nothing.sum()
+        )
+
+
+@pytest.fixture(params=["script", "trace"])
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    net = nn.Sequential(Block(), nn.Sequential(nn.Identity())).eval()
+    path = tmp_path / "net.pt"
+    with (
+        warnings.catch_warnings()
+    ):  # torch calls TorchScript deprecated; CLIP is published in it all the same
+        warnings.simplefilter("ignore")
+        compiled = (
+            torch.jit.script(net)
+            if request.param == "script"
+            else torch.jit.trace(net, torch.ones(1, 3, 8, 8))
+        )
+        compiled.save(str(path))
+    return path
+
+
+def test_tensors_are_those_of_torchs_own_reader(archive: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = torch.jit.load(str(archive)).state_dict()
+
+    found = read_torchscript(archive)
+
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[name], tensor, rtol=0, atol=0)
+
+
+def _with_pickle(path: Path, tree: object) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("net/data.pkl", pickle.dumps(tree))
+    return path
+
+
+class _Evil:
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (self.command,)
+
+
+def test_a_call_hidden_in_the_archive_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "was-here"
+    path = _with_pickle(tmp_path / "net.pt", {"weight": _Evil(f"touch {trace}")})
+
+    with pytest.raises(WeightsError, match="may not call"):
+        read_torchscript(path)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip"])
+def test_file_that_is_no_archive(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "net.pt"
+    path.write_bytes(content)
+    with pytest.raises(WeightsError, match=r"net\.pt: not a TorchScript archive"):
+        read_torchscript(path)
+
+
+def test_archive_without_a_module(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pt"
+    zipfile.ZipFile(empty, "w").close()
+    for path in (empty, _with_pickle(tmp_path / "list.pt", [1, 2])):
+        with pytest.raises(WeightsError, match="not a TorchScript archive"):
+            read_torchscript(path)
+
+
+def test_tensor_that_reaches_past_its_data(archive: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pt"
+    with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(cut, "w") as target:
+        for name in whole.namelist():
+            data = whole.read(name)
+            target.writestr(name, data[:-4] if name.endswith("data/0") else data)
+    with pytest.raises(WeightsError, match="not a TorchScript archive"):
+        read_torchscript(cut)

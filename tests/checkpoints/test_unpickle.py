@@ -1,0 +1,126 @@
+"""The pickle reader gives arrays back and refuses to call anything else."""
+
+import os
+import pickle
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from vidsum.checkpoints.unpickle import flatten, read_numpy_pickle
+from vidsum.errors import WeightsError
+
+TREE = {
+    "params": {"conv": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "bias": np.zeros(3)}},
+    "step": np.array(7),
+}
+
+
+def save(folder: Path, data: bytes) -> Path:
+    path = folder / "weights.ckpt"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+def test_keys_on_the_way_to_an_array_are_joined(tmp_path: Path, protocol: int) -> None:
+    arrays = read_numpy_pickle(save(tmp_path, pickle.dumps(TREE, protocol)))
+
+    assert list(arrays) == ["params/conv/kernel", "params/conv/bias", "step"]
+    np.testing.assert_array_equal(arrays["params/conv/kernel"], [[0, 1, 2], [3, 4, 5]])
+    assert arrays["params/conv/kernel"].dtype == np.float32
+
+
+@pytest.mark.parametrize("spelling", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
+def test_pickles_of_old_and_new_numpy_read_the_same(tmp_path: Path, spelling: bytes) -> None:
+    data = pickle.dumps(TREE, 3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    path = save(tmp_path, data.replace(b"numpy.core.multiarray", spelling))
+
+    np.testing.assert_array_equal(read_numpy_pickle(path)["params/conv/bias"], np.zeros(3))
+
+
+trees = st.recursive(
+    hnp.arrays(st.sampled_from([np.float32, np.int64, np.bool_]), hnp.array_shapes(min_dims=0, max_side=3)),
+    lambda children: st.dictionaries(
+        st.text("abc.", min_size=1, max_size=4), children, min_size=1, max_size=3
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), trees, min_size=1, max_size=3))
+def test_every_array_is_found_again_by_its_path(tree: dict[str, Any]) -> None:
+    flat = dict(flatten(tree, "tree"))
+
+    assert len(flat) == sum(_leaves(value) for value in tree.values())
+    for key, array in flat.items():
+        node: Any = tree
+        for part in key.split("/"):
+            node = node[part]
+        assert node is array
+
+
+def _leaves(tree: Any) -> int:
+    return sum(map(_leaves, tree.values())) if isinstance(tree, dict) else 1
+
+
+class _Calls:
+    """Pickles as a call: what a malicious file holds."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: object) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+@pytest.mark.parametrize("function", [os.system, eval, exec, getattr, subprocess.call, np.load])
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_a_call_hidden_in_the_pickle_is_refused(
+    tmp_path: Path, function: Callable[..., Any], protocol: int
+) -> None:
+    trace = tmp_path / "was-here"
+    evil = _Calls(function, f"touch {trace}")
+    path = save(tmp_path, pickle.dumps({"params": {"x": evil}}, protocol))
+
+    with pytest.raises(WeightsError, match="may not call"):
+        read_numpy_pickle(path)
+    assert not trace.exists()
+
+
+def test_a_call_hidden_in_an_array_of_objects_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "was-here"
+    array = np.array([_Calls(os.system, f"touch {trace}")], dtype=object)
+
+    with pytest.raises(WeightsError, match="may not call"):
+        read_numpy_pickle(save(tmp_path, pickle.dumps({"w": array})))
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (np.zeros(3), "the pickle is not an array"),
+        ([np.zeros(3)], "the pickle is not an array"),
+        ({"a": {"b": 3}}, "a/b is not an array"),
+        ({"a": np.array(["text"])}, "a is not an array of numbers"),
+        ({"a": np.array([{}], dtype=object)}, "a is not an array of numbers"),
+        ({"a": {1: np.zeros(3)}}, "1 in a is not the name"),
+        ({"a": {"b": np.zeros(1)}, "a/b": np.zeros(1)}, "two arrays are called 'a/b'"),
+    ],
+)
+def test_anything_but_numbers_under_names_is_refused(tmp_path: Path, tree: Any, message: str) -> None:
+    with pytest.raises(WeightsError, match=message):
+        read_numpy_pickle(save(tmp_path, pickle.dumps(tree)))
+
+
+@pytest.mark.parametrize("data", [b"", b"not a pickle", pickle.dumps(TREE)[:-20], b"\x80\x04)\x81."])
+def test_damaged_pickle_is_an_error(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(WeightsError, match=r"weights\.ckpt: not a pickle of arrays"):
+        read_numpy_pickle(save(tmp_path, data))
