@@ -140,10 +140,14 @@ def make_video(
         sound: add a 440 Hz tone as long as the video.
         colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
     """
+    step_s = float(1 / Fraction(fps))
     times = (
         tuple(times_s) if times_s is not None else tuple(float(i / Fraction(fps)) for i in range(n_frames))
     )
-    made = MadeVideo(path, times, times[-1] + float(1 / Fraction(fps)), start_s, width, height, rotation_deg)
+    places = 3 if path.suffix in (".mkv", ".webm") else 9  # Matroska's time stamps are whole milliseconds
+    times = tuple(round(time_s, places) for time_s in times)
+    duration_s = round(times[-1] + step_s, places)
+    made = MadeVideo(path, times, duration_s, start_s, width, height, rotation_deg)
     time_base = 1 / Fraction(fps) if path.suffix == ".avi" else Fraction(1, TICKS)
     options = {"video_track_timescale": str(TICKS)} if path.suffix in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options={**options, **(container_options or {})}) as container:
@@ -324,9 +328,9 @@ GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
     "late_start": lambda d: make_video(d / "late.mp4", n_frames=60, start_s=5.0, sound=True),
     "late_start_mkv": lambda d: make_video(d / "late.mkv", n_frames=60, start_s=5.0, sound=True),
     "ts": lambda d: make_video(d / "clip.ts", n_frames=60, sound=True),
-    "rotated_90": lambda d: make_video(d / "r90.mp4", n_frames=30, rotation_deg=90),
-    "rotated_180": lambda d: make_video(d / "r180.mov", n_frames=30, rotation_deg=180),
-    "rotated_270": lambda d: make_video(d / "r270.mp4", n_frames=30, rotation_deg=270),
+    "rotated_90": lambda d: make_video(d / "r90.mp4", rotation_deg=90),
+    "rotated_180": lambda d: make_video(d / "r180.mov", rotation_deg=180),
+    "rotated_270": lambda d: make_video(d / "r270.mp4", rotation_deg=270),
     "odd_size": lambda d: make_video(d / "odd.mp4", width=75, height=53, pix_fmt="yuv444p"),
     "odd_size_vp9": lambda d: make_video(d / "odd.webm", width=75, height=53, codec="libvpx-vp9"),
     "wide_pixels": lambda d: make_video(d / "wide.mp4", sample_aspect_ratio=Fraction(4, 3)),

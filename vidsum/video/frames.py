@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.types import Picture, TimeArray
+from vidsum.types import Picture
 
 TOLERANCE_S = 0.0006
 """A frame counts as on screen this long before its time stamp: Matroska rounds to milliseconds."""
@@ -77,9 +77,14 @@ def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int
     return (size.pixels, longer) if display_width <= display_height else (longer, size.pixels)
 
 
+def samples_before(fps: float, time_s: float) -> int:
+    """How many samples k = 0, 1, ... are taken before a frame that goes on screen at `time_s`."""
+    return max(0, math.ceil((time_s - TOLERANCE_S) * fps))
+
+
 def n_samples(fps: float, duration_s: float) -> int:
     """How many samples k = 0, 1, ... there are with k / fps before the end; at least one."""
-    return max(1, math.ceil((duration_s - TOLERANCE_S) * fps))
+    return max(1, samples_before(fps, duration_s))
 
 
 def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.NDArray[np.int64]:
@@ -93,6 +98,6 @@ def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.ND
     Returns:
         [K] indices into `times_s`, K = n_samples(fps, duration_s).
     """
-    times: TimeArray = np.asarray(times_s, dtype=np.float64)
-    wanted = np.arange(n_samples(fps, duration_s)) / fps + TOLERANCE_S
-    return np.maximum(np.searchsorted(times, wanted, side="right") - 1, 0)
+    counts = [samples_before(fps, time_s) for time_s in np.asarray(times_s, dtype=np.float64).tolist()]
+    samples = np.arange(n_samples(fps, duration_s))
+    return np.maximum(np.searchsorted(counts, samples, side="right") - 1, 0)

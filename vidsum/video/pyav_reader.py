@@ -5,7 +5,7 @@ is counted and left out; the rest of the video is still read.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,11 @@ from pathlib import Path
 import av
 
 from vidsum.errors import InputError
-from vidsum.video.frames import TOLERANCE_S
+from vidsum.types import VideoInfo
+from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
+from vidsum.video.losses import DecodeLog
+from vidsum.video.picture import PictureMaker
+from vidsum.video.sampling import sample_stream
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
@@ -41,18 +45,20 @@ class DecodedFrame:
         return self.time_s + float((frame.duration or 0) * (frame.time_base or 0))
 
 
-@dataclass
-class DecodeLog:
-    """What `decode_frames` has met so far."""
-
-    packets: int = 0
-    """Packets that hold a frame to be shown."""
-    frames: int = 0
-    """Frames decoded, damaged ones too."""
-    damaged: int = 0
-    """Frames that the decoder patched up because a part of their data was missing."""
-    errors: int = 0
-    """Packets that could not be read or decoded."""
+def read_samples(
+    info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
+) -> Iterator[tuple[int, Frame]]:
+    """(i, frame) of each sampling i, in time order."""
+    makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
+    with open_video(info.path) as container:
+        decoded = decode_frames(container, video_stream(container, info.path), log=log)
+        yield from sample_stream(
+            ((frame.time_s, frame) for frame in decoded),
+            samplings,
+            info,
+            log,
+            lambda i, shown: makers[i].from_frame(shown.frame, shown.turn_deg),
+        )
 
 
 def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
@@ -129,8 +135,9 @@ def decode_frames(
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` above 0 this seeks; may be called again and again on one container. Frames that the decoder
-    marks as damaged are given like any other, and counted.
+    With `start_s` above 0 this seeks, as often as wanted; else it decodes from where the container stands,
+    which is the start of the file if it has just been opened. Frames that the decoder marks as damaged are
+    given like any other, and counted.
 
     Args:
         container: from `open_video`.
@@ -180,11 +187,12 @@ def _decode_on(
         for frame in _decode(packet, log):
             # streams without time stamps (raw H.264) run at their declared rate
             time_s = frame.time - start_s if frame.time is not None else max(last_s + step_s, 0.0)
-            log.frames += 1
+            decoded = DecodedFrame(time_s, frame)
+            log.saw(time_s, decoded.end_s)
             log.damaged += frame.is_corrupt
-            if time_s > last_s:  # two frames at one time: the second would never be seen
+            if time_s > last_s:  # a frame at the time of the one before is never seen
                 last_s = time_s
-                yield DecodedFrame(time_s, frame)
+                yield decoded
 
 
 def _decode(packet: "av.Packet[av.VideoStream]", log: DecodeLog) -> list[av.VideoFrame]:

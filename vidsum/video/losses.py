@@ -1,0 +1,77 @@
+"""What was lost while decoding a damaged video: counted by every reader, put in words once."""
+
+import math
+from dataclasses import dataclass
+
+from vidsum.types import VideoInfo
+
+_FRAMES_OFF = 2.5
+"""Fewer frames than this missing in a row, or at the end, may be rounding of the times in the file."""
+
+
+@dataclass
+class DecodeLog:
+    """What a decoder has met so far."""
+
+    packets: int = 0
+    """Packets that hold a frame to be shown; 0 where the reader does not tell."""
+    frames: int = 0
+    """Frames decoded, damaged ones too."""
+    damaged: int = 0
+    """Frames that the decoder patched up because a part of their data was missing."""
+    errors: int = 0
+    """Packets that could not be read or decoded."""
+    end_s: float = 0.0
+    """When the last frame so far goes off screen."""
+    longest_gap_s: float = 0.0
+    """Longest time from one frame to the next."""
+    last_time_s: float = 0.0
+    """When the last frame so far goes on screen."""
+
+    def saw(self, time_s: float, end_s: float) -> None:
+        """Count a frame that is on screen over [time_s, end_s)."""
+        self.frames += 1
+        self.longest_gap_s = max(self.longest_gap_s, time_s - self.last_time_s)
+        self.last_time_s = time_s
+        self.end_s = max(self.end_s, end_s)
+
+
+def end_of_pictures(info: VideoInfo, log: DecodeLog) -> float:
+    """The video's duration, or where its pictures end when the file stops before."""
+    return log.end_s if _stops_early(info, log) else info.duration_s
+
+
+def describe_loss(info: VideoInfo, log: DecodeLog) -> str | None:
+    """One line on what could not be decoded, in frames, per cent and seconds; None if all is well."""
+    n_frames = max(info.n_frames, log.packets, log.frames)
+    n_lost = n_frames - log.frames
+    # a count alone proves nothing: fields, hidden frames and trimmed starts have packets but no picture
+    is_lossy = n_lost > 0 and (log.errors > 0 or _stops_early(info, log) or _has_hole(info, log))
+    if is_lossy:
+        share = _percent(log.frames, n_frames)
+        damaged = f", {log.damaged} of them damaged" if log.damaged else ""
+        return (
+            f"{info.path}: {log.frames} of {n_frames} frames decoded ({share}){damaged}; "
+            f"the rest, {n_lost / info.fps:.1f} s, is damaged or missing"
+        )
+    if log.damaged:
+        share, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
+        return f"{info.path}: {log.damaged} of {n_frames} frames ({share}, {seconds:.1f} s) are damaged"
+    return None
+
+
+def _stops_early(info: VideoInfo, log: DecodeLog) -> bool:
+    return log.end_s < info.duration_s - _FRAMES_OFF / info.fps
+
+
+def _has_hole(info: VideoInfo, log: DecodeLog) -> bool:
+    """Whether frames of a constant rate are missing, though the decoder did not complain."""
+    return not info.is_vfr and log.longest_gap_s > (_FRAMES_OFF + 1) / info.fps
+
+
+def _percent(part: int, whole: int) -> str:
+    """Rounded, but 100 % only of the whole and 0 % only of nothing."""
+    share = 100 * part / whole
+    if 1 <= share <= 99 or part in (0, whole):
+        return f"{share:.0f} %"
+    return f"{max(math.floor(share * 10) / 10, 0.1):.1f} %"

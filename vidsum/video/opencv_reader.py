@@ -1,0 +1,54 @@
+"""Reading with OpenCV: `--reader opencv`. It turns pictures upright by itself; all colours count as BT.601.
+
+It converts every frame, wanted or not: which ones are wanted shows only when the next one's time is known.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+
+os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")  # its FFmpeg writes to stderr behind Python's back
+
+import cv2
+import numpy as np
+
+from vidsum.types import Picture, VideoInfo
+from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.losses import DecodeLog
+from vidsum.video.picture import PictureMaker
+from vidsum.video.sampling import CannotReadError, sample_stream
+
+
+def read_samples(
+    info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
+) -> Iterator[tuple[int, Frame]]:
+    """(i, frame) of each sampling i, in time order.
+
+    Raises:
+        CannotReadError: OpenCV does not open the file, or gets no frame out of it (AV1 without hardware).
+    """
+    makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
+    capture = cv2.VideoCapture(info.path, cv2.CAP_FFMPEG)
+    try:
+        if not capture.isOpened():
+            raise CannotReadError("OpenCV does not open it")
+        yield from sample_stream(
+            _decode(capture, info, log), samplings, info, log, lambda i, rgb: makers[i].from_rgb(rgb)
+        )
+    finally:
+        capture.release()
+    if not log.frames:
+        raise CannotReadError(f"OpenCV decodes no frame of its {info.codec} video")
+
+
+def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Iterator[tuple[float, Picture]]:
+    """(time_s, upright RGB picture) of every frame."""
+    last_s = -1.0
+    while True:
+        is_read, bgr = capture.read()
+        if not is_read:
+            return
+        time_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
+        log.saw(time_s, time_s + 1 / info.fps)
+        if time_s > last_s:
+            last_s = time_s
+            yield time_s, np.ascontiguousarray(bgr[..., ::-1], dtype=np.uint8)

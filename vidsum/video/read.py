@@ -1,0 +1,157 @@
+"""The one frame reader: sampled frames of a video, at the sizes wanted, in one decode pass.
+
+Decoding runs in a thread of its own, a bounded number of pictures ahead, so that it overlaps with what the
+caller does and memory does not grow with the video's length.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from vidsum.errors import DamagedError, InputError, UsageError
+from vidsum.types import VideoInfo
+from vidsum.video.background import ReadAhead
+from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.losses import DecodeLog, describe_loss, end_of_pictures
+from vidsum.video.probe import probe
+from vidsum.video.sampling import CannotReadError
+
+READERS = ("pyav", "decord", "opencv")
+
+_AHEAD_BYTES = 32 * 2**20
+_AHEAD_FRAMES = (2, 64)
+"""Fewest and most pictures decoded ahead."""
+
+_ReadSamples = Callable[[VideoInfo, Sequence[Sampling], DecodeLog], Iterator[tuple[int, Frame]]]
+
+
+@dataclass
+class _Outcome:
+    """What the decoding thread leaves behind; read after it has ended."""
+
+    end_s: float
+    warnings: list[str] = field(default_factory=list)
+
+
+class FrameReader:
+    """An iterator of (i, frame) for sampling i, in time order.
+
+    Going through it to the end closes the file; else `close` it, use it in a `with`, or drop it.
+    """
+
+    def __init__(
+        self, info: VideoInfo, samplings: Sequence[Sampling], read_samples: _ReadSamples, strict: bool
+    ) -> None:
+        self.info = info
+        self._outcome = _Outcome(end_s=info.duration_s)
+        frames = _read(info, samplings, read_samples, strict, self._outcome)
+        self._frames = ReadAhead(frames, _capacity(info, samplings))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """After the end: what was lost, and whether another reader had to step in."""
+        return tuple(self._outcome.warnings)
+
+    @property
+    def end_s(self) -> float:
+        """After the end: where the pictures end. Before `info.duration_s` if the file is cut short."""
+        return self._outcome.end_s
+
+    def __iter__(self) -> "FrameReader":
+        return self
+
+    def __next__(self) -> tuple[int, Frame]:
+        return next(self._frames)
+
+    def __enter__(self) -> "FrameReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop decoding and close the file."""
+        self._frames.close()
+
+
+def read_frames(
+    path: str | os.PathLike[str],
+    samplings: Sequence[Sampling],
+    *,
+    reader: str = "pyav",
+    strict: bool = False,
+    info: VideoInfo | None = None,
+) -> FrameReader:
+    """Read the frames on screen at k / fps for each k and each sampling, in one decode pass.
+
+    Sample k shows the last frame whose time, counted from the first picture, is not after k / fps; before the
+    first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
+
+    Args:
+        path: a video file.
+        samplings: rates and sizes wanted.
+        reader: pyav, decord or opencv. Where decord or OpenCV fails, PyAV steps in, with a warning.
+        strict: take no damaged video.
+        info: of `probe`, if known already.
+
+    Raises:
+        UsageError: no such reader, or decord is not installed; no sampling.
+        InputError: the file cannot be read, has no video, or none of it can be decoded.
+        DamagedError: `strict`, and a part of the video cannot be decoded; raised after the last frame.
+    """
+    if not samplings:
+        raise UsageError("no sampling is asked for")
+    return FrameReader(info or probe(path), samplings, _read_samples_of(reader), strict)
+
+
+def _read_samples_of(reader: str) -> _ReadSamples:
+    """The function that reads with a reader; loads only that reader's library."""
+    if reader == "pyav":
+        from vidsum.video.pyav_reader import read_samples
+    elif reader == "opencv":
+        from vidsum.video.opencv_reader import read_samples
+    elif reader == "decord":
+        try:
+            from vidsum.video.decord_reader import read_samples
+        except ImportError as error:
+            raise UsageError(
+                "decord is not installed", hint="use --reader pyav, or pip install decord"
+            ) from error
+    else:
+        raise UsageError(f"no reader {reader!r}", hint=f"use {', '.join(READERS)}")
+    return read_samples
+
+
+def _capacity(info: VideoInfo, samplings: Sequence[Sampling]) -> int:
+    sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]
+    fewest, most = _AHEAD_FRAMES
+    return min(most, max(fewest, _AHEAD_BYTES // max(3 * width * height for width, height in sizes)))
+
+
+def _read(
+    info: VideoInfo,
+    samplings: Sequence[Sampling],
+    read_samples: _ReadSamples,
+    strict: bool,
+    outcome: _Outcome,
+) -> Generator[tuple[int, Frame], None, None]:
+    """All frames; `outcome` is filled in at the end."""
+    given = [0] * len(samplings)
+    log = DecodeLog()
+    try:
+        for i, frame in read_samples(info, samplings, log):
+            given[i] = frame.index + 1
+            yield i, frame
+    except CannotReadError as reason:
+        outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
+        log = DecodeLog()
+        for i, frame in _read_samples_of("pyav")(info, samplings, log):
+            if frame.index >= given[i]:
+                yield i, frame
+    if not log.frames:
+        raise InputError(f"{info.path}: none of its video can be decoded")
+    outcome.end_s = end_of_pictures(info, log)
+    loss = describe_loss(info, log)
+    if loss and strict:
+        raise DamagedError(loss, hint="leave out --strict to use what can be decoded")
+    outcome.warnings += [loss] if loss else []

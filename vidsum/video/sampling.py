@@ -1,0 +1,59 @@
+"""Picking the sampled frames out of a stream of decoded ones, for several samplings in one pass."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from vidsum.types import Picture, VideoInfo
+from vidsum.video.frames import Frame, Sampling, n_samples, samples_before
+from vidsum.video.losses import DecodeLog, end_of_pictures
+
+T = TypeVar("T")
+
+
+class CannotReadError(Exception):
+    """A reader cannot read a video that another one may: the message says why."""
+
+
+def sample_stream(
+    decoded: Iterable[tuple[float, T]],
+    samplings: Sequence[Sampling],
+    info: VideoInfo,
+    log: DecodeLog,
+    to_picture: Callable[[int, T], Picture],
+) -> Iterator[tuple[int, Frame]]:
+    """Pick frames as they come; each sample is of the frame on screen at its time (see `pick_frames`).
+
+    Args:
+        decoded: (time_s, frame) of every frame of the video, times increasing.
+        samplings: what is wanted.
+        info: of the video; samples end at its duration.
+        log: what was met in decoding, up to date by the time that `decoded` ends.
+        to_picture: turns a decoded frame into the picture that sampling i wants; called for picked ones only.
+
+    Yields:
+        (i, frame) for sampling i, in time order.
+    """
+    given = [0] * len(samplings)
+
+    def picks(number: int, pts_s: float, frame: T, counts: list[int]) -> Iterator[tuple[int, Frame]]:
+        """The samples up to `counts` that show this frame, `given` being those before it."""
+        due: list[tuple[float, int, int]] = []
+        for i, (sampling, count) in enumerate(zip(samplings, counts, strict=True)):
+            if sampling.fps is None:
+                due.append((pts_s, i, number))
+            else:
+                due += [(index / sampling.fps, i, index) for index in range(given[i], count)]
+                given[i] = max(given[i], count)
+        pictures = {i: to_picture(i, frame) for i in {i for _, i, _ in due}}
+        for time_s, i, index in sorted(due):
+            yield i, Frame(index, time_s, pts_s, pictures[i])
+
+    held: tuple[int, float, T] | None = None
+    for number, (time_s, frame) in enumerate(decoded):
+        if held is not None:
+            off_s = min(time_s, info.duration_s)
+            yield from picks(*held, [samples_before(s.fps or 0, off_s) for s in samplings])
+        held = number, time_s, frame
+    if held is not None:
+        end_s = end_of_pictures(info, log)
+        yield from picks(*held, [n_samples(s.fps or 0, end_s) for s in samplings])
