@@ -32,7 +32,9 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
-        extractor = _extractor(how, progress)
+        if checkpoints.find(spec.checkpoint) is None:
+            checkpoints.fetch(spec.checkpoint, progress)
+        extractor = _extractor(how)
         return partial(
             extract_features, extractor=extractor, video=video, with_logits=how.logits, progress=progress
         )
@@ -89,7 +91,7 @@ def run_jobs(
             )
             if how.cache and not frames.warnings:  # of a damaged video the warning must come every time
                 cache.put(found[number])
-    return [replace(features, video=video) for features in found]
+    return [replace(features, video=video, provenance=job.provenance) for features, job in zip(found, jobs)]
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """The public functions. They only join the parts: video, features, shots, summary.
 
-`extract`, `find_shots` and `summarize` take keyword arguments, for people. The `run_*` functions take the same
-as settings, for the command line, and `*_provenance` tells what a run would be made from, without running it.
+`extract`, `find_shots` and `summarize` take keyword arguments, for people. The `run_*` functions take them as
+settings, for the command line. `*_provenance` tells what a run would be made from, without running it.
 """
 
 import hashlib

@@ -118,7 +118,7 @@ def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
     arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
     if features.logits is not None:
         arrays["logits"] = features.logits
-    arrays["metadata"] = np.array(json.dumps(metadata_of(features), sort_keys=True))
+    arrays["metadata"] = np.array(json.dumps(metadata_of(features)))
     with whole_file(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
@@ -177,7 +177,7 @@ def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> Non
             group = file.create_group(name)
             for key, value in _h5_arrays(entry).items():
                 group.create_dataset(key, data=value, track_times=False)
-            group.attrs["vidsum"] = json.dumps(metadata_of(entry.features), sort_keys=True)
+            group.attrs["vidsum"] = json.dumps(metadata_of(entry.features))
 
 
 def _h5_arrays(entry: H5Video) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""Running the program in this process, with an extractor that needs no weights."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import media
+from vidsum import jobs
+from vidsum.commands.app import main
+from vidsum.features import Extractor, describe
+from vidsum.settings import Extraction
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The single JSON value on stdout."""
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        """The JSON values on stdout, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `vidsum ARGUMENTS`."""
+
+    def run_program(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["vidsum", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        printed = capsys.readouterr()
+        return Ran(int(left.value.code or 0), printed.out, printed.err)
+
+    return run_program
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache and a current folder of the test's own."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("VIDSUM_HOME", str(home))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return home
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Extractors without weights: a feature is the mean colour of a 4x4 grid. Gives the list of those loaded."""
+    loaded: list[str] = []
+
+    def colours(clips: np.ndarray) -> np.ndarray:
+        side = clips.shape[2] // 4
+        cells = clips[:, 0, : 4 * side, : 4 * side].reshape(len(clips), 4, side, 4, side, 3)
+        return cells.mean(axis=(2, 4)).reshape(len(clips), 48).astype(np.float32)
+
+    def extractor(how: Extraction) -> Extractor:
+        loaded.append(how.extractor)
+        spec = describe(how.extractor, fps=how.fps)
+        return Extractor(spec=spec, run=colours, device="cpu", precision="fp32", backend="torch")
+
+    monkeypatch.setattr(jobs, "_extractor", extractor)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
+    yield loaded
+
+
+@pytest.fixture(scope="session")
+def made_film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten seconds with sound, in four shots of one colour each."""
+    colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
+
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        picture = np.empty((height, width, 3), np.uint8)
+        picture[:] = colours[min(3, number // 50)]
+        return picture
+
+    path = tmp_path_factory.mktemp("films") / "film.mp4"
+    media.make_video(path, n_frames=250, fps=25, sound=True, paint=paint)
+    return path
+
+
+@pytest.fixture
+def film(made_film: Path, tmp_path: Path) -> Path:
+    """A copy of the film that a test may spoil."""
+    copy = tmp_path / "film.mp4"
+    copy.write_bytes(made_film.read_bytes())
+    return copy

@@ -1,0 +1,195 @@
+"""What holds for all commands: help, versions, exit codes, configuration, JSON on failure."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.commands.conftest import Run
+from vidsum import __version__
+from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ScorerName, ShotMethod
+from vidsum.device import PRECISIONS
+from vidsum.errors import VidsumError
+from vidsum.features import EXTRACTORS
+from vidsum.shots import METHODS
+from vidsum.summary.importance import SCORERS
+
+RESULT_SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/result.schema.json").read_text())
+
+
+def test_help_names_every_command(run: Run) -> None:
+    ran = run("--help")
+    assert ran.code == 0
+    for command in ("extract", "shots", "summarize", "weights", "info"):
+        assert command in ran.out
+
+
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "weights", "info"])
+def test_each_command_explains_itself(run: Run, command: str) -> None:
+    ran = run(command, "--help")
+    assert ran.code == 0
+    assert "Usage" in ran.out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"vidsum {__version__}\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; sys.argv = ['vidsum', '--help']\nfrom vidsum.commands.app import main\ntry: main()\n"
+    )
+    program += (
+        "except SystemExit: pass\nprint([m for m in ('torch', 'cv2', 'av', 'sklearn') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("names", "known"),
+    [
+        (ExtractorName, EXTRACTORS),
+        (PrecisionName, PRECISIONS),
+        (ShotMethod, METHODS),
+        (ScorerName, SCORERS),
+        (ReaderName, ("pyav", "decord", "opencv")),
+    ],
+)
+def test_the_choices_are_those_of_the_library(names: type, known: tuple[str, ...]) -> None:
+    assert {name.value for name in names} == set(known)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["summarize"],
+        ["summarize", "a.mp4", "--nonsense"],
+        ["summarize", "a.mp4", "--fps", "many"],
+    ],
+)
+def test_wrong_usage_is_one_line_and_2(run: Run, arguments: list[str]) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.err.startswith("error: ")
+    assert "--help" in ran.err
+
+
+def test_wrong_usage_is_json_where_json_is_asked_for(run: Run) -> None:
+    ran = run("summarize", "a.mp4", "--json", "--fps", "many")
+    jsonschema.validate(ran.json, RESULT_SCHEMA)
+    assert (ran.code, ran.json["exit_code"], ran.json["ok"]) == (2, 2, False)
+    assert ran.json["errors"][0]["kind"] == "UsageError"
+
+
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "info"])
+def test_a_missing_file_is_3_in_every_command(run: Run, command: str) -> None:
+    ran = run(command, "no.mp4")
+    assert ran.code == 3
+    assert "no.mp4" in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_a_failure_is_valid_json_too(run: Run) -> None:
+    ran = run("extract", "no.mp4", "--json")
+    jsonschema.validate(ran.json, RESULT_SCHEMA)
+    assert (ran.code, ran.json["exit_code"], ran.json["input"]) == (3, 3, "no.mp4")
+
+
+def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: str) -> None:
+        raise RuntimeError("something inside")
+
+    monkeypatch.setattr("vidsum.pipeline.probe", broken)
+    quiet, loud = run("extract", "a.mp4"), run("extract", "a.mp4", "-v")
+    assert (quiet.code, loud.code) == (1, 1)
+    assert "something inside" in quiet.err
+    assert "Traceback" not in quiet.err
+    assert "Traceback" in loud.err
+
+
+def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vidsum.pipeline.probe", interrupted)
+    assert run("extract", "a.mp4").code == 130
+
+
+def test_every_error_has_its_exit_code() -> None:
+    def below(error: type[VidsumError]) -> dict[str, int]:
+        codes = {error.__name__: error.exit_code}
+        for child in error.__subclasses__():
+            codes |= below(child)
+        return codes
+
+    assert below(VidsumError) == {
+        "VidsumError": 1,
+        "UsageError": 2,
+        "InputError": 3,
+        "DamagedError": 3,
+        "WeightsError": 4,
+        "OutputError": 1,
+    }
+
+
+class TestConfiguration:
+    """Flags over environment over file over defaults."""
+
+    @pytest.fixture
+    def config(self, tmp_path: Path) -> Path:
+        path = tmp_path / "vidsum.yaml"
+        path.write_text("device: cuda:77\nsummarize:\n  max-shots: 3\n")
+        return path
+
+    def test_the_file_sets_defaults(self, run: Run, config: Path, film: Path) -> None:
+        assert "cuda:77" in run("extract", film, "--config", config).err + run("extract", film).err
+
+    def test_a_flag_beats_the_file(self, run: Run, config: Path, film: Path, loads: list[str]) -> None:
+        assert run("extract", film, "--config", config, "--device", "cpu").code == 0
+
+    def test_the_environment_beats_the_file(
+        self, run: Run, config: Path, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("VIDSUM_DEVICE", "cpu")
+        assert run("extract", film, "--config", config).code == 0
+
+    def test_a_flag_beats_the_environment(
+        self, run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("VIDSUM_DEVICE", "cuda:77")
+        assert run("extract", film, "--device", "cpu").code == 0
+
+    def test_a_section_is_for_its_command_alone(
+        self, run: Run, tmp_path: Path, film: Path, loads: list[str]
+    ) -> None:
+        config = tmp_path / "own.yaml"
+        config.write_text("summarize:\n  scorer: uniform\nshots:\n  shots: uniform\n")
+        assert run("summarize", film, "--config", config, "-o", "-").json["scorer"] == "uniform"
+        assert run("shots", film, "--config", config, "-o", "-").json["method"] == "uniform"
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("nonsense: 1", "no option"),
+            ("summarize:\n  nonsense: 1", "no option"),
+            ("- a\n- b", "mapping"),
+            ("summarize: 3", "mapping"),
+            ("a: [", "YAML"),
+        ],
+    )
+    def test_a_file_that_makes_no_sense_is_2(
+        self, run: Run, tmp_path: Path, film: Path, text: str, complaint: str
+    ) -> None:
+        config = tmp_path / "bad.yaml"
+        config.write_text(text)
+        ran = run("summarize", film, "--config", config)
+        assert ran.code == 2
+        assert complaint in ran.err
+
+    def test_a_missing_file_is_2(self, run: Run, film: Path) -> None:
+        assert run("summarize", film, "--config", "no.yaml").code == 2

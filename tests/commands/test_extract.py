@@ -1,0 +1,128 @@
+"""`vidsum extract`."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests import media
+from tests.commands.conftest import Run
+from vidsum.features.store import read_features
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/features.schema.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def without_weights(loads: list[str]) -> None:
+    """No test here loads a real network."""
+
+
+def test_features_go_into_a_file_named_after_the_video(run: Run, film: Path) -> None:
+    ran = run("extract", film)
+    assert ran.code == 0, ran.err
+    features = read_features("film_mobilenet_v2.npz")
+    assert features.array.shape == (20, 48)
+    assert features.timestamps.tolist() == [k / 2 for k in range(20)]
+    assert features.video is not None
+    assert features.duration_s == 10.0
+    assert ran.out == "film_mobilenet_v2.npz: 20 features of 48 numbers, one every 0.5 s\n"
+    with np.load("film_mobilenet_v2.npz") as data:
+        jsonschema.validate(json.loads(str(data["metadata"])), SCHEMA)
+
+
+@pytest.mark.parametrize("arguments", [["-o", "f.h5"], ["--format", "h5", "--output-dir", "."]])
+def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
+    assert run("extract", film, *arguments).code == 0
+    (path,) = Path().glob("*.h5")
+    assert len(read_features(path)) == 20
+
+
+def test_fps_sets_the_rate(run: Run, film: Path) -> None:
+    assert run("extract", film, "--fps", 5).code == 0
+    assert len(read_features("film_mobilenet_v2.npz")) == 50
+
+
+def test_a_second_run_leaves_the_file_alone(run: Run, film: Path) -> None:
+    run("extract", film)
+    before = Path("film_mobilenet_v2.npz").stat().st_mtime_ns
+    again = run("extract", film)
+    assert again.code == 0
+    assert "up to date" in again.out
+    assert Path("film_mobilenet_v2.npz").stat().st_mtime_ns == before
+
+
+def test_a_file_made_from_something_else_is_not_replaced_by_surprise(run: Run, film: Path) -> None:
+    run("extract", film)
+    other = run("extract", film, "--fps", 1)
+    assert other.code == 1
+    assert "--overwrite" in other.err
+    assert len(read_features("film_mobilenet_v2.npz")) == 20
+    assert run("extract", film, "--fps", 1, "--overwrite").code == 0
+    assert len(read_features("film_mobilenet_v2.npz")) == 10
+
+
+def test_the_cache_saves_the_second_decode(run: Run, film: Path, loads: list[str]) -> None:
+    run("extract", film)
+    Path("film_mobilenet_v2.npz").rename("first.npz")
+    run("extract", film)
+    assert len(loads) == 1
+    assert Path("film_mobilenet_v2.npz").read_bytes() == Path("first.npz").read_bytes()
+    run("extract", film, "--no-cache", "--overwrite", "-o", "third.npz")
+    assert len(loads) == 2
+
+
+def test_a_batch_goes_on_after_a_bad_file(run: Run, film: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.mp4"
+    bad.write_text("no video")
+    ran = run("extract", bad, film, "--json")
+    first, second = ran.json_lines
+    assert ran.code == 1
+    assert (first["ok"], first["exit_code"], second["ok"]) == (False, 3, True)
+    assert second["data"]["shape"] == [20, 48]
+
+
+def test_fail_fast_stops_at_the_bad_file(run: Run, film: Path) -> None:
+    ran = run("extract", "no.mp4", film, "--fail-fast", "--json")
+    assert len(ran.json_lines) == 1
+    assert ran.code == 1
+
+
+def test_one_output_cannot_take_several_videos(run: Run, film: Path) -> None:
+    ran = run("extract", film, film, "-o", "f.npz")
+    assert ran.code == 2
+    assert "--output-dir" in ran.err
+
+
+def test_a_dash_writes_json_to_stdout(run: Run, film: Path) -> None:
+    ran = run("extract", film, "-o", "-")
+    jsonschema.validate(ran.json, SCHEMA)
+    assert np.shape(ran.json["features"]) == (20, 48)
+    assert list(Path().iterdir()) == []
+
+
+def test_a_damaged_video_is_used_with_a_warning_or_refused(run: Run, film: Path, tmp_path: Path) -> None:
+    half = _half(tmp_path)
+    ran = run("extract", half)
+    assert ran.code == 0, ran.err
+    assert "warning: " in ran.err
+    assert "half.mp4" in ran.err
+    strict = run("extract", half, "--strict", "--overwrite")
+    assert strict.code == 3
+
+
+def _half(folder: Path) -> Path:
+    whole = media.make_video(
+        folder / "whole.mp4", n_frames=250, container_options={"movflags": "+faststart"}
+    ).path
+    return media.cut_short(whole, folder / "half.mp4", 0.6)
+
+
+def test_weights_that_cannot_be_had_are_4(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the real loading of weights, and nothing to load
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    monkeypatch.setenv("VIDSUM_HOME", str(film.parent / "empty"))
+    ran = run("extract", film, "-o", film.parent / "f.npz")
+    assert ran.code == 4
+    assert "vidsum weights pull mobilenet_v2" in ran.err

@@ -1,0 +1,179 @@
+"""`vidsum summarize`."""
+
+import json
+from pathlib import Path
+
+import av
+import cv2
+import jsonschema
+import numpy as np
+import pytest
+
+from tests.commands.conftest import Run
+from vidsum.features.store import write_features
+from vidsum.types import Features
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/summary.schema.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def without_weights(loads: list[str]) -> None:
+    """No test here loads a real network."""
+
+
+def seconds_of(path: Path) -> float:
+    with av.open(str(path)) as container:
+        return float(container.duration or 0) / 1e6
+
+
+def files_here() -> list[str]:
+    return sorted(path.name for path in Path().iterdir())
+
+
+def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--budget", "30%")
+    assert ran.code == 0, ran.err
+    assert files_here() == ["film_summary.json", "film_summary.mp4"]
+    document = json.loads(Path("film_summary.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    used = sum(segment["end_s"] - segment["start_s"] for segment in document["segments"])
+    assert 0 < used <= 3.0
+    assert document["budget"]["used_s"] == pytest.approx(used)
+    assert seconds_of(Path("film_summary.mp4")) == pytest.approx(used, abs=0.08)
+
+
+def test_the_mp4_records_what_it_was_made_from(run: Run, film: Path) -> None:
+    run("summarize", film)
+    with av.open("film_summary.mp4") as container:
+        assert container.metadata["comment"].startswith("vidsum ")
+
+
+def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
+    for folder, options in (("one", []), ("two", []), ("three", ["--no-cache"])):
+        Path(folder).mkdir()
+        assert run("summarize", film, "--output-dir", folder, "--storyboard", "--plot", *options).code == 0
+    for name in ("film_summary.json", "film_summary.mp4", "film_storyboard.png", "film_importance.png"):
+        first, second, third = (Path(folder, name).read_bytes() for folder in ("one", "two", "three"))
+        assert first == second == third, name
+
+
+def test_storyboard_key_frames_and_plot(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--storyboard", "--plot", "--plot-format", "svg").code == 0
+    assert files_here() == [
+        "film_importance.svg",
+        "film_key_frames",
+        "film_storyboard.png",
+        "film_summary.json",
+        "film_summary.mp4",
+    ]
+    assert cv2.imread("film_storyboard.png").shape[2] == 3
+    segments = json.loads(Path("film_summary.json").read_text())["segments"]
+    assert len(list(Path("film_key_frames").glob("*.jpg"))) == len(segments)
+
+
+@pytest.mark.parametrize(
+    ("output", "files"), [("s.mp4", ["s.json", "s.mp4"]), ("s.json", ["s.json"]), ("-", [])]
+)
+def test_output_names_the_files(run: Run, film: Path, output: str, files: list[str]) -> None:
+    ran = run("summarize", film, "-o", output)
+    assert ran.code == 0, ran.err
+    assert files_here() == files
+    if output == "-":
+        jsonschema.validate(ran.json, SCHEMA)
+
+
+def test_other_suffixes_are_refused(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "-o", "s.avi")
+    assert ran.code == 2
+    assert "-o s.mp4" in ran.err
+
+
+def test_a_dry_run_prints_the_segments_and_writes_nothing(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--dry-run")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0].split() == ["segment", "start", "end", "seconds"]
+    assert files_here() == []
+
+
+def test_keep_and_drop(run: Run, film: Path) -> None:
+    ran = run(
+        "summarize", film, "-b", "3s", "--keep", "4.5-5.5", "--drop", "0-2", "--drop", "8-10", "-o", "-"
+    )
+    segments = [(segment["start_s"], segment["end_s"]) for segment in ran.json["segments"]]
+    assert any(start <= 4.5 and end >= 5.5 for start, end in segments)
+    assert all(end <= 2 + 8 and start >= 2 and end <= 8 for start, end in segments)
+
+
+def test_copy_says_that_it_cuts_at_key_frames(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--copy")
+    assert ran.code == 0, ran.err
+    assert "key frame" in ran.err
+    assert seconds_of(Path("film_summary.mp4")) > 0
+
+
+def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
+    assert run("summarize", film).code == 0
+    assert "up to date" in run("summarize", film).out
+    other = run("summarize", film, "--budget", "40%")
+    assert other.code == 1
+    assert "--overwrite" in other.err
+    assert run("summarize", film, "--budget", "40%", "--overwrite").code == 0
+
+
+def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
+    run("summarize", film)
+    Path("film_summary.mp4").unlink()
+    assert run("summarize", film).code == 0
+    assert Path("film_summary.mp4").exists()
+
+
+@pytest.mark.parametrize("scorer", ["contrastive", "cluster", "uniform", "random"])
+@pytest.mark.parametrize("shots", ["kts", "uniform"])
+def test_every_scorer_with_every_cut(run: Run, film: Path, scorer: str, shots: str) -> None:
+    ran = run("summarize", film, "--scorer", scorer, "--shots", shots, "-o", "-")
+    assert ran.code == 0, ran.err
+    jsonschema.validate(ran.json, SCHEMA)
+    assert (ran.json["scorer"], ran.json["shot_method"]) == (scorer, shots)
+
+
+def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> None:
+    features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)))
+    write_features(features, tmp_path / "f.npz")
+    assert run("summarize", tmp_path / "f.npz").code == 0
+    assert files_here() == ["f_summary.json"]
+    jsonschema.validate(json.loads(Path("f_summary.json").read_text()), SCHEMA)
+    assert run("summarize", tmp_path / "f.npz", "-o", "f.mp4").code == 2
+
+
+def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--budget", "1:00", "-o", "-", "--json")
+    assert ran.json["data"]["segments"] == [{"start_s": 0, "end_s": 10}]
+    assert ran.json["messages"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--budget", "0"],
+        ["--budget", "many"],
+        ["--keep", "5-1"],
+        ["--keep", "50-60"],
+        ["--keep", "1-3", "--drop", "2-4"],
+        ["--drop", "0-10"],
+        ["--scorer", "nonsense"],
+        ["--fps", "0"],
+    ],
+)
+def test_wrong_values_are_2_and_leave_nothing(run: Run, film: Path, arguments: list[str]) -> None:
+    ran = run("summarize", film, *arguments)
+    assert ran.code == 2, ran.err
+    assert files_here() == []
+
+
+def test_a_batch_of_two(run: Run, film: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.mp4"
+    other.write_bytes(film.read_bytes())
+    ran = run("summarize", film, other, "no.mp4", "--json")
+    assert ran.code == 1
+    assert [line["ok"] for line in ran.json_lines] == [True, True, False]
+    assert len(files_here()) == 4

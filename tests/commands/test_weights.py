@@ -1,0 +1,56 @@
+"""`vidsum weights`, as far as it needs no network; the fetching itself is tested in tests/checkpoints."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+
+
+def test_list_shows_every_checkpoint_and_its_state(run: Run) -> None:
+    ran = run("weights", "list")
+    assert ran.code == 0
+    for name in ("mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"):
+        assert name in ran.out
+    assert "missing" in ran.out
+    states = {
+        entry["name"]: entry["state"] for entry in run("weights", "list", "--json").json["data"]["weights"]
+    }
+    assert states["i3d"] == "missing"
+
+
+def test_pull_offline_is_4(run: Run) -> None:
+    ran = run("weights", "pull", "i3d")
+    assert ran.code == 4
+    assert "VIDSUM_OFFLINE" in ran.err
+
+
+def test_path_of_missing_weights_is_4_and_names_the_mend(run: Run) -> None:
+    ran = run("weights", "path", "i3d")
+    assert ran.code == 4
+    assert "vidsum weights pull i3d" in ran.err
+
+
+def test_verify_of_missing_weights_is_4(run: Run) -> None:
+    assert run("weights", "verify", "i3d").code == 4
+
+
+def test_verify_with_nothing_here_has_nothing_to_do(run: Run) -> None:
+    assert run("weights", "verify").code == 0
+
+
+def test_a_name_that_is_none_is_2(run: Run) -> None:
+    for command in ("pull", "path", "verify"):
+        assert run("weights", command, "nonsense").code == 2
+
+
+def test_a_wrong_file_is_not_added(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wrong.pth").write_bytes(b"wrong")
+    ran = run("weights", "add", tmp_path / "wrong.pth", "--as", "mobilenet_v2")
+    assert ran.code == 4
+    assert "SHA-256" in ran.err
