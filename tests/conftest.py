@@ -20,3 +20,20 @@ def shared() -> Path:
 def shared_videos(shared: Path) -> Path:
     """The real clips."""
     return shared / "videos"
+
+
+@pytest.fixture(scope="session")
+def default_weights() -> Path:
+    """The weights of the default extractor, fetched if need be."""
+    return real_weights("mobilenet_v2")
+
+
+def real_weights(name: str) -> Path:
+    """A checkpoint in the cache, fetched if need be; the test is skipped where it cannot be had."""
+    from vidsum import checkpoints
+    from vidsum.errors import WeightsError
+
+    try:
+        return checkpoints.path_of(name)
+    except WeightsError as error:
+        pytest.skip(f"no weights of {name}: {error}")

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Extractors without weights: a feature is the mean colour of a 4x4 grid. Gives the list of those loaded."""
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Extractors without weights, whose feature is the mean colours of a 4x4 grid; lists those loaded."""
     loaded: list[str] = []
 
     def colours(clips: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(jobs, "_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
-    yield loaded
+    return loaded
 
 
 @pytest.fixture(scope="session")

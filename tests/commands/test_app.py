@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from vidsum.summary.importance import SCORERS
 
 from tests.commands.conftest import Run
 from vidsum import __version__
@@ -15,7 +16,6 @@ from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
 from vidsum.features import EXTRACTORS
 from vidsum.shots import METHODS
-from vidsum.summary.importance import SCORERS
 
 RESULT_SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/result.schema.json").read_text())
 
