@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,8 @@ def file_of(
 def in_wheel(member: str = "toy/weights.bin", package: str = "toy") -> dict[str, str]:
     """A source in version 1.0 of a package's wheel."""
     return {"package": package, "version": "1.0", "archive": "wheel", "member": member}
+
+
+def child_environ() -> dict[str, str]:
+    """This process's environment, for a Python process that is to import what this one can."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import requests
-from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPResponse
 from urllib3.util.retry import Retry
 
 from vidsum.errors import WeightsError
@@ -21,7 +22,7 @@ READ_TIMEOUT_S = 60.0
 ATTEMPTS = 4
 """How often a broken connection is taken up again, the first time counted."""
 PAUSE_S = 0.5
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 
 OnBytes = Callable[[int, int], None]
 """Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
@@ -37,7 +38,7 @@ def new_session() -> requests.Session:
     session.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
     retries = Retry(
         connect=0,
-        read=0,
+        read=False,
         redirect=5,
         status=2,
         status_forcelist=(429, 500, 502, 503, 504),
@@ -107,23 +108,16 @@ def reason_of(error: requests.RequestException) -> str:
     return "cannot be reached"
 
 
-class _FileAdapter(BaseAdapter):
+class _FileAdapter(HTTPAdapter):
     """Answers file:// URLs as a web server would: a folder with its index.html, a missing file with 404."""
 
-    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
+    def send(self, request: requests.PreparedRequest, *_args: object, **_kwargs: object) -> requests.Response:
         path = Path(unquote(urlsplit(request.url or "").path))
         if path.is_dir():
             path = path / "index.html"
-        response = requests.Response()
-        response.request, response.url = request, request.url or ""
         if path.is_file():
-            response.status_code = 200
-            response.raw = path.open("rb") if kwargs.get("stream") else BytesIO(path.read_bytes())
-            response.headers["Content-Length"] = str(path.stat().st_size)
-            response.headers["Content-Type"] = "text/html"  # matters for pages only
+            headers = {"Content-Length": str(path.stat().st_size), "Content-Type": "text/html"}
+            answer = HTTPResponse(path.open("rb"), headers, 200, preload_content=False)
         else:
-            response.status_code, response.reason = 404, "Not Found"
-        return response
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+            answer = HTTPResponse(BytesIO(), status=404, reason="Not Found", preload_content=False)
+        return self.build_response(request, answer)

@@ -92,8 +92,8 @@ def _find_archive(session: requests.Session, index_url: str, source: PackageSour
         )
     except NoSuchProjectError:
         raise WeightsError(f"{host} has no package {source.package}") from None
-    except (UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
-        raise WeightsError(f"{host} is not a package index that can be read ({error})") from error
+    except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError, LookupError) as error:
+        raise WeightsError(f"{host} does not answer as a package index does") from error
     except requests.RequestException as error:
         raise WeightsError(f"{host} {reason_of(error)}") from error
     for package in page.packages:

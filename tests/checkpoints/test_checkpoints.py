@@ -1,0 +1,207 @@
+"""The public functions on weights that are there, missing, damaged, or added by hand."""
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
+from tests.checkpoints.server import Server, wheel
+from vidsum import checkpoints
+from vidsum.errors import UsageError, WeightsError
+
+ARRAYS = {"params": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}}
+PICKLE = pickle.dumps(ARRAYS)
+WORDS = b'["a", "b"]'
+
+
+@pytest.fixture
+def folder(home: Path, server: Server, use_registry: UseRegistry) -> Path:
+    """Two models on the index, `net` of one file and `text` of two; the folder of weights."""
+    server.publish(
+        "toy", "toy-1.0-py3-none-any.whl", wheel({"toy/net.ckpt": PICKLE, "toy/words.json": WORDS})
+    )
+    net = file_of(PICKLE, in_wheel("toy/net.ckpt"), name="net.safetensors", format="numpy_pickle")
+    words = file_of(WORDS, in_wheel("toy/words.json"), name="words.json")
+    use_registry({"net": model(net), "text": model(net, words), "words": model(words)})
+    return home / "weights"
+
+
+@pytest.fixture
+def fetched(folder: Path) -> Path:
+    for name in ("net", "text", "words"):
+        checkpoints.fetch(name)
+    return folder
+
+
+def states() -> dict[str, str]:
+    return {status.entry.name: status.state for status in checkpoints.entries()}
+
+
+def test_first_use_fetches_and_loads(folder: Path) -> None:
+    assert checkpoints.find("net") is None
+
+    tensors = checkpoints.load_state_dict("net")
+
+    assert list(tensors) == ["params/kernel"]
+    np.testing.assert_array_equal(tensors["params/kernel"].numpy(), ARRAYS["params"]["kernel"])
+    assert checkpoints.find("net") == folder / "net" / "net.safetensors"
+
+
+def test_model_of_several_files_is_a_folder(folder: Path) -> None:
+    assert checkpoints.path_of("text") == folder / "text"
+    assert (folder / "text" / "words.json").read_bytes() == WORDS
+    assert list(checkpoints.load_state_dict("text")) == ["params/kernel"]
+
+
+def test_model_without_tensors_has_no_state_dict(folder: Path) -> None:
+    assert checkpoints.path_of("words").read_bytes() == WORDS
+    with pytest.raises(UsageError, match="words holds no tensors"):
+        checkpoints.load_state_dict("words")
+
+
+def test_hash_is_that_of_the_published_file_and_needs_no_file(folder: Path, server: Server) -> None:
+    assert checkpoints.sha256_of("net") == file_of(PICKLE)["sha256"]
+    assert server.asked == []
+
+
+def test_entries_tell_what_is_there(folder: Path) -> None:
+    assert states() == {"net": "missing", "text": "missing", "words": "missing"}
+    checkpoints.fetch("net")
+    assert states() == {"net": "present", "text": "missing", "words": "missing"}
+
+
+def _flip_last_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def test_changed_file_is_not_loaded(fetched: Path) -> None:
+    path = fetched / "net" / "net.safetensors"
+    _flip_last_byte(path)
+
+    with pytest.raises(WeightsError, match="does not have the recorded SHA-256") as caught:
+        checkpoints.load_state_dict("net")
+
+    assert str(path) in caught.value.message
+    assert caught.value.hint == "vidsum weights pull net"
+    assert checkpoints.verify("net").state == "bad"
+    assert [status.state for status in checkpoints.verify_all()] == ["bad", "present", "present"]
+
+
+def test_changed_file_that_is_used_as_it_is_is_not_handed_out(fetched: Path) -> None:
+    _flip_last_byte(fetched / "text" / "words.json")
+    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
+        checkpoints.path_of("text")
+
+
+def test_cut_file_is_seen_without_hashing(fetched: Path) -> None:
+    path = fetched / "net" / "net.safetensors"
+    path.write_bytes(path.read_bytes()[:-3])
+    status = checkpoints.entries()[0]
+    assert (status.state, checkpoints.find("net")) == ("bad", None)
+    assert "bytes, not the recorded" in (status.reason or "")
+
+
+def test_fetch_mends_a_changed_file(fetched: Path, server: Server) -> None:
+    _flip_last_byte(fetched / "text" / "words.json")
+    server.asked.clear()
+    checkpoints.fetch("text")
+    assert checkpoints.verify("text").state == "present"
+
+
+@pytest.mark.parametrize("record", ["", "{", "[]", '{"net.safetensors": {}}', '{"net.safetensors": 3}'])
+def test_file_without_a_readable_record_counts_as_missing(fetched: Path, record: str) -> None:
+    (fetched / "net" / "record.json").write_text(record)
+    assert checkpoints.verify("net").state == "missing"
+    assert len(checkpoints.load_state_dict("net")) == 1
+
+
+def test_file_that_the_registry_no_longer_lists_counts_as_missing(
+    fetched: Path, use_registry: UseRegistry
+) -> None:
+    use_registry({"words": model(file_of(b"other words", name="words.json"))})
+    assert checkpoints.verify("words").state == "missing"
+
+
+def test_loading_needs_no_lock_and_writes_nothing(fetched: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in fetched.rglob("*")}
+    with FileLock(fetched / ".net.lock"):
+        assert len(checkpoints.load_state_dict("net")) == 1
+    assert {path: path.stat().st_mtime_ns for path in fetched.rglob("*")} == before
+
+
+def test_record_tells_where_the_file_came_from(fetched: Path) -> None:
+    record = json.loads((fetched / "net" / "record.json").read_text())["net.safetensors"]
+    assert record["source"] == "package toy 1.0"
+    assert record["source_sha256"] == file_of(PICKLE)["sha256"]
+    assert record["stored_sha256"] == file_of((fetched / "net" / "net.safetensors").read_bytes())["sha256"]
+
+
+# --- files that the user has ---
+
+
+def test_added_file_is_the_same_as_the_fetched_one(folder: Path, tmp_path: Path, server: Server) -> None:
+    checkpoints.fetch("net")
+    fetched = (folder / "net" / "net.safetensors").read_bytes()
+    (folder / "net" / "record.json").unlink()
+    server.asked.clear()
+    mine = tmp_path / "any name"
+    mine.write_bytes(PICKLE)
+
+    status = checkpoints.add(mine, "net")
+
+    assert (status.state, status.path.read_bytes(), server.asked) == ("present", fetched, [])
+    assert mine.read_bytes() == PICKLE
+
+
+def test_files_of_a_model_are_added_one_by_one_even_offline(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    words, net = tmp_path / "w", tmp_path / "n"
+    words.write_bytes(WORDS)
+    net.write_bytes(PICKLE)
+    assert checkpoints.add(words, "text").state == "missing"
+    assert checkpoints.add(net, "text").state == "present"
+    assert len(checkpoints.load_state_dict("text")) == 1
+
+
+def test_another_file_is_not_taken(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.bin"
+    other.write_bytes(b"other")
+    with pytest.raises(WeightsError, match=r"other\.bin: is not net: its SHA-256 is") as caught:
+        checkpoints.add(other, "net")
+    assert file_of(PICKLE)["sha256"] in caught.value.message
+    assert states()["net"] == "missing"
+
+
+def test_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        with pytest.raises(WeightsError, match="cannot be read"):
+            checkpoints.add(path, "net")
+
+
+# --- the rest ---
+
+
+def test_unknown_name(home: Path) -> None:
+    for function in (checkpoints.fetch, checkpoints.find, checkpoints.path_of, checkpoints.verify):
+        with pytest.raises(UsageError, match="no weights are called 'nothing'"):
+            function("nothing")
+
+
+def test_importing_and_listing_load_no_slow_library(home: Path) -> None:
+    code = (
+        "import sys; from vidsum import checkpoints; checkpoints.entries(); "
+        "print(sorted({'torch', 'requests', 'pypi_simple', 'safetensors'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=child_environ())
+    assert result.stdout == "[]\n"

