@@ -15,6 +15,8 @@ from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.sampling import CannotReadError
 
+decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
+
 _BATCH_BYTES = 32 * 2**20
 """Pictures asked for at once: decord holds them all in memory."""
 _MIN_WIDTH = 96
@@ -33,7 +35,7 @@ def read_samples(
         CannotReadError: decord fails on the video, or is known to get it wrong.
     """
     if not _gives_right_frames(info):
-        raise CannotReadError(f"decord gives wrong frames of this kind of {info.container} file")
+        raise CannotReadError(f"decord gets files of this kind ({info.container}) wrong")
     sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]
     is_one_size = len(set(sizes)) == 1 and sizes[0][0] >= _MIN_WIDTH
     width, height = sizes[0] if is_one_size else (info.display_width, info.display_height)

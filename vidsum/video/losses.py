@@ -52,11 +52,11 @@ def describe_loss(info: VideoInfo, log: DecodeLog) -> str | None:
         damaged = f", {log.damaged} of them damaged" if log.damaged else ""
         return (
             f"{info.path}: {log.frames} of {n_frames} frames decoded ({share}){damaged}; "
-            f"the rest, {n_lost / info.fps:.1f} s, is damaged or missing"
+            f"the rest, {n_lost / info.fps:.2f} s, is damaged or missing"
         )
     if log.damaged:
         share, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
-        return f"{info.path}: {log.damaged} of {n_frames} frames ({share}, {seconds:.1f} s) are damaged"
+        return f"{info.path}: {log.damaged} of {n_frames} frames ({share}, {seconds:.2f} s) are damaged"
     return None
 
 

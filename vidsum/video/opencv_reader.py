@@ -17,6 +17,9 @@ from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
 from vidsum.video.sampling import CannotReadError, sample_stream
 
+_MAX_FAILURES = 100
+"""OpenCV says "no frame" at the end and at each damaged packet alike: the end is where it keeps saying so."""
+
 
 def read_samples(
     info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
@@ -43,10 +46,13 @@ def read_samples(
 def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Iterator[tuple[float, Picture]]:
     """(time_s, upright RGB picture) of every frame."""
     last_s = -1.0
-    while True:
+    failures_in_a_row = 0
+    while failures_in_a_row < _MAX_FAILURES:
         is_read, bgr = capture.read()
         if not is_read:
-            return
+            failures_in_a_row += 1
+            continue
+        log.errors, failures_in_a_row = log.errors + failures_in_a_row, 0
         time_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
         log.saw(time_s, time_s + 1 / info.fps)
         if time_s > last_s:
