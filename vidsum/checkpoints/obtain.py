@@ -114,10 +114,10 @@ def _obtain(
     for source in file.sources:
         try:
             _take(session, source, raw, on_bytes)
-            _check(file, raw)
+            _check(file, raw, source)
             return raw, _words(source)
         except WeightsError as error:  # noqa: PERF203
-            failures.append(f"{_words(source)}: {error.message}")
+            failures.append(error.message)
     mend = f"vidsum weights add FILE --as {entry.name} takes a copy of yours"
     raise WeightsError(
         f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})",
@@ -141,12 +141,12 @@ def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnB
                     shutil.copyfileobj(stream, whole)
 
 
-def _check(file: EntryFile, raw: Path) -> None:
+def _check(file: EntryFile, raw: Path, source: Source) -> None:
     size, sha256 = raw.stat().st_size, hash_file(raw)
     if file.bytes is not None and size != file.bytes:
-        raise WeightsError(f"has {size} bytes, not {file.bytes}")
+        raise WeightsError(f"{_words(source)} has {size} bytes, not {file.bytes}")
     if not file.has_hash(sha256):
-        raise WeightsError(f"its SHA-256 is {sha256}, not {file.sha256}")
+        raise WeightsError(f"{_words(source)} has the SHA-256 {sha256}, not {file.sha256}")
 
 
 def _words(source: Source) -> str:
