@@ -51,7 +51,7 @@ def probe(path: str | os.PathLike[str]) -> VideoInfo:
         if first is None:
             raise InputError(f"{path}: none of its video can be decoded")
         timing = _timing_from_header(stream) or _timing_from_packets(path)
-        audio = [sound.codec_context.codec.canonical_name for sound in container.streams.audio]
+        audio = [_codec_name(sound) for sound in container.streams.audio]
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = _display_size(first, aspect)
         return VideoInfo(
@@ -72,6 +72,11 @@ def probe(path: str | os.PathLike[str]) -> VideoInfo:
             start_s=first_pts_s(stream),
             audio_codec=audio[0] if audio else None,
         )
+
+
+def _codec_name(sound: av.AudioStream) -> str:
+    """`unknown` where this build of FFmpeg has no decoder for it, for which PyAV gives no context."""
+    return sound.codec_context.codec.canonical_name if sound.codec_context is not None else "unknown"
 
 
 def _display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """The frames of some stretches of a video, decoded without what lies between them."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,6 +8,7 @@ from itertools import chain
 
 import av
 
+from vidsum.types import Interval
 from vidsum.video.pyav_reader import DecodedFrame, DecodeLog, decode_frames
 
 _SEEK_GAP_S = 3.0
@@ -25,6 +27,18 @@ class StretchFrame:
     decoded: DecodedFrame
 
 
+def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[int, int]]:
+    """[first tick, end tick) of each segment.
+
+    A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made from
+    a frame number falls before that frame though the file has rounded its time (Matroska: to milliseconds).
+    """
+    slack = min(Fraction(1, 2), Fraction(1, 2000) / time_base)
+    return [
+        (math.ceil(start / time_base - slack), math.ceil(end / time_base - slack)) for start, end in segments
+    ]
+
+
 def stretch_frames(
     container: av.container.InputContainer,
     stream: av.VideoStream,
@@ -36,7 +50,7 @@ def stretch_frames(
     Args:
         container: from `open_video`.
         stream: its video stream.
-        stretches: [first tick, end tick) of each; apart, in order.
+        stretches: from `in_ticks`; apart, in order.
         log: counts what is met.
     """
     time_base = stream.time_base or Fraction(1)

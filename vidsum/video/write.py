@@ -14,7 +14,7 @@ from vidsum.video.mp4 import WrittenVideo, checked_segments, open_mp4
 from vidsum.video.picture_track import PRESETS, Look, PictureTrack
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import DecodeLog, first_pts_s, open_video, video_stream
-from vidsum.video.stretches import StretchFrame, stretch_frames
+from vidsum.video.stretches import StretchFrame, in_ticks, stretch_frames
 from vidsum.video.timeline import Timeline, clip_time_base
 
 
@@ -30,8 +30,8 @@ def write_segments(
 ) -> WrittenVideo:
     """Write segments of a video one after the other as H.264 and AAC in MP4, to play in any browser.
 
-    The frames written are exactly those of the source whose time lies in a segment, its edges rounded to the
-    source's nearest tick. Each stays on screen as long as it did in the source, or to the segment's end; a
+    The frames written are exactly those of the source whose time lies in a segment (`in_ticks` says how edges
+    are rounded). Each stays on screen as long as it did in the source, or to the segment's end; a
     constant frame rate stays constant. Sound fades for 5 ms at each cut. The same input gives the same bytes.
 
     Args:
@@ -59,8 +59,7 @@ def write_segments(
         stream = video_stream(container, source)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
-        ticks = [(round(start / time_base), round(end / time_base)) for start, end in wanted]
-        frames = stretch_frames(container, stream, ticks, log)
+        frames = stretch_frames(container, stream, in_ticks(wanted, time_base), log)
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")

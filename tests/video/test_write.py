@@ -1,0 +1,482 @@
+"""Clips have the right frames at the right times, in step with their sound, in a form that browsers play."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.media import (
+    GOOD_VIDEOS,
+    NTSC,
+    MadeVideo,
+    colour_picture,
+    damage,
+    make_still,
+    make_video,
+)
+from tests.video.clips import (
+    decode_all,
+    make_flash_beep,
+    numbers_by_opencv,
+    numbers_by_pyav,
+    numbers_within,
+    worst_offsets_s,
+)
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.video.pyav_reader import DecodeLog, open_video, video_stream
+from vidsum.video.stretches import in_ticks, stretch_frames
+from vidsum.video.write import write_segments
+
+SYNC_S = 0.04
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    """Where a clip may be written."""
+    return tmp_path / "written" / "clip.mp4"
+
+
+@pytest.fixture(autouse=True)
+def _folder(clip: Path) -> None:
+    clip.parent.mkdir()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
+    """Three seconds at 25 frames/s, a key frame every 0.48 s, with sound."""
+    return make_video(tmp_path_factory.mktemp("plain") / "plain.mp4", n_frames=75, sound=True)
+
+
+def shares(video: MadeVideo, *segments: tuple[float, float]) -> list[tuple[float, float]]:
+    """Segments given as shares of the video's length."""
+    return [(start * video.duration_s, end * video.duration_s) for start, end in segments]
+
+
+# --- which frames -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_writes_exactly_the_frames_of_the_segments(kind: str, tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS[kind](tmp_path)
+    segments = shares(video, (0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
+    written = write_segments(video.path, segments, clip)
+    expected = numbers_within(video, segments)
+    assert numbers_by_pyav(clip) == expected
+    assert numbers_by_opencv(clip) == expected
+    assert written.n_frames == len(expected)
+    assert written.warnings == ()
+
+
+@given(
+    edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_segments_give_their_frames(edges: list[int], plain: MadeVideo, clip: Path) -> None:
+    segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
+    expected = numbers_within(plain, segments)
+    if not expected:
+        with pytest.raises((InputError, UsageError)):
+            write_segments(plain.path, segments, clip, preset="ultrafast")
+        return
+    assert write_segments(plain.path, segments, clip, preset="ultrafast").n_frames == len(expected)
+    assert numbers_by_pyav(clip) == expected
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+def test_far_apart_segments_are_found_by_seeking(suffix: str, tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / f"long{suffix}", n_frames=1000, gop=48, start_s=1.4)
+    segments = [(1.3, 1.5), (9.0, 9.5), (20.3, 20.4), (24.0, 24.2), (39.5, 41.0)]
+    write_segments(video.path, segments, clip)
+    assert numbers_by_pyav(clip) == numbers_within(video, segments)
+
+
+def test_what_lies_between_segments_is_not_decoded(tmp_path: Path) -> None:
+    video, log = make_video(tmp_path / "long.mp4", n_frames=1000, gop=25), DecodeLog()
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        wanted = in_ticks([(5, 5.4), (15, 15.4), (35, 35.4)], stream.time_base)
+        frames = list(stretch_frames(container, stream, wanted, log))
+    assert len(frames) == 30
+    assert log.frames < 200
+
+
+def test_segments_that_touch_are_written_as_one(plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.5, 1.0), (1.0, 1.5)], clip)
+    apart = clip.read_bytes()
+    write_segments(plain.path, [(0.5, 1.5)], clip)
+    assert clip.read_bytes() == apart
+
+
+def test_a_segment_beyond_the_end_is_clipped(plain: MadeVideo, clip: Path) -> None:
+    written = write_segments(plain.path, [(2.8, 10.0), (20.0, 30.0)], clip)
+    assert numbers_by_pyav(clip) == [70, 71, 72, 73, 74]
+    assert written.segments == ((2.8, 3.0),)
+
+
+# --- when they are shown ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suffix", "fps"), [(".mp4", 25), (".mp4", NTSC), (".mkv", NTSC), (".ts", NTSC), (".mkv", 60)]
+)
+def test_a_constant_frame_rate_stays_exactly_constant(
+    suffix: str, fps: Fraction, tmp_path: Path, clip: Path
+) -> None:
+    video = make_video(tmp_path / f"steady{suffix}", n_frames=90, fps=fps)
+    write_segments(video.path, [(0.2, 0.7), (0.9, 1.3)], clip)
+    frames = decode_all(clip)
+    assert [frame.pts * frame.time_base * fps for frame in frames] == list(range(len(frames)))
+
+
+@pytest.mark.parametrize("kind", ["vfr", "vfr_mkv"])
+def test_frames_of_a_variable_rate_keep_their_durations(kind: str, tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS[kind](tmp_path)
+    written = write_segments(video.path, [(0.5, 2.0), (3.0, 5.0)], clip)
+    frames = decode_all(clip)
+    shown = [frame.time for frame in frames] + [written.duration_s]
+    ends = {number: min(end, 2.0 if end < 2.5 else 5.0) for number, end in enumerate(video.times_s[1:])}
+    expected = [ends[number] - video.times_s[number] for number in numbers_by_pyav(clip)]
+    tolerance = 0.0011 if kind == "vfr_mkv" else 1e-6
+    last_of_first = next(i for i, n in enumerate(numbers_by_pyav(clip)) if ends[n] == 2.0)
+    np.testing.assert_allclose(
+        np.delete(np.diff(shown), last_of_first), np.delete(expected, last_of_first), atol=tolerance
+    )
+
+
+# --- what they look like ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [("rotated_90", (48, 64)), ("rotated_180", (64, 48)), ("rotated_270", (48, 64)), ("odd_size", (76, 54))],
+)
+def test_pictures_are_upright_and_even(kind: str, size: tuple[int, int], tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS[kind](tmp_path)
+    write_segments(video.path, [(0.0, 0.4)], clip)
+    frame = decode_all(clip)[0]
+    assert (frame.width, frame.height) == size
+    assert frame.rotation == 0
+
+
+def test_an_odd_size_repeats_its_last_column_and_row(tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / "odd.mp4", width=75, height=53, pix_fmt="yuv444p", paint=colour_picture)
+    write_segments(video.path, [(0.0, 0.4)], clip, crf=1)
+    source, written = (decode_all(path)[0].to_ndarray(format="gray") for path in (video.path, clip))
+    np.testing.assert_allclose(written[:53, :75].astype(int), source, atol=4)
+    np.testing.assert_allclose(written[53, :75].astype(int), source[52], atol=4)
+    np.testing.assert_allclose(written[:53, 75].astype(int), source[:, 74], atol=4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("plain", Fraction(1)), ("wide_pixels", Fraction(4, 3)), ("tall_pixels_rotated", Fraction(2))],
+)
+def test_pixels_keep_their_shape(kind: str, shape: Fraction, tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS[kind](tmp_path)
+    write_segments(video.path, [(0.0, 0.4)], clip)
+    with av.open(str(clip)) as container:
+        assert container.streams.video[0].sample_aspect_ratio == shape
+
+
+@pytest.mark.parametrize(
+    ("codec", "pix_fmt"),
+    [
+        ("libx264", "yuv422p"),
+        ("libx264", "yuv444p"),
+        ("libx264", "yuv420p10le"),
+        ("libx264", "yuvj420p"),
+        ("ffv1", "yuv444p16le"),
+        ("ffv1", "gray"),
+        ("ffv1", "bgr0"),
+        ("ffv1", "gbrp10le"),
+        ("png", "rgb24"),
+        ("png", "rgba"),
+    ],
+)
+def test_any_pixel_format_keeps_its_colours(codec: str, pix_fmt: str, tmp_path: Path, clip: Path) -> None:
+    path = tmp_path / ("source.mkv" if codec == "ffv1" else "source.mov")
+    source = make_video(
+        path, n_frames=5, codec=codec, pix_fmt=pix_fmt, paint=colour_picture, width=320, height=240
+    )
+    write_segments(source.path, [(0.0, 1.0)], clip, crf=1)
+    before, after = decode_all(source.path)[0], decode_all(clip)[0]
+    assert after.format.name in ("yuv420p", "yuvj420p")
+    difference = after.to_ndarray(format="rgb24").astype(int) - before.to_ndarray(format="rgb24")
+    assert np.abs(difference).mean() < 2.5
+
+
+def test_an_animated_gif_is_a_video_like_any_other(tmp_path: Path, clip: Path) -> None:
+    gif = make_video(tmp_path / "source.gif", n_frames=20, fps=10, codec="gif", pix_fmt="gray")
+    write_segments(gif.path, [(0.5, 1.2)], clip)
+    assert numbers_by_pyav(clip) == [5, 6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(("matrix", "number"), [("bt709", 1), ("bt601", 5), ("bt2020", 9)])
+@pytest.mark.parametrize("full_range", [False, True])
+def test_colours_keep_their_tags(
+    matrix: str, number: int, full_range: bool, tmp_path: Path, clip: Path
+) -> None:
+    video = make_video(
+        tmp_path / "tagged.mp4",
+        n_frames=5,
+        pix_fmt="yuvj420p" if full_range else "yuv420p",
+        paint=colour_picture,
+        codec_options={"x264-params": f"colorprim=bt709:transfer=bt709:colormatrix={MATRICES[number]}"},
+    )
+    write_segments(video.path, [(0.0, 1.0)], clip, crf=1)
+    with av.open(str(clip)) as container:
+        tags = container.streams.video[0].codec_context
+        assert (tags.colorspace, tags.color_primaries, tags.color_trc) == (number, 1, 1)
+        assert (tags.color_range == 2) == full_range
+    before, after = (decode_all(path)[2].to_ndarray(format="yuv420p") for path in (video.path, clip))
+    assert np.abs(after.astype(int) - before).mean() < 1
+
+
+MATRICES = {1: "bt709", 5: "bt470bg", 9: "bt2020nc"}
+
+
+# --- sound --------------------------------------------------------------------------------------------------
+
+MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), (7.7, 8.11), (9.04, 11.3)]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "sound"),
+    [
+        (".mp4", {}),
+        (".mp4", {"sample_rate": 44_100, "layout": "stereo"}),
+        (".mp4", {"sample_rate": 22_050}),
+        (".mp4", {"sample_rate": 48_000, "layout": "5.1"}),
+        (".mp4", {"start_s": 5.0}),
+        (".mp4", {"fps": NTSC, "sample_rate": 44_100}),
+        (".mp4", {"sound_from_s": 2.7}),
+        (".mp4", {"sound_until_s": 5.3}),
+        (".mp4", {"gop": 1000}),
+        (".mkv", {}),
+        (".mkv", {"sound_codec": "libopus"}),
+        (".mkv", {"sound_codec": "pcm_s16le", "sample_rate": 96_000}),
+        (".mkv", {"sound_codec": "flac", "sample_rate": 44_100, "start_s": 3.0}),
+        (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "fps": NTSC}),
+        (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
+        (".ts", {"start_s": 7.0, "gop": 200, "sound_from_s": 0.9}),
+    ],
+)
+def test_flashes_and_beeps_stay_together_at_every_cut(
+    suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path
+) -> None:
+    source = make_flash_beep(tmp_path / f"source{suffix}", **sound)
+    written = write_segments(source.path, MANY_CUTS, clip)
+    flashes_s, beeps_s, apart_s = worst_offsets_s(source, clip, written.segments)
+    assert flashes_s < 0.002
+    assert beeps_s < 0.012
+    assert apart_s < SYNC_S
+
+
+def test_sound_does_not_drift_over_many_cuts(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "long.mp4", duration_s=60, fps=NTSC, sample_rate=44_100)
+    segments = [(start, start + 0.41) for start in np.arange(0.13, 59, 0.59)]
+    written = write_segments(source.path, segments, clip, preset="ultrafast")
+    assert len(written.segments) == 100
+    assert worst_offsets_s(source, clip, written.segments)[2] < SYNC_S
+    with av.open(str(clip)) as container:
+        lengths = [float(stream.duration * stream.time_base) for stream in container.streams]
+    assert lengths[0] == pytest.approx(lengths[1], abs=0.002)
+
+
+def test_sound_in_stereo_keeps_its_sides(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "source.mp4", layout="stereo", right_silent=True)
+    write_segments(source.path, [(1.0, 3.0)], clip)
+    with av.open(str(clip)) as container:
+        wave = np.concatenate([frame.to_ndarray() for frame in container.decode(audio=0)], axis=1)
+    left, right = np.abs(wave).max(axis=1)
+    assert left > 0.7
+    assert right < 0.01
+
+
+def test_a_video_without_sound_gives_a_clip_without(tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS["no_sound"](tmp_path)
+    assert not write_segments(video.path, [(0.5, 1.0)], clip).has_audio
+    with av.open(str(clip)) as container:
+        assert not container.streams.audio
+
+
+@pytest.mark.parametrize("codec_number", [0xFD, 0xDD, 0x6B])  # unknown; Vorbis and MP3, which it is not
+def test_sound_that_cannot_be_decoded_is_left_out_with_a_warning(
+    codec_number: int, plain: MadeVideo, tmp_path: Path, clip: Path
+) -> None:
+    data = bytearray(plain.path.read_bytes().replace(b"mp4a", b"zzzz"))
+    decoder_description = data.index(b"\x04\x80\x80\x80", data.index(b"esds"))
+    data[decoder_description + 5] = codec_number
+    path = tmp_path / "unknown_sound.mp4"
+    path.write_bytes(data)
+    written = write_segments(path, [(0.5, 1.0)], clip)
+    assert not written.has_audio
+    assert written.warnings == (f"{path}: the sound cannot be decoded and is left out",)
+    assert len(numbers_by_pyav(clip)) == 12
+
+
+# --- the file -----------------------------------------------------------------------------------------------
+
+
+def test_the_file_is_what_browsers_play(plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.5, 1.0), (2.0, 2.5)], clip)
+    data = clip.read_bytes()
+    assert 0 < data.index(b"ftyp") < data.index(b"moov") < data.index(b"mdat")
+    assert b"avc1" in data
+    assert b"mp4a" in data
+    with av.open(str(clip)) as container:
+        video, audio = container.streams.video[0], container.streams.audio[0]
+        assert (video.codec_context.name, video.profile, video.pix_fmt) == ("h264", "High", "yuv420p")
+        assert (audio.codec_context.name, audio.profile) == ("aac", "LC")
+        assert (video.start_time, audio.start_time) == (0, 0)
+
+
+def test_every_segment_begins_with_a_key_frame(plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.5, 1.0), (1.4, 1.8), (2.0, 2.5)], clip)
+    with av.open(str(clip)) as container:
+        keys = [float(p.pts * p.time_base) for p in container.demux(video=0) if p.is_keyframe and p.size]
+    assert keys == pytest.approx([0, 0.48, 0.88])
+
+
+def test_sound_lies_beside_its_pictures(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "source.mp4", duration_s=40)
+    write_segments(source.path, [(1, 15), (20, 38)], clip)
+    with av.open(str(clip)) as container:
+        times = [(p.stream.type, float(p.dts * p.time_base)) for p in container.demux() if p.size]
+    reached = {"video": 0.0, "audio": 0.0}
+    for kind, time_s in times:
+        reached[kind] = time_s
+        assert abs(reached["video"] - reached["audio"]) < 1.5
+
+
+def test_the_comment_is_kept(plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.5, 1.0)], clip, comment="vidsum 0.1.0 sha256:0123abcd")
+    with av.open(str(clip)) as container:
+        assert container.metadata["comment"] == "vidsum 0.1.0 sha256:0123abcd"
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, clip: Path) -> None:
+    source = make_video(
+        tmp_path / "colours.mp4", n_frames=60, sound=True, width=320, height=240, paint=colour_picture
+    )
+    files, litter = set(), []
+    for number in range(10):
+        write_segments(source.path, [(0.5, 1.1), (1.7, 2.2)], clip, comment="same")
+        files.add(clip.read_bytes())
+        litter.append(np.full(70_000 * number, number, dtype=np.uint8))  # moves what is allocated next
+    assert len(files) == 1
+
+
+@pytest.mark.parametrize("crf", [10, 40])
+def test_the_rate_factor_sets_the_size(crf: int, plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.0, 3.0)], clip)
+    usual = clip.stat().st_size
+    write_segments(plain.path, [(0.0, 3.0)], clip, crf=crf)
+    assert (clip.stat().st_size > usual) == (crf < 20)
+
+
+def test_a_still_image_is_a_video_of_one_frame(tmp_path: Path, clip: Path) -> None:
+    still = make_still(tmp_path / "still.png", number=77)
+    assert write_segments(still, [(0.0, 0.04)], clip).n_frames == 1
+    assert numbers_by_opencv(clip) == [77]
+
+
+def test_progress_rises_to_the_total(plain: MadeVideo, clip: Path) -> None:
+    calls: list[tuple[str, float, float]] = []
+    write_segments(plain.path, [(0.5, 1.0), (2, 2.5)], clip, progress=lambda *call: calls.append(call))
+    assert {(what, total) for what, _, total in calls} == {("writing", 1.0)}
+    done = [done for _, done, _ in calls]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0.0, 1.0)
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [
+        ([(0.5, 1.0), (0.9, 1.5)], "the segment 0.9-1.5 s begins before the one ahead of it ends, at 1 s"),
+        ([(1.0, 1.5), (0.2, 0.5)], "the segment 0.2-0.5 s begins before the one ahead of it ends, at 1.5 s"),
+        ([(-0.5, 1.0)], "the segment -0.5-1 s begins before 0 s"),
+        ([(1.0, 1.0)], "the segment 1-1 s is empty"),
+        ([(float("nan"), 1.0)], "the segment nan-1 s is empty"),
+        ([], "there is no segment to write within the 3 s of the video"),
+        ([(3.0, 4.0)], "there is no segment to write within the 3 s of the video"),
+    ],
+)
+def test_senseless_segments_are_refused(
+    segments: list[tuple[float, float]], message: str, plain: MadeVideo, clip: Path
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        write_segments(plain.path, segments, clip)
+    assert caught.value.message == message
+    assert list(clip.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"crf": 0}, {"crf": 52}, {"preset": "instant"}])
+def test_senseless_options_are_refused(options: dict[str, object], plain: MadeVideo, clip: Path) -> None:
+    with pytest.raises(UsageError, match=r"rate factor|no preset 'instant'"):
+        write_segments(plain.path, [(0.5, 1.0)], clip, **options)
+
+
+def test_damaged_packets_are_skipped_with_a_warning(tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / "whole.mp4", n_frames=100, width=320, height=240, paint=colour_picture)
+    path = damage(video.path, tmp_path / "damaged.mp4", at=0.4, n_bytes=3000)
+    written = write_segments(path, [(0.5, 3.5)], clip)
+    assert any("damaged" in warning for warning in written.warnings)
+    assert 40 < len(decode_all(clip)) <= 75
+    assert written.duration_s == pytest.approx(3.0, abs=0.05)
+
+
+def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:
+    path = tmp_path / "text.mp4"
+    path.write_text("not a video")
+    with pytest.raises(InputError, match=r"text\.mp4"):
+        write_segments(path, [(0.5, 1.0)], clip)
+
+
+def test_a_failure_leaves_the_old_file_and_no_half_one(plain: MadeVideo, clip: Path) -> None:
+    clip.write_bytes(b"old")
+
+    def interrupt(what: str, done: float, total: float) -> None:
+        if done > 0.3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_segments(plain.path, [(0.5, 2.0)], clip, progress=interrupt)
+    assert clip.read_bytes() == b"old"
+    assert list(clip.parent.iterdir()) == [clip]
+
+
+def test_a_missing_folder_is_an_output_error(plain: MadeVideo, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="there is no folder"):
+        write_segments(plain.path, [(0.5, 1.0)], tmp_path / "nowhere" / "clip.mp4")
+
+
+def test_the_source_may_be_replaced_by_its_clip(plain: MadeVideo, tmp_path: Path) -> None:
+    path = tmp_path / "video.mp4"
+    path.write_bytes(plain.path.read_bytes())
+    write_segments(path, [(0.5, 1.0)], path)
+    assert numbers_by_pyav(path) == numbers_within(plain, [(0.5, 1.0)])
+
+
+# --- real clips ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.shared
+def test_real_clips_are_cut_at_the_right_frames(shared_videos: Path, clip: Path) -> None:
+    for path in sorted([*shared_videos.glob("*.m*"), *shared_videos.glob("odd/rotated*")]):
+        times = [frame.time for frame in decode_all(path)]
+        length = times[-1]
+        segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]
+        written = write_segments(path, segments, clip, preset="ultrafast")
+        expected = [time for time in times for start, end in segments if start - 5e-4 <= time < end - 5e-4]
+        assert written.n_frames == len(expected) == len(decode_all(clip)), path.name
+        assert written.segments[1][0] == pytest.approx(
+            min(time for time in expected if time >= 0.5 * length - 5e-4)
+        ), path.name
