@@ -2,6 +2,7 @@
 features.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -22,6 +23,8 @@ Triple = tuple[float, float, float]
 
 IMAGENET_MEAN: Triple = (0.485 * 255, 0.456 * 255, 0.406 * 255)
 IMAGENET_STD: Triple = (0.229 * 255, 0.224 * 255, 0.225 * 255)
+HALF_RANGE: Triple = (127.5, 127.5, 127.5)
+"""As mean and as deviation, it takes pixels to [-1, 1]."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,12 @@ class Spec:
     """Names of the K classes of the logits, where there are logits."""
 
     def __post_init__(self) -> None:
+        if not 0 < self.fps < math.inf:
+            raise UsageError(f"fps must be positive, not {self.fps}")
         if self.clip_frames not in self.clip_lengths:
             low, high = self.clip_lengths[0], self.clip_lengths[-1]
             wanted = str(low) if low == high else f"{low} to {high}"
-            raise UsageError(f"{self.name} takes clips of {wanted} frames, not {self.clip_frames}")
+            raise UsageError(f"{self.name} takes clips of {wanted} frame(s), not {self.clip_frames}")
         if self.stride_frames < 1:
             raise UsageError(f"the stride must be one frame or more, not {self.stride_frames}")
 

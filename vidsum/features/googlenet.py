@@ -7,20 +7,19 @@ These are not the numbers of the published SumMe and TVSum files, whose features
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec
 from vidsum.video.frames import ShortSide
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-HALF_RANGE = (127.5, 127.5, 127.5)
-"""torchvision normalises by ImageNet's mean and deviation and the model undoes it to [-1, 1]: this is both
-in one.
-"""
-
 
 def build(weights: "Mapping[str, Tensor]") -> Network:
-    """The network without its auxiliary heads and its classifier: the global average pool."""
+    """The network without its auxiliary heads and its classifier: the global average pool.
+
+    torchvision normalises by ImageNet's mean and deviation, and `transform_input` turns that into [-1, 1];
+    here the pixels go to [-1, 1] at once.
+    """
     from torch import nn
     from torchvision.models import googlenet
 

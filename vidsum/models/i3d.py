@@ -11,9 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-MIN_FRAMES = 9
-"""The last average pool spans two places in time, of which there is one for every eight frames begun."""
-
 Triple = tuple[int, int, int]
 MixedChannels = tuple[int, int, int, int, int, int]
 

@@ -1,0 +1,53 @@
+"""Fixtures for extractors."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from torch import Tensor
+
+from tests.features import networks
+from vidsum import checkpoints
+from vidsum.errors import WeightsError
+from vidsum.features import Spec
+from vidsum.types import Picture
+
+RandomClips = Callable[..., Picture]
+
+
+@pytest.fixture(scope="session")
+def real_weights() -> Callable[[str], dict[str, Tensor]]:
+    """Loads a published checkpoint; skips the test where it is neither in the cache nor can be fetched."""
+
+    def load(name: str) -> dict[str, Tensor]:
+        try:
+            return checkpoints.load_state_dict(name)
+        except WeightsError as error:
+            pytest.skip(f"no {name} weights: {error}")
+
+    return load
+
+
+@pytest.fixture
+def random_clips() -> RandomClips:
+    """Makes random pixels in the shape that an extractor takes."""
+
+    def make(spec: Spec, count: int = 2) -> Picture:
+        side = spec.preprocessing.crop
+        shape = (count, spec.clip_frames, side, side, 3)
+        return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def random_weights() -> Callable[[str], networks.Weights]:
+    """Random weights of an extractor by its name, in the form of its checkpoint; each made once."""
+    made: dict[str, networks.Weights] = {}
+
+    def load(name: str) -> networks.Weights:
+        if name not in made:
+            made[name] = networks.WEIGHTS[name]()
+        return made[name]
+
+    return load

@@ -1,0 +1,84 @@
+"""Random weights for each extractor's network, in the form of its published checkpoint."""
+
+from collections.abc import Callable
+
+import open_clip
+import torch
+from torch import Tensor, nn
+from torchvision import models
+
+from vidsum.models.c3d import C3D
+from vidsum.models.i3d import I3D
+
+Weights = dict[str, Tensor]
+
+
+def settled(model: nn.Module, example: Tensor) -> nn.Module:
+    """The model with batch statistics of real activations, so that signals neither vanish nor explode."""
+    for norm in model.modules():
+        if isinstance(norm, nn.BatchNorm2d | nn.BatchNorm3d):
+            norm.momentum = None  # a plain average
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.uniform_(norm.bias, -0.2, 0.4)
+    with torch.no_grad():
+        model.train()(example)
+    return model.eval()
+
+
+def googlenet() -> models.GoogLeNet:
+    """torchvision's own model, auxiliary heads and all, as its published weights are loaded."""
+    torch.manual_seed(0)
+    model = models.googlenet(weights=None, aux_logits=True, transform_input=True, init_weights=True)
+    settled(model, torch.randn(2, 3, 224, 224))
+    return model
+
+
+def mobilenet_v2() -> models.MobileNetV2:
+    """torchvision's own model."""
+    torch.manual_seed(0)
+    model = models.mobilenet_v2(weights=None)
+    settled(model, torch.randn(2, 3, 224, 224))
+    return model
+
+
+def clip() -> open_clip.CLIP:
+    """open_clip's own model."""
+    torch.manual_seed(0)
+    model = open_clip.CLIP(**open_clip.get_model_config("ViT-B-32-quickgelu"))
+    return model.eval()
+
+
+def i3d_weights() -> Weights:
+    """Random weights of I3D under the released names."""
+    torch.manual_seed(0)
+    model = settled(I3D(), torch.rand(2, 3, 9, 64, 64) * 2 - 1)
+    released: Weights = {
+        "params/Logits/Conv3d_0c_1x1/Conv_0/kernel": torch.randn(1, 1, 1, 1024, 400) / 32,
+        "params/Logits/Conv3d_0c_1x1/Conv_0/bias": torch.randn(400),
+    }
+    for key, value in model.state_dict().items():
+        layer, part, kind = key.rsplit(".", 2)
+        layer = layer.replace(".", "/")
+        if kind == "weight" and part == "conv":
+            released[f"params/{layer}/Conv_0/kernel"] = value.permute(2, 3, 4, 1, 0)
+        elif kind == "bias":
+            released[f"params/{layer}/BatchNorm_0/bias"] = value
+        elif kind in ("running_mean", "running_var"):
+            released[f"batch_stats/{layer}/BatchNorm_0/{kind[8:]}"] = value.reshape(1, 1, 1, 1, -1)
+    return released
+
+
+def c3d_weights() -> Weights:
+    """Random weights of C3D."""
+    torch.manual_seed(0)
+    return C3D().state_dict()
+
+
+WEIGHTS: dict[str, Callable[[], Weights]] = {
+    "mobilenet_v2": lambda: mobilenet_v2().state_dict(),
+    "i3d": i3d_weights,
+    "googlenet": lambda: googlenet().state_dict(),
+    "c3d": c3d_weights,
+    "c3d_fc7": c3d_weights,
+    "clip": lambda: clip().state_dict(),
+}

@@ -1,0 +1,179 @@
+"""From frames to features: which clips are formed, in which batches, and what comes out."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.errors import InputError, UsageError
+from vidsum.features.extract import extract_features, iter_clips
+from vidsum.features.extractor import HALF_RANGE, Extractor, Network, Preprocessing, Spec
+from vidsum.types import FloatArray, Picture, VideoInfo
+from vidsum.video.frames import Frame, ShortSide
+
+SIDE = 2
+
+
+def no_network(weights: object) -> Network:
+    raise AssertionError("a stand-in has no network")
+
+
+def spec_of(clip_frames: int = 1, stride_frames: int = 1, fps: float = 10.0) -> Spec:
+    return Spec(
+        name="stand-in",
+        checkpoint="none",
+        dim=2,
+        fps=fps,
+        preprocessing=Preprocessing(ShortSide(SIDE), SIDE, HALF_RANGE, HALF_RANGE),
+        build=no_network,
+        clip_frames=clip_frames,
+        stride_frames=stride_frames,
+        clip_lengths=range(1, 100),
+    )
+
+
+def stand_in(spec: Spec) -> tuple[Extractor, list[int]]:
+    """An extractor whose feature is (first, last) pixel value of a clip, and the sizes of its batches."""
+    batches: list[int] = []
+
+    def run(clips: Picture) -> FloatArray:
+        batches.append(len(clips))
+        return clips[:, [0, -1], 0, 0, 0].astype(np.float32)
+
+    return Extractor(spec, run, device="cpu", precision="fp32", backend="torch"), batches
+
+
+def frames(count: int, fps: float = 10.0) -> Iterator[Frame]:
+    """Frames whose pixels are their number."""
+    for index in range(count):
+        yield Frame(index, index / fps, index / fps, np.full((SIDE, SIDE + 1, 3), index, np.uint8))
+
+
+@pytest.fixture
+def video() -> VideoInfo:
+    return VideoInfo("film.mp4", 1, "mp4", "h264", 2.5, 25.0, False, 63, 4, 2, 4, 2, 0, 1.0, 0.0)
+
+
+def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
+    """The frame numbers in each clip."""
+    return [[int(picture[0, 0, 0]) for picture in pictures] for _, pictures in clips]
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "stride", "expected"),
+    [
+        (4, 1, 1, [[0], [1], [2], [3]]),
+        (5, 1, 2, [[0], [2], [4]]),
+        (8, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        (8, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]),
+        (7, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 6]]),
+        (6, 4, 4, [[0, 1, 2, 3], [4, 5, 5, 5]]),
+        (5, 4, 4, [[0, 1, 2, 3]]),
+        (7, 4, 2, [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 6]]),
+        (9, 2, 4, [[0, 1], [4, 5], [8, 8]]),
+        (2, 4, 4, [[0, 1, 1, 1]]),
+        (1, 4, 1, [[0, 0, 0, 0]]),
+        (0, 4, 1, []),
+    ],
+)
+def test_known_clips(count: int, length: int, stride: int, expected: list[list[int]]) -> None:
+    assert numbers(iter_clips(frames(count), spec_of(length, stride))) == expected
+
+
+@given(count=st.integers(1, 60), length=st.integers(1, 9), stride=st.integers(1, 12))
+def test_clips_follow_the_stride_and_end_with_a_padded_one_where_half_of_it_is_real(
+    count: int, length: int, stride: int
+) -> None:
+    clips = numbers(iter_clips(frames(count), spec_of(length, stride)))
+    whole = [list(range(start, start + length)) for start in range(0, count - length + 1, stride)]
+    assert clips[: len(whole)] == whole
+    start = len(whole) * stride
+    rest = list(range(start, count))
+    unseen = set(rest) - {number for clip in whole for number in clip}
+    if not whole or (unseen and 2 * len(rest) >= length):
+        assert clips[len(whole) :] == [rest + [count - 1] * (length - len(rest))]
+    else:
+        assert clips[len(whole) :] == []
+
+
+def test_features_carry_the_times_of_their_clips(video: VideoInfo) -> None:
+    extractor, _ = stand_in(spec_of(clip_frames=8, stride_frames=4))
+    features = extract_features(frames(25), extractor, video)
+    np.testing.assert_allclose(features.timestamps, [0, 0.4, 0.8, 1.2, 1.6, 2.0])
+    np.testing.assert_array_equal(features.array, [[0, 7], [4, 11], [8, 15], [12, 19], [16, 23], [20, 24]])
+    assert (features.step_s, features.covers_s) == (0.4, 0.8)
+    assert (features.duration_s, features.video_fps, features.video) == (2.5, 25.0, video)
+    assert features.extractor == "stand-in"
+    assert features.logits is None
+
+
+def test_a_feature_of_one_frame_covers_the_time_to_the_next() -> None:
+    spec = replace(spec_of(fps=2.0), clip_lengths=range(1, 2))
+    assert spec.covers_s == spec.step_s == 0.5
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
+def test_batches_do_not_change_the_features(video: VideoInfo, batch_size: int) -> None:
+    extractor, batches = stand_in(spec_of(clip_frames=3, stride_frames=2))
+    features = extract_features(frames(20), extractor, video, batch_size=batch_size)
+    np.testing.assert_array_equal(features.array[:, 0], [0, 2, 4, 6, 8, 10, 12, 14, 16, 18])
+    assert sum(batches) == 10
+    assert all(size == batch_size for size in batches[:-1])
+
+
+def test_batches_are_formed_while_the_video_is_decoded(video: VideoInfo) -> None:
+    extractor, batches = stand_in(spec_of())
+    ahead: list[int] = []
+
+    def watched() -> Iterator[Frame]:
+        for frame in frames(50):
+            ahead.append(frame.index + 1 - sum(batches))
+            yield frame
+
+    extract_features(watched(), extractor, video, batch_size=8)
+    assert max(ahead) <= 9
+
+
+def test_progress_goes_up_to_the_length_of_the_video(video: VideoInfo) -> None:
+    extractor, _ = stand_in(spec_of())
+    calls: list[tuple[str, float, float]] = []
+    extract_features(frames(25), extractor, video, batch_size=10, progress=lambda *call: calls.append(call))
+    assert [what for what, _, _ in calls] == ["extracting features"] * 3
+    np.testing.assert_allclose([done for _, done, _ in calls], [1.0, 2.0, 2.5])
+    assert {total for _, _, total in calls} == {2.5}
+
+
+def test_logits_are_given_where_asked_for(video: VideoInfo) -> None:
+    import torch
+
+    extractor, _ = stand_in(spec_of())
+    head = torch.nn.Linear(2, 3)
+    features = extract_features(frames(5), replace(extractor, head=head), video, with_logits=True)
+    weight, bias = head.weight.detach().numpy(), head.bias.detach().numpy()
+    assert features.logits is not None
+    np.testing.assert_allclose(features.logits, features.array @ weight.T + bias, rtol=1e-5)
+
+
+def test_logits_of_an_extractor_without_classes_are_refused(video: VideoInfo) -> None:
+    extractor, _ = stand_in(spec_of())
+    with pytest.raises(UsageError, match="no class scores"):
+        extract_features(frames(5), extractor, video, with_logits=True)
+
+
+def test_a_video_without_frames_is_an_error_that_names_it(video: VideoInfo) -> None:
+    extractor, _ = stand_in(spec_of())
+    with pytest.raises(InputError, match=r"film\.mp4: no frame"):
+        extract_features(frames(0), extractor, video)
+
+
+def test_pictures_are_cropped_in_the_centre() -> None:
+    image = np.arange(6 * 9 * 3, dtype=np.uint8).reshape(6, 9, 3)
+    np.testing.assert_array_equal(spec_of().crop(image), image[2:4, 4:6])
+
+
+def test_pictures_smaller_than_the_crop_are_refused() -> None:
+    with pytest.raises(UsageError, match="2x2 pixels or more, not 9x1"):
+        spec_of().crop(np.zeros((1, 9, 3), np.uint8))

@@ -1,0 +1,69 @@
+"""Choosing an extractor by name, and what is refused."""
+
+import subprocess
+import sys
+
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.features import EXTRACTORS, describe, load_extractor
+from vidsum.video.frames import Exact, Sampling, ShortSide
+
+
+def test_what_each_extractor_sees() -> None:
+    seen = {name: (spec := describe(name)) and (spec.dim, spec.step_s, spec.covers_s) for name in EXTRACTORS}
+    assert seen == {
+        "mobilenet_v2": (1280, 0.5, 0.5),
+        "googlenet": (1024, 0.5, 0.5),
+        "i3d": (1024, 0.64, 1.28),
+        "c3d": (4096, 0.64, 0.64),
+        "c3d_fc7": (4096, 0.64, 0.64),
+        "clip": (512, 2.0, 2.0),
+    }
+
+
+def test_sampling_asks_the_reader_for_the_right_frames() -> None:
+    assert describe("googlenet").sampling == Sampling(2.0, ShortSide(256))
+    assert describe("c3d", fps=30.0).sampling == Sampling(30.0, Exact(171, 128))
+    assert describe("clip").sampling == Sampling(0.5, ShortSide(224))
+
+
+def test_rate_length_and_stride_can_be_chosen() -> None:
+    spec = describe("i3d", fps=20.0, clip_frames=64, stride_frames=8)
+    assert (spec.step_s, spec.covers_s) == (0.4, 3.2)
+    assert describe("c3d", stride_frames=8).step_s == 0.32
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "message"),
+    [
+        ("resnet", {}, "no extractor 'resnet'"),
+        ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
+        ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 250 frame.s., not 8"),
+        ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
+        ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
+        ("clip", {"fps": 0.0}, "fps must be positive"),
+        ("clip", {"fps": float("nan")}, "fps must be positive"),
+    ],
+)
+def test_what_an_extractor_cannot_do_is_refused(name: str, how: dict[str, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        describe(name, **how)  # type: ignore[arg-type]
+
+
+def test_an_unknown_backend_is_refused_before_weights_are_fetched() -> None:
+    with pytest.raises(UsageError, match="no backend 'tensorrt'"):
+        load_extractor("googlenet", backend="tensorrt")  # type: ignore[arg-type]
+
+
+def test_describing_does_not_import_torch() -> None:
+    """A command whose features are in the cache needs no network, and torch takes seconds to import."""
+    code = """
+import sys
+from vidsum.features import EXTRACTORS, describe
+for name in EXTRACTORS:
+    describe(name)
+print("torch" in sys.modules)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"

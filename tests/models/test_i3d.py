@@ -1,0 +1,166 @@
+"""I3D against plain NumPy, layer by layer and as a whole."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import ndimage
+
+from tests.models.plain_layers import Array, convolve, max_pool
+from vidsum.models.i3d import I3D, NeighbourMax3d, SameConv3d, SameMaxPool3d, from_released, same_padding
+
+MIXED = {
+    "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
+    "Mixed_3c": (256, 128, 128, 192, 32, 96, 64),
+    "Mixed_4b": (480, 192, 96, 208, 16, 48, 64),
+    "Mixed_4c": (512, 160, 112, 224, 24, 64, 64),
+    "Mixed_4d": (512, 128, 128, 256, 24, 64, 64),
+    "Mixed_4e": (512, 112, 144, 288, 32, 64, 64),
+    "Mixed_4f": (528, 256, 160, 320, 32, 128, 128),
+    "Mixed_5b": (832, 256, 160, 320, 32, 128, 128),
+    "Mixed_5c": (832, 384, 192, 384, 48, 128, 128),
+}
+"""Inputs, then 1x1; 1x1, 3x3; 1x1, 3x3; pooled 1x1: table 1 of "Going Deeper with Convolutions"."""
+
+Released = dict[str, Array]
+Triple = tuple[int, int, int]
+
+
+def add_unit(
+    weights: Released, rng: np.random.Generator, layer: str, k: int, inputs: int, outputs: int
+) -> None:
+    """Random weights of one convolution and its batch normalisation, with the released names and axes."""
+    spread = np.sqrt(2 / (k**3 * inputs))
+    weights[f"params/{layer}/Conv_0/kernel"] = rng.normal(0, spread, (k, k, k, inputs, outputs))
+    weights[f"params/{layer}/BatchNorm_0/bias"] = rng.normal(0.3, 0.2, outputs)
+    weights[f"batch_stats/{layer}/BatchNorm_0/mean"] = rng.normal(0, 0.1, (1, 1, 1, 1, outputs))
+    weights[f"batch_stats/{layer}/BatchNorm_0/var"] = rng.uniform(0.5, 1.5, (1, 1, 1, 1, outputs))
+
+
+@pytest.fixture(scope="module")
+def released() -> Released:
+    """Random weights in the form of the released ones."""
+    rng, weights = np.random.default_rng(0), Released()
+    add_unit(weights, rng, "Conv3d_1a_7x7", 7, 3, 64)
+    add_unit(weights, rng, "Conv3d_2b_1x1", 1, 64, 64)
+    add_unit(weights, rng, "Conv3d_2c_3x3", 3, 64, 192)
+    for name, (inputs, direct, narrow_1, wide_1, narrow_2, wide_2, pooled) in MIXED.items():
+        add_unit(weights, rng, f"{name}/Branch_0/Conv3d_0a_1x1", 1, inputs, direct)
+        add_unit(weights, rng, f"{name}/Branch_1/Conv3d_0a_1x1", 1, inputs, narrow_1)
+        add_unit(weights, rng, f"{name}/Branch_1/Conv3d_0b_3x3", 3, narrow_1, wide_1)
+        add_unit(weights, rng, f"{name}/Branch_2/Conv3d_0a_1x1", 1, inputs, narrow_2)
+        add_unit(weights, rng, f"{name}/Branch_2/Conv3d_0b_3x3", 3, narrow_2, wide_2)
+        add_unit(weights, rng, f"{name}/Branch_3/Conv3d_0b_1x1", 1, inputs, pooled)
+    weights["params/Logits/Conv3d_0c_1x1/Conv_0/kernel"] = rng.normal(0, 0.03, (1, 1, 1, 1024, 400))
+    weights["params/Logits/Conv3d_0c_1x1/Conv_0/bias"] = rng.normal(0, 0.1, 400)
+    return weights
+
+
+def plain_unit(weights: Released, layer: str, x: Array, stride: int = 1) -> Array:
+    """Convolution, batch normalisation with epsilon 1e-3 and no scale, ReLU."""
+    y = convolve(x, weights[f"params/{layer}/Conv_0/kernel"].transpose(4, 3, 0, 1, 2), stride)
+    mean = weights[f"batch_stats/{layer}/BatchNorm_0/mean"].reshape(-1, 1, 1, 1)
+    var = weights[f"batch_stats/{layer}/BatchNorm_0/var"].reshape(-1, 1, 1, 1)
+    bias = weights[f"params/{layer}/BatchNorm_0/bias"].reshape(-1, 1, 1, 1)
+    return np.maximum((y - mean) / np.sqrt(var + 1e-3) + bias, 0)
+
+
+def plain_mixed(weights: Released, name: str, x: Array) -> Array:
+    one, two, three, four = (f"{name}/Branch_{branch}/Conv3d_" for branch in range(4))
+    pooled = max_pool(x, (3, 3, 3), (1, 1, 1))
+    branches = [
+        plain_unit(weights, one + "0a_1x1", x),
+        plain_unit(weights, two + "0b_3x3", plain_unit(weights, two + "0a_1x1", x)),
+        plain_unit(weights, three + "0b_3x3", plain_unit(weights, three + "0a_1x1", x)),
+        plain_unit(weights, four + "0b_1x1", pooled),
+    ]
+    return np.concatenate(branches)
+
+
+def plain_i3d(weights: Released, clip: Array) -> dict[str, Array]:
+    """The output of each stage for a clip [3, T, H, W]."""
+    x = plain_unit(weights, "Conv3d_1a_7x7", clip, stride=2)
+    stages = {"Conv3d_1a_7x7": x}
+    x = plain_unit(weights, "Conv3d_2b_1x1", max_pool(x, (1, 3, 3), (1, 2, 2)))
+    x = stages["Conv3d_2c_3x3"] = plain_unit(weights, "Conv3d_2c_3x3", x)
+    x = max_pool(x, (1, 3, 3), (1, 2, 2))
+    for name in MIXED:
+        if name == "Mixed_4b":
+            x = max_pool(x, (3, 3, 3), (2, 2, 2))
+        if name == "Mixed_5b":
+            x = max_pool(x, (2, 2, 2), (2, 2, 2))
+        x = stages[name] = plain_mixed(weights, name, x)
+    return stages
+
+
+def test_each_stage_and_the_logits_agree_with_numpy(released: Released) -> None:
+    # 224x224 shrunk to 70x90, 17 frames: odd sizes on the way down, so that "SAME" pads on both sides
+    clip = np.random.default_rng(1).uniform(-1, 1, (3, 17, 70, 90))
+    expected = plain_i3d(released, clip)
+    state, head = from_released({key: torch.from_numpy(array) for key, array in released.items()})
+    model = I3D().double().eval()
+    model.load_state_dict(state)
+    seen: dict[str, Array] = {}
+    for name in expected:
+        model.get_submodule(name).register_forward_hook(
+            lambda _module, _inputs, output, name=name: seen.update({name: output[0].detach().numpy()})
+        )
+    features = model(torch.from_numpy(clip)[None])
+    for name, stage in expected.items():
+        np.testing.assert_allclose(seen[name], stage, rtol=1e-6, atol=1e-8, err_msg=name)
+
+    # average pool over two places in time and all of the picture, classify each place, average over time
+    last = expected["Mixed_5c"]
+    places = np.stack([last[:, t : t + 2].mean(axis=(1, 2, 3)) for t in range(last.shape[1] - 1)])
+    kernel = released["params/Logits/Conv3d_0c_1x1/Conv_0/kernel"][0, 0, 0]
+    scores = (places @ kernel + released["params/Logits/Conv3d_0c_1x1/Conv_0/bias"]).mean(axis=0)
+    np.testing.assert_allclose(head.double()(features)[0].detach(), scores, rtol=1e-5, atol=1e-5)
+
+
+@given(size=st.integers(1, 300), kernel=st.integers(1, 7), stride=st.integers(1, 3))
+def test_same_padding_gives_ceil_size_over_stride_places(size: int, kernel: int, stride: int) -> None:
+    before, after = same_padding(size, kernel, stride)
+    assert 0 <= after - before <= 1
+    padded = size + before + after
+    if kernel >= stride:
+        assert (padded - kernel) // stride + 1 == -(-size // stride)
+        assert before + after == 0 or padded == (-(-size // stride) - 1) * stride + kernel
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "pads"), [(224, 7, 2, (2, 3)), (112, 3, 2, (0, 1)), (9, 3, 2, (1, 1))]
+)
+def test_same_padding_of_known_layers(size: int, kernel: int, stride: int, pads: tuple[int, int]) -> None:
+    assert same_padding(size, kernel, stride) == pads
+
+
+@pytest.mark.parametrize("shape", [(5, 8, 9), (6, 7, 8), (1, 2, 3)])
+@pytest.mark.parametrize(("kernel", "stride"), [(7, 2), (3, 1), (3, 2), (1, 1)])
+def test_convolution_pads_like_tensorflow(shape: Triple, kernel: int, stride: int) -> None:
+    torch.manual_seed(0)
+    conv = SameConv3d(2, 4, kernel, stride, bias=False).double()
+    x = torch.randn(1, 2, *shape, dtype=torch.float64)
+    expected = convolve(x[0].numpy(), conv.weight.detach().numpy(), stride)
+    np.testing.assert_allclose(conv(x)[0].detach(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5, 8, 9), (6, 7, 8), (2, 3, 3)])
+@pytest.mark.parametrize(
+    ("kernel", "stride"),
+    [((1, 3, 3), (1, 2, 2)), ((3, 3, 3), (2, 2, 2)), ((2, 2, 2), (2, 2, 2)), ((3, 3, 3), (1, 1, 1))],
+)
+def test_max_pool_pads_like_tensorflow(shape: Triple, kernel: Triple, stride: Triple) -> None:
+    x = torch.from_numpy(np.random.default_rng(0).normal(-5, 1, (1, 2, *shape)))  # a padded zero would win
+    np.testing.assert_array_equal(SameMaxPool3d(kernel, stride)(x)[0], max_pool(x[0].numpy(), kernel, stride))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(4, 5, 6), (1, 7, 7), (2, 1, 1)])
+def test_neighbour_max_is_the_3x3x3_maximum(shape: Triple, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, *shape).to(dtype).contiguous(memory_format=torch.channels_last_3d)
+    given_in = x.clone()
+    expected = ndimage.maximum_filter(x.float().numpy(), size=(1, 1, 3, 3, 3), mode="constant", cval=-np.inf)
+    np.testing.assert_array_equal(NeighbourMax3d()(x).float(), expected)
+    assert torch.equal(x, given_in)
