@@ -1,5 +1,7 @@
 """The registry file: what ships is sound, and every fault in one is named with its place."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,3 +139,16 @@ def test_fault_is_named_with_its_place(broken: dict[str, Any], message: str) -> 
 def test_text_that_is_no_registry(text: str) -> None:
     with pytest.raises(WeightsError, match="registry"):
         registry.parse(text)
+
+
+def test_every_model_is_in_the_users_guide() -> None:
+    page = Path(__file__).parents[2] / "docs" / "weights.md"
+    rows = re.findall(r"^\| `(\w+)` \| .* \| ([\d.]+|not known) \| (\S+) \|", page.read_text(), re.MULTILINE)
+    assert {name: (size, licence) for name, size, licence in rows} == {
+        name: (_megabytes(entry), entry.licence) for name, entry in registry.builtin().items()
+    }
+
+
+def _megabytes(entry: registry.Entry) -> str:
+    sizes = [file.bytes for file in entry.files]
+    return "not known" if None in sizes else f"{sum(filter(None, sizes)) / 1e6:.1f}"
