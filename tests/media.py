@@ -53,7 +53,7 @@ class MadeVideo:
 
 
 def _check(number: int) -> int:
-    return (number * 7 + 5) % (1 << _CHECK_BITS)
+    return (number * 5 + 15) % (1 << _CHECK_BITS)
 
 
 def number_picture(number: int, width: int, height: int) -> Picture:
@@ -125,6 +125,7 @@ def make_video(
     gop: int = 12,
     b_frames: int | None = None,
     sound: bool = False,
+    sound_s: float | None = None,
     paint: Paint = number_picture,
     container_options: dict[str, str] | None = None,
     codec_options: dict[str, str] | None = None,
@@ -137,7 +138,7 @@ def make_video(
         start_s: added to all time stamps, those of the sound too.
         rotation_deg: clockwise turn that shows the picture upright, stored as a display matrix (.mp4, .mov).
             `width` and `height` are the stored size, and `paint` gets the upright one.
-        sound: add a 440 Hz tone as long as the video.
+        sound: add a 440 Hz tone as long as the video; `sound_s` makes it as long as that.
         colorspace: FFmpeg's number of the YUV matrix to convert with and to tag (1: BT.709, 5: BT.601).
     """
     step_s = float(1 / Fraction(fps))
@@ -173,7 +174,7 @@ def make_video(
             packets += stream.encode(frame)
         packets += stream.encode(None)
         if tone is not None:
-            packets += _sound_packets(tone, _tone(made.duration_s), start_s)
+            packets += _sound_packets(tone, _tone(sound_s or made.duration_s), start_s)
         _mux_in_time_order(container, packets)
     return made
 

@@ -1,6 +1,6 @@
 """Reading with decord: `--reader decord`. It jumps to the wanted frames: quick for few frames of a local MP4.
 
-decord gives wrong frames of MPEG-TS and of fragmented MP4 without a word, so it is not asked to read those.
+It gives wrong frames of MPEG-TS, fragmented MP4 and HEVC without a word, so it is not asked to read those.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ def read_samples(
         CannotReadError: decord fails on the video, or is known to get it wrong.
     """
     if not _gives_right_frames(info):
-        raise CannotReadError(f"decord gets files of this kind ({info.container}) wrong")
+        raise CannotReadError(f"decord gets {info.codec} in this kind of {info.container} file wrong")
     sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]
     is_one_size = len(set(sizes)) == 1 and sizes[0][0] >= _MIN_WIDTH
     width, height = sizes[0] if is_one_size else (info.display_width, info.display_height)
@@ -53,6 +53,8 @@ def read_samples(
 
 
 def _gives_right_frames(info: VideoInfo) -> bool:
+    if info.codec == "hevc":  # seeks to key frames that are shown after frames they precede
+        return False
     if info.container in ("matroska", "webm"):
         return True
     with open_video(info.path) as container:

@@ -22,8 +22,13 @@ from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, o
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
 _TAIL_SCAN_S = 10.0
+_REORDERED_FRAMES = 16
+"""Where a scan breaks off, frames may be missing among these last ones: packets are not in order of time."""
 _STEADY_S = 0.0025
 """Gaps between frames that differ by no more than this are one rate, rounded (Matroska: to milliseconds)."""
+_STEADY_SHARE = 0.95
+"""Share of steady gaps from which on long gaps count as holes, not as a varying rate."""
+_HOLE_STEPS = 3.5
 _CUT_SHORT_S = 1.0
 """A file is cut short where every stream ends this long before the end that the header declares."""
 _DEFAULT_FPS = 25.0
@@ -104,12 +109,36 @@ def _timing_from_header(stream: av.VideoStream) -> _Timing | None:
         return None
     tick_s = float(stream.time_base)
     times = np.array([entry.timestamp for entry in index if not entry.is_discard], dtype=np.float64) * tick_s
-    return _Timing(len(times), stream.duration * tick_s, _is_uneven(times))
+    gaps_s = np.diff(np.sort(times))
+    is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
+    return _Timing(len(times), stream.duration * tick_s, bool(is_vfr))
 
 
-def _is_uneven(times_s: npt.NDArray[np.float64]) -> bool:
-    gaps = np.diff(np.sort(times_s))
-    return bool(len(gaps) and gaps.max() - gaps.min() > _STEADY_S)
+@dataclass(frozen=True)
+class _Rhythm:
+    step_s: float
+    """Mean time from one frame to the next, holes left out."""
+    is_vfr: bool
+    n_missing: int
+    """Frames that would fill the holes."""
+
+
+def _rhythm(frames_s: npt.NDArray[np.float64], step_s: float) -> _Rhythm:
+    """How frames follow each other, `step_s` apart if that cannot be seen.
+
+    Long gaps in an otherwise steady row are holes that damage has left: demuxers drop what they cannot read
+    without a word.
+    """
+    gaps_s = np.diff(frames_s)
+    if not len(gaps_s):
+        return _Rhythm(step_s, is_vfr=False, n_missing=0)
+    median_s = float(np.median(gaps_s))
+    is_steady = np.abs(gaps_s - median_s) <= _STEADY_S
+    is_hole = gaps_s > _HOLE_STEPS * median_s
+    if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_SHARE:
+        return _Rhythm(float(gaps_s.mean()), is_vfr=True, n_missing=0)
+    n_missing = int((np.round(gaps_s[is_hole] / median_s) - 1).sum())
+    return _Rhythm(float(gaps_s[is_steady].mean()), is_vfr=False, n_missing=n_missing)
 
 
 @dataclass(frozen=True)
@@ -129,17 +158,16 @@ def _timing_from_packets(path: str | os.PathLike[str]) -> _Timing:
         step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)
         in_full = Path(path).stat().st_size <= _WHOLE_SCAN_BYTES or container.duration is None
         head = tail = _scan(_packets(container, stream, None if in_full else _HEAD_SCAN_BYTES), step_s)
-        if len(head.frames_s) > 1:
-            step_s = float(np.ptp(head.frames_s)) / (len(head.frames_s) - 1)
+        rhythm = _rhythm(head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES], step_s)
         if not in_full:
             container.seek(round(_declared_end_s(container) * av.time_base - _TAIL_SCAN_S * av.time_base))
-            tail = _scan(_packets(container, stream, None), step_s)
+            tail = _scan(_packets(container, stream, None), rhythm.step_s)
         is_cut = tail.end_s < _declared_end_s(container) - _CUT_SHORT_S
         end_s = _declared_end_s(container) if is_cut else tail.video_end_s
-        duration_s = max(end_s - first_pts_s(stream), step_s)
+        duration_s = max(end_s - first_pts_s(stream), rhythm.step_s)
         is_counted = in_full and not is_cut
-        n_frames = len(head.frames_s) if is_counted else round(duration_s / step_s)
-        return _Timing(max(n_frames, 1), duration_s, _is_uneven(head.frames_s))
+        n_frames = len(head.frames_s) + rhythm.n_missing if is_counted else round(duration_s / rhythm.step_s)
+        return _Timing(max(n_frames, 1), duration_s, rhythm.is_vfr)
 
 
 def _declared_end_s(container: av.container.InputContainer) -> float:
@@ -170,10 +198,9 @@ def _scan(packets: Iterator["av.Packet[Stream]"], step_s: float) -> _Scan:
             time_s = float(ticks * packet.time_base)
         else:
             time_s = len(frames_s) * step_s if is_frame else 0.0
-        end_s = max(end_s, time_s + float((packet.duration or 0) * packet.time_base))
+        length_s = float((packet.duration or 0) * packet.time_base)
+        end_s = max(end_s, time_s + length_s)
         if is_frame:
             frames_s.append(time_s)
-            video_end_s = max(
-                video_end_s, time_s + (float((packet.duration or 0) * packet.time_base) or step_s)
-            )
+            video_end_s = max(video_end_s, time_s + (length_s or step_s))
     return _Scan(np.sort(np.array(frames_s)), video_end_s, end_s)

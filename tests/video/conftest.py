@@ -1,0 +1,26 @@
+"""Test videos that are made once and shared by the tests that only read them."""
+
+from collections.abc import Callable
+
+import av
+import pytest
+
+from tests.media import GOOD_VIDEOS, MadeVideo
+
+Made = Callable[[str], MadeVideo]
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """made(kind) is that kind of `GOOD_VIDEOS`; skips the test where PyAV was built without its encoder."""
+    folder, known = tmp_path_factory.mktemp("made"), dict[str, MadeVideo]()
+
+    def make(kind: str) -> MadeVideo:
+        if kind not in known:
+            try:
+                known[kind] = GOOD_VIDEOS[kind](folder)
+            except av.codec.codec.UnknownCodecError:
+                pytest.skip(f"PyAV has no encoder for {kind}")
+        return known[kind]
+
+    return make

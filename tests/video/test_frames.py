@@ -1,0 +1,162 @@
+"""Which frame is on screen at each sample, against the definition; sizes of pictures, against torchvision."""
+
+import math
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torchvision.transforms.v2.functional import resize
+
+from tests.media import number_picture, read_number
+from vidsum.errors import UsageError
+from vidsum.types import VideoInfo
+from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pick_frames, pixel_size
+from vidsum.video.losses import DecodeLog
+from vidsum.video.sampling import sample_stream
+
+frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
+    lambda gaps: [0.0, *(np.cumsum(gaps) / 1000).tolist()]
+)
+rates = st.floats(0.1, 60.0)
+
+
+def frames_by_definition(times_s: list[float], fps: float, duration_s: float) -> list[int]:
+    """Sample by sample, frame by frame: the last that is on screen by 0.6 ms after the sample's time."""
+    numbers, k = [], 0
+    while k == 0 or k / fps < duration_s - 0.0006:
+        shown = 0
+        for number, time_s in enumerate(times_s):
+            if time_s - 0.0006 <= k / fps:
+                shown = number
+        numbers.append(shown)
+        k += 1
+    return numbers
+
+
+def has_tie(times_s: list[float], fps: float) -> bool:
+    """Whether a frame lies within rounding of the tolerance's edge, where either answer is right."""
+    samples = [(time_s - 0.0006) * fps for time_s in times_s]
+    return any(abs(sample - round(sample)) < 1e-6 for sample in samples)
+
+
+@given(frame_times, rates, st.floats(0.001, 3.0))
+def test_picked_frames_are_those_of_the_definition(times_s: list[float], fps: float, last_s: float) -> None:
+    duration_s = times_s[-1] + last_s
+    if not has_tie([*times_s, duration_s], fps):
+        assert pick_frames(times_s, fps, duration_s).tolist() == frames_by_definition(
+            times_s, fps, duration_s
+        )
+
+
+@given(frame_times, st.lists(rates, min_size=1, max_size=3), st.floats(0.001, 3.0))
+def test_picking_as_frames_come_is_picking_with_all_times_known(
+    times_s: list[float], all_fps: list[float], last_s: float
+) -> None:
+    info = video_info(duration_s=times_s[-1] + last_s, n_frames=len(times_s))
+    log = DecodeLog(frames=len(times_s), end_s=info.duration_s)
+    samplings = [Sampling(fps) for fps in all_fps]
+    stream = list(
+        sample_stream(
+            ((time_s, number) for number, time_s in enumerate(times_s)),
+            samplings,
+            info,
+            log,
+            lambda _, number: np.full((1, 1, 3), number, dtype=np.uint8),
+        )
+    )
+    for i, fps in enumerate(all_fps):
+        got = [frame for number, frame in stream if number == i]
+        assert [frame.image[0, 0, 0] for frame in got] == pick_frames(times_s, fps, info.duration_s).tolist()
+        assert [frame.index for frame in got] == list(range(n_samples(fps, info.duration_s)))
+        assert [frame.time_s for frame in got] == [k / fps for k in range(len(got))]
+
+
+def test_frames_of_several_samplings_come_in_time_order() -> None:
+    times_s = [k / 25 for k in range(100)]
+    stream = sample_stream(
+        ((time_s, time_s) for time_s in times_s),
+        [Sampling(2.0), Sampling(None), Sampling(7.0)],
+        video_info(duration_s=4.0, n_frames=100),
+        DecodeLog(frames=100, end_s=4.0),
+        lambda _, time_s: np.zeros((1, 1, 3), dtype=np.uint8),
+    )
+    shown = [frame.pts_s for _, frame in stream]
+    assert shown == sorted(shown)
+    assert len(shown) == 8 + 100 + 28
+
+
+def video_info(*, duration_s: float, n_frames: int) -> VideoInfo:
+    return VideoInfo(
+        path="clip.mp4",
+        bytes=1,
+        container="mp4",
+        codec="h264",
+        duration_s=duration_s,
+        fps=n_frames / duration_s,
+        is_vfr=False,
+        n_frames=n_frames,
+        width=4,
+        height=4,
+        display_width=4,
+        display_height=4,
+        rotation_deg=0,
+        sample_aspect_ratio=1.0,
+        start_s=0.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fps", "duration_s", "wanted"),
+    [
+        (2.0, 10.0, 20),
+        (2.0, 10.01, 21),
+        (2.0, 0.05, 1),
+        (1.0, 0.9999, 1),
+        (30.0, 3.003, 91),
+        (0.5, 2.0001, 1),
+    ],
+)
+def test_samples_lie_before_the_end(fps: float, duration_s: float, wanted: int) -> None:
+    assert n_samples(fps, duration_s) == wanted
+
+
+@given(st.integers(1, 600), st.integers(1, 200), st.integers(1, 200))
+def test_short_side_gives_the_size_of_torchvisions_resize(pixels: int, width: int, height: int) -> None:
+    if max(width, height) * pixels / min(width, height) < 2000:
+        wanted = resize(torch.zeros(1, height, width), [pixels]).shape
+        got_width, got_height = pixel_size(ShortSide(pixels), width, height)
+        assert (got_height, got_width) == tuple(wanted[1:])
+
+
+def test_sizes() -> None:
+    assert pixel_size(None, 640, 360) == (640, 360)
+    assert pixel_size(Exact(48, 27), 640, 360) == (48, 27)
+
+
+@pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan])
+def test_a_rate_must_be_positive(fps: float) -> None:
+    with pytest.raises(UsageError, match="sampling rate"):
+        Sampling(fps)
+
+
+@pytest.mark.parametrize("size", [ShortSide(0), Exact(0, 5), Exact(5, -1)])
+def test_a_picture_must_have_pixels(size: ShortSide | Exact) -> None:
+    with pytest.raises(UsageError, match="pixel"):
+        Sampling(2.0, size)
+
+
+@given(st.integers(0, 2047), st.integers(16, 200), st.integers(16, 200))
+def test_numbers_in_test_pictures_read_back(number: int, width: int, height: int) -> None:
+    assert read_number(number_picture(number, width, height)) == number
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_the_frames_of_a_turned_test_video_do_not_read_as_their_numbers(turns: int) -> None:
+    read_alike = 0
+    for number in range(250):
+        with suppress(ValueError):
+            read_alike += read_number(np.rot90(number_picture(number, 64, 64), turns)) == number
+    assert read_alike <= 3  # a few codes are the same upside down

@@ -1,0 +1,193 @@
+"""What `probe` finds out, against how a video was made and against OpenCV; what it says of files it refuses."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from tests.media import (
+    GOOD_VIDEOS,
+    MadeVideo,
+    colour_picture,
+    cut_short,
+    make_sound,
+    make_still,
+    make_video,
+)
+from vidsum.errors import InputError
+from vidsum.video import probe as probe_module
+from vidsum.video.probe import probe
+
+CODECS = {
+    "vp8": "vp8",
+    "vp9": "vp9",
+    "odd_size_vp9": "vp9",
+    "av1": "av1",
+    "hevc": "hevc",
+    "mpeg4_avi": "mpeg4",
+}
+SOUND = {"vp8": "opus", "vp9": "opus"}
+SILENT = set(GOOD_VIDEOS) - {"plain", "ntsc_film_mkv", "late_start", "late_start_mkv", "ts", "vp8", "vp9"}
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_probe_finds_what_was_made(kind: str, made: Callable[[str], MadeVideo]) -> None:
+    video = made(kind)
+    info = probe(video.path)
+    assert info.n_frames == len(video.times_s)
+    assert info.duration_s == pytest.approx(video.duration_s, abs=0.001)
+    assert info.is_vfr == kind.startswith("vfr")
+    assert (info.width, info.height) == (video.width, video.height)
+    assert info.rotation_deg == video.rotation_deg
+    assert info.codec == CODECS.get(kind, "h264")
+    assert info.audio_codec == (None if kind in SILENT else SOUND.get(kind, "aac"))
+    assert info.has_audio == (kind not in SILENT)
+    assert info.bytes == video.path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"vfr", "vfr_mkv"}))
+def test_a_constant_rate_is_that_of_opencv(kind: str, made: Callable[[str], MadeVideo]) -> None:
+    capture = cv2.VideoCapture(str(made(kind).path))
+    assert probe(made(kind).path).fps == pytest.approx(capture.get(cv2.CAP_PROP_FPS), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("plain", (64, 48)),
+        ("odd_size", (75, 53)),
+        ("wide_pixels", (85, 48)),
+        ("rotated_90", (48, 64)),
+        ("rotated_180", (64, 48)),
+        ("rotated_270", (48, 64)),
+        ("tall_pixels_rotated", (48, 32)),
+    ],
+)
+def test_display_size_is_upright_with_square_pixels(
+    kind: str, shown: tuple[int, int], made: Callable[[str], MadeVideo]
+) -> None:
+    info = probe(made(kind).path)
+    assert (info.display_width, info.display_height) == shown
+
+
+@pytest.mark.parametrize(("kind", "start_s"), [("late_start", 5.0), ("late_start_mkv", 5.0), ("plain", 0.0)])
+def test_start_is_the_time_stamp_of_the_first_picture(
+    kind: str, start_s: float, made: Callable[[str], MadeVideo]
+) -> None:
+    assert probe(made(kind).path).start_s == start_s
+
+
+@pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001), Fraction(60_000, 1001)])
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+def test_an_ntsc_rate_is_constant_but_for_rounding(fps: Fraction, suffix: str, tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / f"clip{suffix}", fps=fps, n_frames=50).path)
+    assert info.fps == pytest.approx(float(fps), rel=1e-4)
+    assert not info.is_vfr
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg"])
+def test_a_still_image_is_a_video_of_one_frame(suffix: str, tmp_path: Path) -> None:
+    info = probe(make_still(tmp_path / f"still{suffix}", width=80, height=50))
+    assert (info.n_frames, info.width, info.height, info.is_vfr) == (1, 80, 50, False)
+    assert info.duration_s > 0
+    assert info.container == {".png": "png", ".jpg": "jpeg"}[suffix]
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
+def test_of_a_large_file_only_the_ends_are_read(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    video = make_video(tmp_path / f"long{suffix}", n_frames=1500, gop=25, sound=True)
+    monkeypatch.setattr(probe_module, "_WHOLE_SCAN_BYTES", 0)
+    monkeypatch.setattr(probe_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 4)
+    info = probe(video.path)
+    assert (info.n_frames, info.is_vfr) == (1500, False)
+    assert info.duration_s == pytest.approx(60.0, abs=0.001)
+
+
+def test_a_matroska_file_cut_short_keeps_the_duration_that_it_declares(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "whole.mkv", n_frames=500, paint=colour_picture, sound=True)
+    info = probe(cut_short(video.path, tmp_path / "half.mkv"))
+    assert info.duration_s == pytest.approx(20.0, abs=0.05)
+    assert info.n_frames == pytest.approx(500, abs=1)
+
+
+def test_sound_that_outlasts_the_video_does_not_count(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "clip.mkv", n_frames=50, sound=True, sound_s=6.0)
+    assert probe(video.path).duration_s == pytest.approx(2.0, abs=0.001)
+
+
+# --- refused files ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("empty.mp4", b"", "is empty"),
+        ("notes.txt", b"some words\n" * 50, "is text, not a video"),
+        ("notes.mp4", b"some words\n" * 50, "is not a video"),
+        ("noise.mp4", np.random.default_rng(0).bytes(50_000), "is not a video"),
+        ("titles.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhello\n", "has no video"),
+    ],
+)
+def test_what_is_no_video_is_refused(name: str, content: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert_refused(tmp_path / name, reason)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert_refused(tmp_path / "none.mp4", "no such file")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    assert_refused(tmp_path, "is a folder")
+
+
+def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = make_video(tmp_path / "clip.mp4")
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
+    assert_refused(video.path, "no permission")
+
+
+@pytest.mark.parametrize("name", ["song.mp3", "song.mp4", "song.mkv", "song.flac"])
+def test_sound_alone_is_refused(name: str, tmp_path: Path) -> None:
+    assert_refused(make_sound(tmp_path / name), "has sound but no video")
+
+
+@pytest.mark.parametrize("name", ["song.mp3", "song.mp4", "song.flac"])
+def test_a_cover_picture_is_no_video(name: str, tmp_path: Path) -> None:
+    assert_refused(make_sound(tmp_path / name, cover=True), "has sound but no video")
+
+
+def test_an_mp4_without_its_index_is_refused(made: Callable[[str], MadeVideo], tmp_path: Path) -> None:
+    assert_refused(cut_short(made("plain").path, tmp_path / "half.mp4"), "moov")
+
+
+def test_a_video_with_no_frame_that_decodes_is_refused(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "clip.mp4", container_options={"movflags": "faststart"})
+    data = video.path.read_bytes()
+    start = data.index(b"mdat") + 4
+    video.path.write_bytes(data[:start] + bytes(len(data) - start))
+    assert_refused(video.path, "none of its video can be decoded")
+
+
+@pytest.mark.parametrize("name", ["50%.mp4", "a:b.mp4", "%03d.png", "é ü.mp4", "-o.mp4", "clip[1].mp4"])
+def test_odd_file_names_are_just_names(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if path.suffix == ".png":
+        make_still(path)
+    else:
+        make_video(tmp_path / "plain.mp4").path.rename(path)
+    assert probe(path).n_frames >= 1
+
+
+def assert_refused(path: Path, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        probe(path)
+    assert caught.value.exit_code == 3
+    assert caught.value.message.startswith(f"{path}: ")
+    assert reason in caught.value.message
+    assert "\n" not in caught.value.message

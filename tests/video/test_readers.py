@@ -1,0 +1,248 @@
+"""The three readers, held to the same truth on the same files.
+
+Expected differences are listed in `STEPS_IN` and nowhere else: on which files PyAV steps in for a reader.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.media import (
+    GOOD_VIDEOS,
+    MadeVideo,
+    Picture,
+    colour_picture,
+    cut_short,
+    damage,
+    expected_numbers,
+    make_still,
+    make_video,
+    read_number,
+)
+from vidsum.errors import DamagedError
+from vidsum.video.frames import Exact, Frame, Sampling, ShortSide
+from vidsum.video.read import READERS, FrameReader, read_frames
+
+Made = Callable[[str], MadeVideo]
+
+STEPS_IN = {
+    ("decord", "ts"),  # starts at the second key frame, without a word
+    ("decord", "fragmented"),  # one frame off, without a word
+    ("decord", "hevc"),  # wrong frames after a seek, without a word
+    ("decord", "av1"),  # its FFmpeg is older than AV1
+    ("decord", "still"),
+    ("opencv", "av1"),  # opens it, but wants hardware to decode it
+}
+SIZE = ShortSide(128)
+"""Wide enough for decord: see its reader."""
+
+
+def numbers(frames: FrameReader) -> list[int]:
+    return [read_number(frame.image) for _, frame in frames]
+
+
+def stepped_in(frames: FrameReader) -> bool:
+    return any("read with PyAV instead" in warning for warning in frames.warnings)
+
+
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# --- the right frames ---
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_samples_show_the_frame_on_screen(kind: str, reader: str, made: Made) -> None:
+    video = made(kind)
+    frames = read_frames(video.path, [Sampling(7.0, SIZE)], reader=reader)
+    assert numbers(frames) == expected_numbers(video, 7.0)
+    assert stepped_in(frames) == ((reader, kind) in STEPS_IN)
+    assert len(frames.warnings) == stepped_in(frames)
+    assert frames.end_s == pytest.approx(video.duration_s, abs=0.001)
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made) -> None:
+    video = made(kind)
+    frames = [frame for _, frame in read_frames(video.path, [Sampling(None, SIZE)], reader=reader)]
+    assert [read_number(frame.image) for frame in frames] == list(range(len(video.times_s)))
+    assert [frame.index for frame in frames] == list(range(len(video.times_s)))
+    assert [frame.pts_s for frame in frames] == pytest.approx(video.times_s, abs=1e-6)
+    assert [frame.time_s for frame in frames] == [frame.pts_s for frame in frames]
+
+
+@pytest.mark.parametrize("fps", [2.0, 25.0, 60.0])
+def test_a_rate_may_be_the_videos_own_or_above(fps: float, reader: str, made: Made) -> None:
+    video = made("plain")
+    assert numbers(read_frames(video.path, [Sampling(fps, SIZE)], reader=reader)) == expected_numbers(
+        video, fps
+    )
+
+
+def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
+    video = made("vfr")
+    samplings = [Sampling(2.0, SIZE), Sampling(None, Exact(40, 32)), Sampling(9.0, None)]
+    got: list[list[Frame]] = [[], [], []]
+    for i, frame in read_frames(video.path, samplings, reader=reader):
+        got[i].append(frame)
+    assert [read_number(frame.image) for frame in got[0]] == expected_numbers(video, 2.0)
+    assert [read_number(frame.image) for frame in got[1]] == list(range(len(video.times_s)))
+    assert [read_number(frame.image) for frame in got[2]] == expected_numbers(video, 9.0)
+    assert [frames[0].image.shape for frames in got] == [(128, 170, 3), (32, 40, 3), (48, 64, 3)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        ("plain", (48, 64, 3)),
+        ("odd_size", (53, 75, 3)),
+        ("odd_size_vp9", (53, 75, 3)),
+        ("wide_pixels", (48, 85, 3)),
+        ("rotated_180", (48, 64, 3)),
+        ("rotated_270", (64, 48, 3)),
+        ("tall_pixels_rotated", (32, 48, 3)),
+    ],
+)
+def test_pictures_are_upright_with_square_pixels(
+    kind: str, shape: tuple[int, ...], reader: str, made: Made
+) -> None:
+    for _, frame in read_frames(made(kind).path, [Sampling(10.0)], reader=reader):
+        assert frame.image.shape == shape
+        assert frame.image.dtype == np.uint8
+        assert frame.image.flags.c_contiguous
+        assert frame.image.flags.writeable
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg"])
+def test_a_still_image_is_one_frame(suffix: str, reader: str, tmp_path: Path) -> None:
+    path = make_still(tmp_path / f"still{suffix}", number=77)
+    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    assert numbers(frames) == [77]
+    assert stepped_in(frames) == ((reader, "still") in STEPS_IN)
+
+
+# --- colours ---
+
+COLOURS_APART = {"opencv": 2.0, "decord": 3.0}
+"""Grey levels. Both let FFmpeg round chroma; PyAV's pictures are held to exact ones in `test_picture`."""
+
+
+def pictures(path: Path, reader: str) -> list[Picture]:
+    return [frame.image for _, frame in read_frames(path, [Sampling(5.0, Exact(224, 224))], reader=reader)]
+
+
+def difference(path: Path, reader: str) -> float:
+    """Mean absolute difference, in grey levels of 0 to 255, from the pictures that PyAV gives."""
+    pairs = zip(pictures(path, reader), pictures(path, "pyav"), strict=True)
+    return float(np.mean([np.abs(ours.astype(float) - theirs).mean() for ours, theirs in pairs]))
+
+
+@pytest.mark.parametrize("colorspace", [None, 5, 1])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuvj420p", "yuv444p"])
+@pytest.mark.parametrize("other", ["decord", "opencv"])
+def test_readers_agree_on_colours(colorspace: int | None, pix_fmt: str, other: str, tmp_path: Path) -> None:
+    video = make_video(
+        tmp_path / "colours.mp4",
+        width=320,
+        height=240,
+        paint=colour_picture,
+        colorspace=colorspace,
+        pix_fmt=pix_fmt,
+    )
+    assert difference(video.path, other) < COLOURS_APART[other]
+
+
+# --- damaged files ---
+
+
+@pytest.fixture(scope="module")
+def long_videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MadeVideo]:
+    """30 s of numbered frames at 24 fps, as MP4 with the index first and as MKV."""
+    folder = tmp_path_factory.mktemp("long")
+
+    def make(name: str) -> MadeVideo:
+        return make_video(
+            folder / name, n_frames=720, fps=24, sound=True, container_options={"movflags": "faststart"}
+        )
+
+    return {"mp4": make("long.mp4"), "mkv": make("long.mkv")}
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mkv"])
+def test_half_a_file_is_used_with_a_warning(
+    kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
+) -> None:
+    path = cut_short(long_videos[kind].path, tmp_path / f"half.{kind}")
+    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    shown = numbers(frames)
+    assert shown == expected_numbers(long_videos[kind], 2.0)[: len(shown)]
+    assert len(shown) == np.ceil((frames.end_s - 0.0006) * 2)
+    assert 10 < frames.end_s < 20
+    assert frames.info.duration_s == pytest.approx(30.0, abs=0.05)
+    assert "frames decoded" in frames.warnings[-1]
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mkv"])
+def test_a_file_damaged_in_the_middle_is_read_on_to_its_end(
+    kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
+) -> None:
+    path = damage(long_videos[kind].path, tmp_path / f"damaged.{kind}", n_bytes=6000)
+    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    got = [frame for _, frame in frames]
+    assert len(got) == 60
+    assert read_number(got[0].image) == 0
+    assert read_number(got[-1].image) == expected_numbers(long_videos[kind], 2.0)[-1]
+    assert "missing" in frames.warnings[-1] or "damaged" in frames.warnings[-1]
+
+
+@pytest.mark.parametrize("spoil", [cut_short, damage])
+def test_strict_takes_no_damaged_video(
+    spoil: Callable[[Path, Path], Path], reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
+) -> None:
+    path = spoil(long_videos["mp4"].path, tmp_path / "spoilt.mp4")
+    with pytest.raises(DamagedError, match="of 720 frames") as caught:
+        list(read_frames(path, [Sampling(2.0, SIZE)], reader=reader, strict=True))
+    assert caught.value.exit_code == 3
+
+
+def test_strict_takes_a_sound_video(reader: str, made: Made) -> None:
+    assert numbers(read_frames(made("plain").path, [Sampling(2.0, SIZE)], reader=reader, strict=True))
+
+
+# --- real clips ---
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["rotated_0.mov", "rotated_90.mov", "rotated_180.mov"])
+def test_a_phones_clips_are_turned_upright(name: str, reader: str, shared_videos: Path) -> None:
+    frames = read_frames(shared_videos / "odd" / name, [Sampling(None)], reader=reader)
+    shapes = {frame.image.shape for _, frame in frames}
+    assert shapes == {(568, 320, 3) if name == "rotated_90.mov" else (320, 568, 3)}
+    assert not frames.warnings
+
+
+@pytest.mark.shared
+def test_a_real_corrupted_clip_is_read_with_a_warning(reader: str, shared_videos: Path) -> None:
+    frames = read_frames(shared_videos / "odd" / "corrupted.mp4", [Sampling(2.0, SIZE)], reader=reader)
+    assert [frame.time_s for _, frame in frames] == [k / 2 for k in range(10)]
+    assert "49 of 50 frames decoded (98 %)" in frames.warnings[-1]
+
+
+@pytest.mark.shared
+def test_a_clip_with_frames_out_of_order_comes_in_order(reader: str, shared_videos: Path) -> None:
+    frames = [
+        frame
+        for _, frame in read_frames(shared_videos / "odd" / "unordered.mov", [Sampling(None)], reader=reader)
+    ]
+    assert [frame.pts_s for frame in frames] == pytest.approx([0.0, 1 / 32, 2 / 32, 3 / 32])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["baby_reading.mp4", "pancake.mkv", "arm_wrestling.mp4", "jesse_dance.mp4"])
+@pytest.mark.parametrize("other", ["decord", "opencv"])
+def test_readers_agree_on_real_clips(name: str, other: str, shared_videos: Path) -> None:
+    assert difference(shared_videos / name, other) < COLOURS_APART[other]
