@@ -27,8 +27,11 @@ def decode_all(path: Path) -> list[av.VideoFrame]:
 
 
 def numbers_by_pyav(path: Path) -> list[int]:
-    """The number that each frame shows."""
-    return [read_number(frame.to_ndarray(format="rgb24")) for frame in decode_all(path)]
+    """The number that each frame shows, turned as the file says."""
+    return [
+        read_number(np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90))
+        for frame in decode_all(path)
+    ]
 
 
 def numbers_by_opencv(path: Path) -> list[int]:

@@ -9,7 +9,8 @@ from itertools import chain
 import av
 
 from vidsum.types import Interval
-from vidsum.video.pyav_reader import DecodedFrame, DecodeLog, decode_frames
+from vidsum.video.losses import DecodeLog
+from vidsum.video.pyav_reader import DecodedFrame, decode_frames
 
 _SEEK_GAP_S = 3.0
 """A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""

@@ -10,10 +10,11 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import whole_file
 from vidsum.types import Interval, Progress
 from vidsum.video.audio import SoundTrack, open_sound
+from vidsum.video.losses import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, open_mp4
 from vidsum.video.picture_track import PRESETS, Look, PictureTrack
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import DecodeLog, first_pts_s, open_video, video_stream
+from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
 from vidsum.video.stretches import StretchFrame, in_ticks, stretch_frames
 from vidsum.video.timeline import Timeline, clip_time_base
 

@@ -1,0 +1,70 @@
+"""Write stretches of a video without encoding it again: quick and without loss, but cut at key frames.
+
+A segment grows at its start to the key frame at or before it, as nothing later can be decoded by itself. At
+its end it grows until no frame is left that is stored later but shown earlier: a few frames at most.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from vidsum.outputs import whole_file
+from vidsum.types import Interval, Progress
+from vidsum.video.copied_tracks import PictureCopy, SoundCopy
+from vidsum.video.mp4 import WrittenVideo, checked_segments, open_mp4
+from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
+from vidsum.video.stretches import in_ticks
+
+
+def copy_segments(
+    source: str | os.PathLike[str],
+    segments: Sequence[Interval],
+    target: str | os.PathLike[str],
+    *,
+    comment: str | None = None,
+    progress: Progress | None = None,
+) -> WrittenVideo:
+    """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
+
+    The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long.
+
+    Args:
+        source: the video.
+        segments: [start_s, end_s) in seconds from the first picture; apart and in order. They grow to where
+            the video can be cut, and those that then overlap become one: the result tells what they became.
+        target: the file to write; replaced if there is one, and never left half written.
+        comment: kept in the file's metadata.
+        progress: told the seconds of the segments copied.
+
+    Raises:
+        UsageError: segments overlap, are out of order, or none lies in the video; or the codec of the
+            pictures or of the sound cannot be put in an MP4.
+        InputError: the source cannot be read, or has no key frame to begin at.
+        OutputError: the target cannot be written.
+    """
+    source, info = Path(source), probe(source)
+    wanted = checked_segments(segments, info.duration_s)
+    total_s, done_s = sum(end - start for start, end in wanted), 0.0
+    with (
+        open_video(source) as container,
+        open_video(source) as beside,
+        whole_file(target) as part,
+        open_mp4(part, comment) as output,
+    ):
+        stream = video_stream(container, source)
+        pictures = PictureCopy(source, container, stream, info.rotation_deg, output)
+        heard = next(iter(beside.streams.audio), None)
+        sound = SoundCopy(source, beside, heard, first_pts_s(stream), output) if heard else None
+        for start, end in in_ticks(wanted, pictures.time_base):
+            pictures.copy(start, end, sound)
+            done_s += float((end - start) * pictures.time_base)
+            if progress is not None:
+                progress("copying", min(done_s, total_s), total_s)
+    return WrittenVideo(
+        path=Path(target),
+        segments=pictures.segments,
+        n_frames=pictures.n_frames,
+        duration_s=float(pictures.clip_s),
+        has_audio=sound is not None,
+    )
