@@ -1,0 +1,213 @@
+"""Copied clips have the packets of the source, cut where they can be decoded, in step with the sound."""
+
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.media import GOOD_VIDEOS, MadeVideo, make_video
+from tests.video.clips import make_flash_beep, numbers_by_opencv, numbers_by_pyav, worst_offsets_s
+from tests.video.conftest import Made
+from vidsum.errors import InputError, UsageError
+from vidsum.video.copy import copy_segments
+
+SYNC_S = 0.04
+NOT_IN_MP4 = {"vp8"}
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    """Where a clip may be written."""
+    return tmp_path / "clip.mp4"
+
+
+@pytest.fixture(scope="module")
+def b_frames(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
+    """Four seconds with three B-frames in a row, a key frame about every second."""
+    path = tmp_path_factory.mktemp("b_frames") / "b_frames.mp4"
+    return make_video(path, n_frames=100, gop=25, b_frames=3, sound=True)
+
+
+def frames_within(video: MadeVideo, segments: tuple[tuple[float, float], ...]) -> list[int]:
+    """The frames that go on screen in the segments; times may be rounded to milliseconds."""
+    return [
+        number
+        for start, end in segments
+        for number, time_s in enumerate(video.times_s)
+        if start - 0.001 <= time_s < end - 0.001
+    ]
+
+
+def packets(path: Path, kind: str = "video") -> list[av.Packet]:
+    with av.open(str(path)) as container:
+        return [packet for packet in container.demux(**{kind: 0}) if packet.size]
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS.keys() - NOT_IN_MP4)
+def test_the_clip_shows_all_frames_of_what_the_segments_became(kind: str, made: Made, clip: Path) -> None:
+    video = made(kind)
+    length = video.duration_s
+    segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
+    written = copy_segments(video.path, segments, clip)
+    expected = frames_within(video, written.segments)
+    assert numbers_by_pyav(clip) == expected
+    assert written.n_frames == len(expected)
+    assert set(frames_within(video, tuple(segments))) <= set(expected)
+
+
+@given(edges=st.lists(st.integers(0, 3999), min_size=2, max_size=8, unique=True).map(sorted))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_segments_grow_to_key_frames(edges: list[int], b_frames: MadeVideo, clip: Path) -> None:
+    segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
+    written = copy_segments(b_frames.path, segments, clip)
+    assert numbers_by_pyav(clip) == frames_within(b_frames, written.segments)
+    keys = {float(packet.pts * packet.time_base) for packet in packets(b_frames.path) if packet.is_keyframe}
+    assert {start for start, _ in written.segments} <= keys
+    for start, end in segments:
+        assert any(grown[0] <= start and end <= grown[1] for grown in written.segments)
+
+
+def test_a_segment_grows_by_a_few_frames_only_at_its_end(b_frames: MadeVideo, clip: Path) -> None:
+    written = copy_segments(b_frames.path, [(1.5, 1.8)], clip)
+    assert written.segments[0][1] - 1.8 < 0.2
+
+
+def test_packets_are_those_of_the_source(b_frames: MadeVideo, clip: Path) -> None:
+    copy_segments(b_frames.path, [(1.2, 1.6), (3.1, 3.9)], clip)
+    for kind in ("video", "audio"):
+        stored = {bytes(packet) for packet in packets(b_frames.path, kind)}
+        copied = packets(clip, kind)
+        assert len(copied) > 20
+        assert all(bytes(packet) in stored for packet in copied)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+def test_time_stamps_rise_from_nought(suffix: str, tmp_path: Path, clip: Path) -> None:
+    video = make_video(
+        tmp_path / f"source{suffix}", n_frames=200, gop=20, b_frames=3, start_s=2.0, sound=True
+    )
+    copy_segments(video.path, [(0.5, 1.0), (3.1, 3.2), (6.6, 8.0)], clip)
+    for kind in ("video", "audio"):
+        dts = [packet.dts for packet in packets(clip, kind)]
+        assert all(later > earlier for earlier, later in pairwise(dts))
+    assert min(packet.pts for packet in packets(clip)) == 0
+    numbers = numbers_by_opencv(clip)
+    assert numbers == sorted(numbers)
+
+
+def test_segments_that_grow_together_become_one(b_frames: MadeVideo, clip: Path) -> None:
+    written = copy_segments(b_frames.path, [(1.3, 1.4), (1.7, 1.8)], clip)
+    assert len(written.segments) == 1
+    numbers = numbers_by_pyav(clip)
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "sound"),
+    [
+        (".mp4", {}),
+        (".mp4", {"sample_rate": 22_050}),
+        (".mp4", {"sample_rate": 44_100, "layout": "5.1", "start_s": 5.0}),
+        (".mp4", {"sound_from_s": 2.7}),
+        (".mp4", {"sound_until_s": 5.3}),
+        (".mkv", {"sound_codec": "libopus"}),
+        (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "start_s": 1.0}),
+        (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
+    ],
+)
+def test_flashes_and_beeps_stay_together_at_every_cut(
+    suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path
+) -> None:
+    source = make_flash_beep(tmp_path / f"source{suffix}", gop=20, **sound)
+    written = copy_segments(source.path, [(0.3, 0.9), (2.5, 3.1), (4.9, 6.6), (9.1, 11.3)], clip)
+    flashes_s, _, apart_s = worst_offsets_s(source, clip, written.segments)
+    assert flashes_s < 0.002
+    assert apart_s < SYNC_S
+
+
+@pytest.mark.parametrize("kind", ["rotated_90", "rotated_180", "rotated_270"])
+def test_rotation_stays_in_the_file(kind: str, made: Made, clip: Path) -> None:
+    video = made(kind)
+    copy_segments(video.path, [(0.0, 0.5)], clip)
+    with av.open(str(clip)) as container:
+        assert next(container.decode(video=0)).rotation % 360 == -video.rotation_deg % 360
+    assert numbers_by_opencv(clip)[0] == 0
+
+
+def test_pixels_keep_their_shape(made: Made, clip: Path) -> None:
+    copy_segments(made("wide_pixels").path, [(0.0, 0.5)], clip)
+    with av.open(str(clip)) as container:
+        assert container.streams.video[0].sample_aspect_ratio == Fraction(4, 3)
+
+
+def test_hevc_is_tagged_as_apple_players_want(made: Made, clip: Path) -> None:
+    copy_segments(made("hevc").path, [(0.0, 0.5)], clip)
+    assert b"hvc1" in clip.read_bytes()
+
+
+def test_the_file_can_be_streamed_and_keeps_its_comment(b_frames: MadeVideo, clip: Path) -> None:
+    copy_segments(b_frames.path, [(1.2, 1.6)], clip, comment="sha256:0123abcd")
+    data = clip.read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")
+    with av.open(str(clip)) as container:
+        assert container.metadata["comment"] == "sha256:0123abcd"
+
+
+def test_the_same_input_gives_the_same_bytes(b_frames: MadeVideo, clip: Path) -> None:
+    files = set()
+    for _ in range(3):
+        copy_segments(b_frames.path, [(1.2, 1.6), (3.1, 3.9)], clip)
+        files.add(clip.read_bytes())
+    assert len(files) == 1
+
+
+def test_a_codec_that_mp4_does_not_hold_is_refused(made: Made, clip: Path) -> None:
+    with pytest.raises(UsageError, match="video of the codec vp8 cannot be copied into an MP4") as caught:
+        copy_segments(made("vp8").path, [(0.0, 0.5)], clip)
+    assert caught.value.hint == "leave --copy out to encode it again"
+    assert not clip.exists()
+
+
+def test_sound_that_mp4_does_not_hold_is_refused(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "source.mkv", sound_codec="pcm_u8", duration_s=2)
+    with pytest.raises(UsageError, match="audio of the codec pcm_u8 cannot be copied into an MP4"):
+        copy_segments(source.path, [(0.0, 0.5)], clip)
+
+
+@pytest.mark.parametrize("segments", [[], [(1.0, 1.0)], [(0.5, 1.0), (0.9, 1.2)], [(7.0, 8.0)]])
+def test_senseless_segments_are_refused(
+    segments: list[tuple[float, float]], b_frames: MadeVideo, clip: Path
+) -> None:
+    with pytest.raises(UsageError):
+        copy_segments(b_frames.path, segments, clip)
+
+
+def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        copy_segments(tmp_path / "nothing.mp4", [(0.0, 1.0)], clip)
+
+
+def test_progress_rises_to_the_total(b_frames: MadeVideo, clip: Path) -> None:
+    calls: list[tuple[str, float, float]] = []
+    segments = [(0.5, 1.0), (2.0, 2.5)]
+    copy_segments(b_frames.path, segments, clip, progress=lambda *call: calls.append(call))
+    assert calls == [("copying", 0.5, 1.0), ("copying", 1.0, 1.0)]
+
+
+@pytest.mark.shared
+def test_real_clips_are_copied_without_a_hole(shared_videos: Path, clip: Path) -> None:
+    for path in sorted(shared_videos.glob("*.m*")):
+        with av.open(str(path)) as container:
+            times = np.array([frame.time for frame in container.decode(video=0)])
+        length = times[-1]
+        written = copy_segments(path, [(0.2 * length, 0.3 * length), (0.7 * length, 0.8 * length)], clip)
+        expected = sum(
+            int(((times >= start - 1e-3) & (times < end - 1e-3)).sum()) for start, end in written.segments
+        )
+        with av.open(str(clip)) as container:
+            assert len(list(container.decode(video=0))) == expected == written.n_frames, path.name
