@@ -1,0 +1,67 @@
+"""Key frames of a summary, and pictures as files."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from vidsum.errors import OutputError, UsageError
+from vidsum.outputs import whole_file
+from vidsum.types import Picture, Summary
+
+_JPEG_QUALITY = 92
+_KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
+
+
+def key_frame_times(summary: Summary) -> list[float]:
+    """Seconds of the frame that stands for each segment: its most important sample, or else its middle."""
+    times = []
+    for start, end in summary.segments:
+        inside = np.flatnonzero((summary.timestamps >= start) & (summary.timestamps < end))
+        best = inside[np.argmax(summary.importance[inside])] if len(inside) else None
+        times.append(float(summary.timestamps[best]) if best is not None else (start + end) / 2)
+    return times
+
+
+def save_key_frames(
+    images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
+) -> list[Path]:
+    """Write pictures as `NN_SECONDSs.jpg` into a folder, which is made if need be; their paths.
+
+    Key frames of an earlier run that have another name are removed.
+
+    Raises:
+        OutputError: the folder cannot be made or written to.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    digits = max(2, len(str(len(images))))
+    paths = [folder / f"{number:0{digits}d}_{time_s:.2f}s.jpg" for number, time_s in enumerate(times_s, 1)]
+    for path, image in zip(paths, images, strict=True):
+        save_picture(image, path)
+    for old in folder.iterdir():
+        if _KEY_FRAME_NAME.fullmatch(old.name) and old not in paths:
+            old.unlink()
+    return paths
+
+
+def save_picture(image: Picture, target: str | os.PathLike[str]) -> None:
+    """Write a picture as PNG or JPEG, by the suffix.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".jpg", ".jpeg"):
+        raise UsageError(f"{target}: a picture is saved as .png or .jpg")
+    options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
+    _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
+    with whole_file(target) as part:
+        part.write_bytes(data.tobytes())

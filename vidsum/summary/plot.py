@@ -1,0 +1,73 @@
+"""A plot of a summary: the importance curve, the shots and what was selected of them."""
+
+import os
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from vidsum.errors import UsageError
+from vidsum.outputs import whole_file
+from vidsum.summary.axis import ACCENT, clock, round_times, title
+from vidsum.types import Summary
+
+
+def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
+    """Plot the importance curve with the shots, their scores and the segments, as PNG or SVG by the suffix.
+
+    The same summary gives the same bytes.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"{target}: a plot is saved as .png or .svg")
+    figure = _draw_plot(summary)
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with (
+        whole_file(target) as part,
+        mpl.rc_context({"svg.hashsalt": "vidsum"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a file name in a script the font has not
+        figure.savefig(part, format=suffix[1:], metadata=metadata)
+
+
+def _draw_plot(summary: Summary) -> Figure:
+    figure = Figure(figsize=(11, 3.6), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for number, (start, end) in enumerate(summary.segments):
+        label = "selected" if number == 0 else None
+        axes.axvspan(start, end, color=_unit(ACCENT), alpha=0.16, linewidth=0, label=label)
+    edges = [shot.start_s for shot in summary.shots[1:]]
+    axes.vlines(
+        edges, 0, 1, transform=axes.get_xaxis_transform(), color="#9ca3af", linewidth=0.6, label="shot border"
+    )
+    axes.stairs(
+        [shot.score for shot in summary.shots],
+        [*(shot.start_s for shot in summary.shots), summary.shots[-1].end_s],
+        baseline=None,
+        color="#d97706",
+        linewidth=1.6,
+        label="shot score",
+    )
+    axes.plot(summary.timestamps, summary.importance, color=_unit(ACCENT), linewidth=1.3, label="importance")
+    axes.set_xlim(0, summary.video_duration_s)
+    axes.set_xticks(round_times(summary.video_duration_s, 12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    axes.set_xlabel("time (min:s)")
+    axes.set_ylabel("importance")
+    axes.set_title(title(summary), loc="left", fontsize=11, fontweight="bold", parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
+    return figure
+
+
+def _unit(colour: tuple[int, int, int]) -> tuple[float, ...]:
+    return tuple(part / 255 for part in colour)

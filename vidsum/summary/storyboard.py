@@ -1,0 +1,153 @@
+"""A storyboard: the key frames of a summary on one sheet."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cv2
+import matplotlib as mpl
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from vidsum.errors import UsageError
+from vidsum.summary.axis import ACCENT, clock, round_times, title
+from vidsum.times import format_time
+from vidsum.types import Interval, Picture, Summary
+
+_WIDE_CELL, _UPRIGHT_CELL = 384, 288
+"""Pixels from left to right."""
+_GAP, _MARGIN = 16, 28
+_HEADER_HEIGHT, _CAPTION_HEIGHT = 46, 34
+_STRIP_HEIGHT, _LABEL_HEIGHT = 26, 26
+_INK, _SOFT_INK, _PAPER = (31, 41, 55), (107, 114, 128), (255, 255, 255)
+_SHOT_SHADES = ((229, 231, 235), (209, 213, 219))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the cells of a storyboard lie, in pixels; a cell is a picture with its caption below."""
+
+    n_cells: int
+    columns: int
+    cell_width: int
+    cell_height: int
+    """Of the picture alone."""
+
+    @property
+    def width(self) -> int:
+        return 2 * _MARGIN + self.columns * self.cell_width + (self.columns - 1) * _GAP
+
+    @property
+    def strip_top(self) -> int:
+        return self.corner(self.columns * math.ceil(self.n_cells / self.columns))[1] + _LABEL_HEIGHT
+
+    @property
+    def height(self) -> int:
+        return self.strip_top + _STRIP_HEIGHT + _LABEL_HEIGHT + _MARGIN // 2
+
+    def corner(self, number: int) -> tuple[int, int]:
+        """Left and top of a cell."""
+        row, column = divmod(number, self.columns)
+        row_height = self.cell_height + _CAPTION_HEIGHT + _GAP
+        return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
+
+
+def storyboard(summary: Summary, images: Sequence[Picture], *, columns: int | None = None) -> Picture:
+    """A sheet of a summary's key frames, with the time and score of each segment.
+
+    A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
+
+    Args:
+        summary: of a video.
+        images: a picture of each segment, all of one shape.
+        columns: pictures in a row; 4 if not given, 5 of upright ones.
+
+    Raises:
+        UsageError: there is not one picture for each segment, or `columns` is below 1.
+    """
+    if not images or len(images) != len(summary.segments):
+        raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
+    if columns is not None and columns < 1:
+        raise UsageError(f"a storyboard has at least one column, not {columns}")
+    height, width = images[0].shape[:2]
+    cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
+    n_columns = max(min(columns or usual, len(images)), 2)  # a single one leaves no room for the header
+    layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width))
+    sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    _draw_header(draw, summary, layout.width)
+    for number, (image, segment) in enumerate(zip(images, summary.segments, strict=True)):
+        left, top = layout.corner(number)
+        small = cv2.resize(image, (cell_width, layout.cell_height), interpolation=cv2.INTER_AREA)
+        sheet.paste(Image.fromarray(small), (left, top))
+        _draw_badge(draw, number + 1, left + 8, top + 8)
+        _draw_caption(draw, summary, segment, (left, top + layout.cell_height + 8, cell_width))
+    _draw_strip(draw, summary, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
+    return np.asarray(sheet)
+
+
+def _score(summary: Summary, segment: Interval) -> float:
+    """Mean score of the shots of a segment, weighted by how much of each lies in it."""
+    start, end = segment
+    shares = [max(0.0, min(end, shot.end_s) - max(start, shot.start_s)) for shot in summary.shots]
+    return float(np.average([shot.score for shot in summary.shots], weights=shares))
+
+
+def _draw_header(draw: ImageDraw.ImageDraw, summary: Summary, sheet_width: int) -> None:
+    n_segments = len(summary.segments)
+    length = f"{format_time(summary.duration_s)} of {format_time(summary.video_duration_s)}"
+    facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
+    draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, _font(17), anchor="ra")
+    room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, _font(17))
+    name, font = title(summary), _font(22, bold=True)
+    while draw.textlength(name, font) > room:
+        name = name.rstrip("…")[:-1] + "…"
+    draw.text((_MARGIN, _MARGIN), name, _INK, font)
+
+
+def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> None:
+    font = _font(16, bold=True)
+    width = max(28, round(draw.textlength(str(number), font)) + 14)
+    draw.rounded_rectangle((left, top, left + width, top + 28), 6, ACCENT)
+    draw.text((left + width / 2, top + 14), str(number), _PAPER, font, anchor="mm")
+
+
+def _draw_caption(
+    draw: ImageDraw.ImageDraw, summary: Summary, segment: Interval, place: tuple[int, int, int]
+) -> None:
+    left, top, width = place
+    times = " – ".join(format_time(time_s) for time_s in segment)
+    draw.text((left, top), times, _INK, _font(15))
+    draw.text((left + width, top), f"score {_score(summary, segment):.2f}", _SOFT_INK, _font(15), anchor="ra")
+
+
+def _draw_strip(draw: ImageDraw.ImageDraw, summary: Summary, sides: tuple[int, int], top: int) -> None:
+    """The video from left to right: shots, segments with their numbers above, times below."""
+    left, right = sides
+
+    def x(time_s: float) -> float:
+        return left + (right - left) * min(time_s / summary.video_duration_s, 1.0)
+
+    bottom = top + _STRIP_HEIGHT
+    for number, shot in enumerate(summary.shots):
+        draw.rectangle((x(shot.start_s), top, x(shot.end_s), bottom), _SHOT_SHADES[number % 2])
+    free_from = 0.0
+    for number, (start, end) in enumerate(summary.segments, start=1):
+        draw.rectangle((x(start), top, max(x(end), x(start) + 2), bottom), ACCENT)
+        middle, half = x((start + end) / 2), draw.textlength(str(number), _font(15, bold=True)) / 2
+        if middle - half >= free_from:  # else it would be written over the one before
+            draw.text((middle, top - 5), str(number), ACCENT, _font(15, bold=True), anchor="ms")
+            free_from = middle + half + 4
+    for time_s in round_times(summary.video_duration_s, 8):
+        anchor = "ls" if time_s == 0 else "ms"
+        draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
+        draw.text((x(time_s), bottom + 21), clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
+
+
+@cache
+def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """The font that Matplotlib brings along, so that the same picture comes out everywhere."""
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / name), size)
