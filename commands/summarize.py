@@ -187,7 +187,7 @@ def _written(
     if files.video:
         messages += pipeline.write_video(summary, files.video, copy=copy, progress=progress)
     if files.storyboard and files.key_frames:
-        messages += pipeline.write_storyboard(summary, files.storyboard, files.key_frames)
+        pipeline.write_storyboard(summary, files.storyboard, files.key_frames)
     if files.plot:
         pipeline.write_plot(summary, files.plot)
     document = summary_document(summary)

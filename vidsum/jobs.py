@@ -1,7 +1,6 @@
 """One decode pass over a video for all that is wanted of it, and none where the cache has it already."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -56,7 +55,8 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
     from vidsum.shots import transnetv2
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
-        return partial(transnetv2.transitions, model=transnetv2.load_model(how.device, progress), video=video)
+        model = transnetv2.load_model(how.device, progress)
+        return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
     return Job(_made_from(video, how, "transnetv2", sha256, {}), transnetv2.SAMPLING, consumer)
@@ -83,15 +83,23 @@ def run_jobs(
     if missing:
         consumers = [jobs[number].consumer(progress) for number in missing]
         samplings = [jobs[number].sampling for number in missing]
-        with closing(read_frames(video.path, samplings, reader=how.reader, strict=how.strict)) as frames:
+        with read_frames(video.path, samplings, reader=how.reader, strict=how.strict, info=video) as frames:
             made = fan_out(frames, consumers)
         for number, features in zip(missing, made, strict=True):
-            found[number] = replace(
-                features, provenance=jobs[number].provenance, warnings=tuple(frames.warnings)
+            whole = replace(
+                features,
+                duration_s=frames.end_s,
+                provenance=jobs[number].provenance,
+                warnings=frames.warnings,
             )
+            found[number] = whole
             if how.cache and not frames.warnings:  # of a damaged video the warning must come every time
-                cache.put(found[number])
-    return [replace(features, video=video, provenance=job.provenance) for features, job in zip(found, jobs)]
+                cache.put(whole)
+    return [
+        replace(features, video=video, provenance=job.provenance)
+        for features, job in zip(found, jobs, strict=True)
+        if features is not None
+    ]
 
 
 @lru_cache(maxsize=1)

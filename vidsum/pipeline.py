@@ -27,12 +27,11 @@ from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
 from vidsum.video.probe import probe
+from vidsum.video.stills import read_frames_at
 
 VideoPath = str | os.PathLike[str]
 Source = VideoPath | Features
 """A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
-
-_Provenance = dict[str, Any]
 
 
 def extract(
@@ -149,7 +148,7 @@ def run_summary(
     else:
         features = seen = _features_of(source, how, progress)
     shots = _cut(seen, cutting, _shots_provenance(_provenance_of(features), cutting))
-    importance = SCORERS[selection.scorer](features, seed=selection.seed)
+    importance = SCORERS[selection.scorer](features, selection.seed)
     budget_s = parse_budget(selection.budget, features.duration_s)
     chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
@@ -201,12 +200,39 @@ def write_video(
     return write(_video_behind(summary), summary.segments, path, comment=comment, progress=progress).warnings
 
 
-def extraction_provenance(path: VideoPath, how: Extraction) -> _Provenance:
+def write_storyboard(summary: Summary, path: VideoPath, folder: VideoPath) -> None:
+    """Draw a summary's key frames, one a segment, on one PNG, and write each as JPEG into a folder.
+
+    Raises:
+        UsageError: the summary is of features made elsewhere.
+        InputError: the video is not there any more.
+        OutputError: a file cannot be written.
+    """
+    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture, storyboard
+
+    times = key_frame_times(summary)
+    images = [frame.image for frame in read_frames_at(_video_behind(summary), times)]
+    save_key_frames(images, times, folder)
+    save_picture(storyboard(summary, images), path)
+
+
+def write_plot(summary: Summary, path: VideoPath) -> None:
+    """Plot a summary's importance curve with its shots and segments, as PNG or SVG by the suffix.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    from vidsum.summary.pictures import importance_plot
+
+    importance_plot(summary, path)
+
+
+def extraction_provenance(path: VideoPath, how: Extraction) -> dict[str, Any]:
     """What features of a video would be made from. The file is hashed, not decoded."""
     return extraction_job(probe(path), how).provenance
 
 
-def shots_provenance(source: Source, cutting: Cutting, how: Extraction) -> _Provenance:
+def shots_provenance(source: Source, cutting: Cutting, how: Extraction) -> dict[str, Any]:
     """What shots would be made from."""
     if cutting.shots == "transnetv2":
         return _shots_provenance(transitions_job(_video_of(source), how).provenance, cutting)
@@ -215,7 +241,7 @@ def shots_provenance(source: Source, cutting: Cutting, how: Extraction) -> _Prov
 
 def summary_provenance(
     source: Source, selection: Selection, cutting: Cutting, how: Extraction
-) -> _Provenance:
+) -> dict[str, Any]:
     """What a summary would be made from."""
     return _summary_provenance(_shots_provenance(_source_provenance(source, how), cutting), selection)
 
@@ -240,22 +266,24 @@ def cache_state() -> CacheState:
     return cache.state()
 
 
-def _cut(features: Features, cutting: Cutting, made_from: _Provenance) -> Shots:
-    limits = {
-        "max_shots": cutting.max_shots,
-        "min_shot_s": cutting.min_shot_s,
-        "max_shot_s": cutting.max_shot_s,
-    }
-    if cutting.shots == "transnetv2":
-        from vidsum.shots.transnetv2 import cuts_of
-
-        shots = find(features, "transnetv2", cuts_s=cuts_of(features), **limits)
-    elif cutting.shots in METHODS:
-        shots = find(features, cutting.shots, **limits)
-    else:
+def _cut(features: Features, cutting: Cutting, made_from: dict[str, Any]) -> Shots:
+    if cutting.shots not in METHODS:
         raise UsageError(
             f"there is no way {cutting.shots!r} to cut shots", hint=f"choose from {', '.join(METHODS)}"
         )
+    cuts_s = None
+    if cutting.shots == "transnetv2":
+        from vidsum.shots.transnetv2 import cuts_of
+
+        cuts_s = cuts_of(features)
+    shots = find(
+        features,
+        cutting.shots,
+        max_shots=cutting.max_shots,
+        min_shot_s=cutting.min_shot_s,
+        max_shot_s=cutting.max_shot_s,
+        cuts_s=cuts_s,
+    )
     return replace(shots, provenance=made_from, warnings=features.warnings)
 
 
@@ -281,13 +309,13 @@ def _video_of(source: Source) -> VideoInfo:
     return probe(source)
 
 
-def _source_provenance(source: Source, how: Extraction) -> _Provenance:
+def _source_provenance(source: Source, how: Extraction) -> dict[str, Any]:
     if isinstance(source, Features) or is_feature_file(os.fspath(source)):
         return _provenance_of(_features_of(source, how, None))
     return extraction_provenance(source, how)
 
 
-def _provenance_of(features: Features) -> _Provenance:
+def _provenance_of(features: Features) -> dict[str, Any]:
     """What features tell they were made from; of features made elsewhere, their own hash."""
     if features.provenance:
         return dict(features.provenance)
@@ -300,10 +328,10 @@ def _provenance_of(features: Features) -> _Provenance:
     }
 
 
-def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> _Provenance:
+def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> dict[str, Any]:
     return {**made_from, "shots": asdict(cutting)}
 
 
-def _summary_provenance(made_from: Mapping[str, Any], selection: Selection) -> _Provenance:
+def _summary_provenance(made_from: Mapping[str, Any], selection: Selection) -> dict[str, Any]:
     plain = json.loads(json.dumps(asdict(selection)))  # tuples as lists, as they come back from a file
     return {**made_from, "summary": plain}

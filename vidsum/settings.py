@@ -1,6 +1,7 @@
 """What can be chosen about a run. The fields have the names of the command line's options."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from vidsum.device import Precision
 from vidsum.types import Interval
@@ -20,7 +21,7 @@ class Extraction:
     logits: bool = False
     """Keep the class scores as well."""
     precision: Precision = "fp32"
-    backend: str = "torch"
+    backend: Literal["torch", "onnx"] = "torch"
     device: str = "auto"
     reader: str = "pyav"
     strict: bool = False

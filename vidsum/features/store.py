@@ -148,7 +148,7 @@ def _features_of(arrays: dict[str, npt.NDArray[Any]]) -> Features:
         return Features.from_array(array) if times is None else _timed(array, times)
     return Features(
         array=array,
-        timestamps=times if times is not None else np.arange(len(array)) * float(metadata["step_s"]),
+        timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
         **{name: metadata[name] for name in _PASSED_ON},
         logits=arrays.get("logits"),
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,

@@ -3,16 +3,16 @@
 The frames must be all frames of the video, 48 x 27 pixels: `SAMPLING` asks a reader for them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
 
 from vidsum import checkpoints
 from vidsum.device import choose_device
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.models.transnetv2 import FRAME_HEIGHT, FRAME_WIDTH, WINDOW, TransNetV2
-from vidsum.types import Picture, TimeArray
+from vidsum.types import Features, Picture, Progress, TimeArray, VideoInfo
 from vidsum.video.frames import Exact, Frame, Sampling
 
 SAMPLING = Sampling(fps=None, size=Exact(FRAME_WIDTH, FRAME_HEIGHT))
@@ -23,7 +23,7 @@ _MARGIN = 25
 _STEP = WINDOW - 2 * _MARGIN
 
 
-def load_model(device: str = "auto") -> TransNetV2:
+def load_model(device: str = "auto", progress: Progress | None = None) -> TransNetV2:
     """TransNetV2 with its published weights.
 
     Raises:
@@ -31,76 +31,80 @@ def load_model(device: str = "auto") -> TransNetV2:
         UsageError: there is no such device.
     """
     model = TransNetV2()
-    model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT))
+    model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT, progress))
     return model.eval().to(choose_device(device))
 
 
-def find_cuts(frames: Iterable[Frame], device: str = "auto", *, threshold: float = 0.5) -> TimeArray:
-    """Times at which a new shot starts, of all frames of a video in time order.
+def see_transitions(
+    frames: Iterable[Frame], model: TransNetV2, video: VideoInfo, progress: Progress | None = None
+) -> Features:
+    """The probability of each frame to be part of a transition, as features [T, 1].
 
     Args:
-        frames: as `SAMPLING` asks for them.
-        device: `auto`, `cpu`, `cuda`, `cuda:N` or `mps`.
-        threshold: a frame whose probability of a transition is above it belongs to one.
-
-    Returns:
-        Seconds, ascending.
+        frames: all frames of the video in time order, as `SAMPLING` asks for them.
+        model: from `load_model`.
+        video: what `probe` found out.
+        progress: called after each window.
 
     Raises:
-        WeightsError: the weights cannot be had.
-        UsageError: there is no such device, or a frame has another size.
+        InputError: there are no frames.
+        UsageError: a frame is not 48 x 27 pixels.
     """
-    finder = CutFinder(load_model(device), threshold=threshold)
+    device = next(model.parameters()).device
+    times: list[float] = []
+    probabilities: list[float] = []
+    for window in _windows(frames, times):
+        with torch.inference_mode():
+            logits, _ = model(torch.from_numpy(window).to(device)[None])
+        probabilities += logits[0, _MARGIN:-_MARGIN].sigmoid().tolist()
+        if progress:
+            progress("looking for cuts", times[-1], video.duration_s)
+    if not times:
+        raise InputError(f"{video.path}: no frame could be decoded")
+    return Features(
+        array=np.array(probabilities[: len(times)], np.float32)[:, None],
+        timestamps=np.array(times),
+        step_s=1 / video.fps,
+        covers_s=1 / video.fps,
+        duration_s=video.duration_s,
+        video_fps=video.fps,
+        extractor=CHECKPOINT,
+        video=video,
+    )
+
+
+def cuts_of(transitions: Features, threshold: float = 0.5) -> TimeArray:
+    """Seconds, ascending, at which a new shot starts: a frame is in a transition above the threshold."""
+    cuts: TimeArray = transitions.timestamps[first_frames(transitions.array[:, 0] > threshold)]
+    return cuts
+
+
+def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
+    """Stretches [WINDOW, 27, 48, 3] that overlap by their margins; the ends of the video are repeated.
+
+    The times of the frames seen so far are put into `times`.
+    """
+    window: list[Picture] = []
+    n_windows = 0
     for frame in frames:
-        finder.add(frame)
-    return finder.finish()
-
-
-class CutFinder:
-    """Takes the frames of one video one by one and tells the cuts at the end: for use within a single decode
-    pass."""
-
-    def __init__(self, model: TransNetV2, *, threshold: float = 0.5) -> None:
-        self._model = model
-        self._device = next(model.parameters()).device
-        self._threshold = threshold
-        self._times_s: list[float] = []
-        self._probabilities: list[float] = []
-        self._window: list[Picture] = []
-
-    def add(self, frame: Frame) -> None:
-        """Take the next frame.
-
-        Raises:
-            UsageError: the frame is not 48 x 27 pixels.
-        """
         height, width = frame.image.shape[:2]
         if (width, height) != (FRAME_WIDTH, FRAME_HEIGHT):
             raise UsageError(
                 f"TransNetV2 takes frames of {FRAME_WIDTH} x {FRAME_HEIGHT} pixels, not {width} x {height}"
             )
-        if not self._times_s:
-            self._window = [frame.image] * _MARGIN
-        self._times_s.append(frame.time_s)
-        self._window.append(frame.image)
-        self._look_if_full()
-
-    def finish(self) -> TimeArray:
-        """Times at which a new shot starts, ascending; the last frame stands for those after the end."""
-        while len(self._probabilities) < len(self._times_s):
-            self._window.append(self._window[-1])
-            self._look_if_full()
-        probabilities = np.array(self._probabilities[: len(self._times_s)])
-        return np.array(self._times_s)[first_frames(probabilities > self._threshold)]
-
-    def _look_if_full(self) -> None:
-        if len(self._window) < WINDOW:
-            return
-        with torch.inference_mode():
-            frames = torch.from_numpy(np.stack(self._window)).to(self._device)
-            logits, _ = self._model(frames[None])
-        self._probabilities += logits[0, _MARGIN:-_MARGIN].sigmoid().tolist()
-        del self._window[:_STEP]
+        if not times:
+            window = [frame.image] * _MARGIN
+        times.append(frame.time_s)
+        window.append(frame.image)
+        if len(window) == WINDOW:
+            yield np.stack(window)
+            n_windows += 1
+            del window[:_STEP]
+    while n_windows * _STEP < len(times):
+        window += window[-1:] * (WINDOW - len(window))
+        yield np.stack(window)
+        n_windows += 1
+        del window[:_STEP]
 
 
 def first_frames(

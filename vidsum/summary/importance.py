@@ -1,0 +1,105 @@
+"""Importance scores from features alone: no training, no labels. Each scorer maps Features to [T] in [0, 1].
+
+docs/algorithms/importance.md has the equations. `uniform` and `random` are baselines for the others.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import gaussian_filter1d
+
+from vidsum.types import Features, FloatArray
+
+Scorer = Callable[[Features, int], FloatArray]
+"""scorer(features, seed) -> [T]; the seed matters only to those that draw lots."""
+
+_NEIGHBOURS = 0.1
+"""Share of the video's samples that count as a sample's neighbours."""
+_SMOOTHING = 1.0
+"""Standard deviation of the Gaussian over time, in samples."""
+_BLOCK = 512
+"""Rows of the similarity matrix that are held at a time."""
+_SAMPLES_PER_CLUSTER = 20
+
+
+def contrastive(features: Features, seed: int = 0) -> FloatArray:
+    """Local dissimilarity times global consistency.
+
+    Pang et al., "Contrastive Losses Are Natural Criteria for Unsupervised Video Summarization", WACV 2023, on
+    the features as they are. With D the squared distances of the features made unit length: a_t is the mean D
+    of sample t to its neighbours, the 10 % of the other samples most like it; u_t = log mean_j exp(-2 D_tj).
+    Both are scaled to [0, 1], multiplied, and smoothed over time.
+    """
+    rows = _unit_rows(features)
+    n = len(rows)
+    if n == 1:
+        return np.ones(1, np.float32)
+    n_neighbours = max(1, round(_NEIGHBOURS * n))
+    local, consistency = np.empty(n), np.empty(n)
+    for start in range(0, n, _BLOCK):
+        block = slice(start, min(start + _BLOCK, n))
+        distances = np.clip(2 - 2 * rows[block] @ rows.T, 0, None).astype(np.float64)
+        consistency[block] = np.log(np.exp(-2 * distances).mean(axis=1))
+        # a sample is not its own neighbour
+        distances[np.arange(len(distances)), np.arange(block.start, block.stop)] = np.inf
+        nearest = np.partition(distances, n_neighbours - 1, axis=1)[:, :n_neighbours]
+        local[block] = nearest.mean(axis=1)
+    return _to_scores(gaussian_filter1d(_scaled(local) * _scaled(consistency), _SMOOTHING))
+
+
+def cluster(features: Features, seed: int = 0) -> FloatArray:
+    """Closeness to the centre of the sample's k-means cluster, in the manner of VSUMM (de Avila et al. 2011).
+
+    One cluster for every 20 samples. 1 for the sample closest to its centre, 0 for the one farthest from it.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    rows = _unit_rows(features)
+    n_clusters = max(1, round(len(rows) / _SAMPLES_PER_CLUSTER))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters: one each
+        fitted = KMeans(n_clusters, n_init=4, random_state=seed).fit(rows)
+    distances = np.linalg.norm(rows - fitted.cluster_centers_[fitted.labels_], axis=1)
+    return _to_scores(_scaled(-distances))
+
+
+def uniform(features: Features, seed: int = 0) -> FloatArray:
+    """The same for every sample."""
+    return np.ones(len(features), np.float32)
+
+
+def random(features: Features, seed: int = 0) -> FloatArray:
+    """Drawn by lot, the same for the same seed and number of samples."""
+    return np.random.default_rng(seed).random(len(features), dtype=np.float32)
+
+
+SCORERS: Final[dict[str, Scorer]] = {
+    "contrastive": contrastive,
+    "cluster": cluster,
+    "uniform": uniform,
+    "random": random,
+}
+
+
+def _unit_rows(features: Features) -> FloatArray:
+    """[T, D] features made unit length; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(features.array, axis=1, keepdims=True)
+    return (features.array / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def _scaled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Values scaled to [0, 1]; all 1 where they are equal, or differ by rounding only."""
+    low, high = values.min(), values.max()
+    if high - low < 1e-6:
+        return np.ones_like(values)
+    scaled: npt.NDArray[np.float64] = (values - low) / (high - low)
+    return scaled
+
+
+def _to_scores(values: npt.NDArray[np.floating]) -> FloatArray:
+    scores: FloatArray = np.clip(values, 0, 1).astype(np.float32)
+    return scores

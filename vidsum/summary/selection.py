@@ -1,0 +1,158 @@
+"""From an importance curve to the stretches to keep: shot scores, the knapsack, `keep` and `drop`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.times import format_time
+from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Key shots, joined where they touch, and what the user should know."""
+
+    segments: tuple[Interval, ...]
+    shots: tuple[ScoredShot, ...]
+    """The shots that were chosen from; where a shot was split, its pieces."""
+    messages: tuple[str, ...]
+
+
+def select(
+    features: Features,
+    shots: Shots,
+    importance: FloatArray,
+    budget_s: float,
+    *,
+    keep: Sequence[Interval] = (),
+    drop: Sequence[Interval] = (),
+) -> Selected:
+    """Choose the shots with the highest sum of scores that fit the budget.
+
+    A shot's score is the mean importance of its samples, or if it has none, of the sample nearest to its
+    middle. Its size is the number of its frames; edges are moved to the nearest frame. A shot that is longer
+    than the budget is split into the fewest equal pieces that are not, each with a score of its own. The
+    summary is never empty, and never longer than the budget or, if that is more, one frame.
+
+    Args:
+        features: of the video; only times are used.
+        shots: of the video.
+        importance: [T] in [0, 1].
+        budget_s: longest summary.
+        keep: stretches that are in whatever their score; they count against the budget.
+        drop: stretches that are out.
+
+    Raises:
+        UsageError: a stretch lies outside the video, `keep` and `drop` overlap, `keep` is longer than the
+            budget, or `drop` leaves nothing.
+    """
+    fps = features.video_fps
+    n_frames = max(1, round(features.duration_s * fps))
+    kept = _marked(keep, features, n_frames, "keep")
+    dropped = _marked(drop, features, n_frames, "drop")
+    if (kept & dropped).any():
+        raise UsageError("a stretch of --keep overlaps one of --drop")
+    if dropped.all():
+        raise UsageError("--drop leaves nothing of the video")
+    capacity = max(1, int(budget_s * fps + 1e-6))
+    room = capacity - int(kept.sum())
+    if room < 0:
+        needed = format_time(float(kept.sum()) / fps)
+        raise UsageError(
+            f"the stretches of --keep take {needed}, more than the budget", hint=f"--budget {needed}"
+        )
+    edges = _edges(np.round(shots.edges_s * fps).astype(np.int64), kept, dropped, room)
+    scores = _scores(edges / fps, features, importance)
+    state = edges[:-1]
+    chosen = kept[state] | _best(scores, np.diff(edges), room, free=~(kept | dropped)[state])
+    messages = []
+    if n_frames - int(dropped.sum()) <= capacity:
+        chosen = ~dropped[state]
+        exception = " but for --drop" if dropped.any() else ""
+        messages.append(f"the budget of {format_time(budget_s)} holds the video: it is kept whole{exception}")
+    return _selected(edges, chosen, scores, features, tuple(messages))
+
+
+def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
+    """[n_frames] whether a frame lies in one of the stretches, in part or whole."""
+    marked = np.zeros(n_frames, np.bool_)
+    for start_s, end_s in stretches:
+        if not 0 <= start_s < end_s:
+            raise UsageError(f"--{option} {start_s:g}-{end_s:g} is no stretch of time")
+        if start_s >= features.duration_s:
+            length = format_time(features.duration_s)
+            raise UsageError(f"--{option} {start_s:g}-{end_s:g} lies after the video's end at {length}")
+        first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
+        last = int(np.ceil(end_s * features.video_fps - 1e-6))
+        marked[first : max(last, first + 1)] = True
+    return marked
+
+
+def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray, room: int) -> IntArray:
+    """Edges, in frames, of what is chosen from: shots, cut where `keep` and `drop` begin and end."""
+    n_frames = len(kept)
+    changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
+    inside = np.concatenate([shot_edges, *changes])
+    edges = np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
+    pieces = [_split(start, end, room) for start, end in pairwise(edges.tolist())]
+    return np.append(np.concatenate(pieces), n_frames)
+
+
+def _split(start: int, end: int, room: int) -> IntArray:
+    """Starts of the fewest equal pieces of [start, end) no longer than `room`; one piece if that is 0."""
+    n_pieces = -(-(end - start) // room) if room else 1
+    return start + (end - start) * np.arange(n_pieces, dtype=np.int64) // n_pieces
+
+
+def _scores(edges_s: TimeArray, features: Features, importance: FloatArray) -> TimeArray:
+    """Mean importance between edges."""
+    times = features.timestamps
+    # half a millisecond: edges moved to frames must not lose the sample that they stand at
+    first = np.searchsorted(times, edges_s - 5e-4)
+    sums = np.concatenate([[0.0], np.cumsum(importance, dtype=np.float64)])
+    counts = np.diff(first)
+    scores = np.diff(sums[first]) / np.maximum(counts, 1)
+    empty = counts == 0
+    scores[empty] = importance[_nearest(times, (edges_s[:-1] + edges_s[1:])[empty] / 2)]
+    return scores
+
+
+def _nearest(times: TimeArray, wanted: TimeArray) -> IntArray:
+    """Index of the sample nearest to each wanted time; the earlier of two."""
+    after = np.clip(np.searchsorted(times, wanted), 1, max(1, len(times) - 1))
+    before = after - 1
+    after = np.minimum(after, len(times) - 1)
+    return np.where(wanted - times[before] <= times[after] - wanted, before, after)
+
+
+def _best(scores: TimeArray, sizes: IntArray, room: int, free: BoolArray) -> BoolArray:
+    """Which of the free pieces the knapsack takes; where none is worth anything, all are worth the same."""
+    chosen = np.zeros(len(scores), np.bool_)
+    values = values_of(scores[free])
+    chosen[free] = knapsack(values if values.any() else np.ones_like(values), sizes[free], room)
+    return chosen
+
+
+def _selected(
+    edges: IntArray, chosen: BoolArray, scores: TimeArray, features: Features, messages: tuple[str, ...]
+) -> Selected:
+    times = np.minimum(edges / features.video_fps, features.duration_s)
+    if chosen.all():
+        times[-1] = features.duration_s
+    pieces = list(zip(pairwise(times.tolist()), chosen.tolist(), scores.tolist(), strict=True))
+    segments: list[Interval] = []
+    for (start, end), taken, _ in pieces:
+        if taken and segments and segments[-1][1] == start:
+            segments[-1] = (segments[-1][0], end)
+        elif taken:
+            segments.append((start, end))
+    shots = tuple(ScoredShot(start, end, score, taken) for (start, end), taken, score in pieces)
+    return Selected(tuple(segments), shots, messages)
