@@ -208,7 +208,8 @@ def write_storyboard(summary: Summary, path: VideoPath, folder: VideoPath) -> No
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
-    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture, storyboard
+    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
+    from vidsum.summary.storyboard import storyboard
 
     times = key_frame_times(summary)
     images = [frame.image for frame in read_frames_at(_video_behind(summary), times)]
@@ -222,7 +223,7 @@ def write_plot(summary: Summary, path: VideoPath) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    from vidsum.summary.pictures import importance_plot
+    from vidsum.summary.plot import importance_plot
 
     importance_plot(summary, path)
 
