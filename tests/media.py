@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 
 import av
 import numpy as np
@@ -20,6 +21,7 @@ os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder is talkative
 Picture = npt.NDArray[np.uint8]
 Paint = Callable[[int, int, int], Picture]
 """paint(number, width, height) -> [height, width, 3] RGB."""
+Packets = list["av.Packet[Any]"]
 
 TICKS = 90_000
 """Ticks per second of the time stamps that are written; MPEG-TS allows no other rate."""
@@ -152,31 +154,59 @@ def make_video(
     time_base = 1 / Fraction(fps) if path.suffix == ".avi" else Fraction(1, TICKS)
     options = {"video_track_timescale": str(TICKS)} if path.suffix in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options={**options, **(container_options or {})}) as container:
-        stream = container.add_stream(codec, rate=Fraction(fps), options=codec_options or {})
-        stream.width, stream.height, stream.pix_fmt = width, height, pix_fmt
-        stream.codec_context.time_base = time_base
-        stream.codec_context.gop_size = gop
+        stream = _add_video(container, codec, Fraction(fps), width, height, pix_fmt, codec_options)
+        context = stream.codec_context
+        context.time_base, context.gop_size = time_base, gop
         if b_frames is not None:
-            stream.codec_context.max_b_frames = b_frames
+            context.max_b_frames = b_frames
         if sample_aspect_ratio is not None:
-            stream.codec_context.sample_aspect_ratio = sample_aspect_ratio
+            context.sample_aspect_ratio = sample_aspect_ratio
         if colorspace is not None:
-            stream.codec_context.colorspace = colorspace
+            context.colorspace = colorspace
         if rotation_deg:
             stream.set_display_rotation(-rotation_deg)
-        tone = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono") if sound else None
-        packets: list[av.Packet] = []
+        tone = _add_sound(container, path) if sound else None
         upright = (width, height) if rotation_deg % 180 == 0 else (height, width)
+        packets: Packets = []
         for number, time_s in enumerate(times):
             picture = np.ascontiguousarray(np.rot90(paint(number, *upright), rotation_deg // 90))
-            frame = _video_frame(picture, pix_fmt, colorspace)
-            frame.pts, frame.time_base = round((start_s + time_s) / time_base), time_base
-            packets += stream.encode(frame)
+            packets += _encode(stream, picture, start_s + time_s, time_base, colorspace)
         packets += stream.encode(None)
         if tone is not None:
             packets += _sound_packets(tone, _tone(sound_s or made.duration_s), start_s)
         _mux_in_time_order(container, packets)
     return made
+
+
+def _add_video(
+    container: av.container.OutputContainer,
+    codec: str,
+    fps: Fraction,
+    width: int,
+    height: int,
+    pix_fmt: str,
+    options: dict[str, str] | None = None,
+) -> av.VideoStream:
+    stream = cast(av.VideoStream, container.add_stream(codec, rate=fps, options=options or {}))
+    stream.width, stream.height, stream.pix_fmt = width, height, pix_fmt
+    return stream
+
+
+def _add_sound(container: av.container.OutputContainer, path: Path) -> av.AudioStream:
+    codec = {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
+    return cast(av.AudioStream, container.add_stream(codec, rate=SAMPLE_RATE, layout="mono"))
+
+
+def _encode(
+    stream: av.VideoStream,
+    picture: Picture,
+    time_s: float,
+    time_base: Fraction,
+    colorspace: int | None = None,
+) -> Packets:
+    frame = _video_frame(picture, stream.pix_fmt or "yuv420p", colorspace)
+    frame.pts, frame.time_base = round(time_s / time_base), time_base
+    return list(stream.encode(frame))
 
 
 def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.VideoFrame:
@@ -187,27 +217,21 @@ def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.V
     return frame
 
 
-def _sound_codec(path: Path) -> str:
-    return {".webm": "libopus", ".mp3": "libmp3lame", ".flac": "flac"}.get(path.suffix, "aac")
-
-
 def _tone(duration_s: float, frequency: float = 440.0) -> npt.NDArray[np.float32]:
     times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
     return (0.5 * np.sin(2 * np.pi * frequency * times)).astype(np.float32)
 
 
-def _sound_packets(
-    stream: av.AudioStream, samples: npt.NDArray[np.float32], start_s: float
-) -> list[av.Packet]:
+def _sound_packets(stream: av.AudioStream, samples: npt.NDArray[np.float32], start_s: float) -> Packets:
     """Mono samples, encoded from `start_s` on."""
     frame = av.AudioFrame.from_ndarray(samples[None], format="fltp", layout="mono")
     frame.sample_rate, frame.time_base = SAMPLE_RATE, Fraction(1, SAMPLE_RATE)
     frame.pts = round(start_s * SAMPLE_RATE)
-    return stream.encode(frame) + stream.encode(None)
+    return [*stream.encode(frame), *stream.encode(None)]
 
 
-def _mux_in_time_order(container: av.container.OutputContainer, packets: list[av.Packet]) -> None:
-    container.mux(sorted(packets, key=lambda packet: packet.dts * packet.time_base))
+def _mux_in_time_order(container: av.container.OutputContainer, packets: Packets) -> None:
+    container.mux(sorted(packets, key=lambda packet: (packet.dts or 0) * packet.time_base))
 
 
 def make_flash_beep(
@@ -232,17 +256,14 @@ def make_flash_beep(
     sound_times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
     beep = np.where(sound_times % every_s < length_s, 0.8 * np.sin(2 * np.pi * 1000 * sound_times), 0.0)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=Fraction(fps))
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, TICKS)
-        sound = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono")
-        packets: list[av.Packet] = []
+        stream = _add_video(container, "libx264", Fraction(fps), width, height, "yuv420p")
+        time_base = stream.codec_context.time_base = Fraction(1, TICKS)
+        sound = _add_sound(container, path)
+        packets: Packets = []
         for number, time_s in enumerate(times):
-            flash = time_s % every_s < length_s - 1e-6
-            frame = _video_frame(_flash_picture(number, width, height, flash), "yuv420p", None)
-            frame.pts, frame.time_base = round((start_s + time_s) * TICKS), Fraction(1, TICKS)
-            packets += stream.encode(frame)
-        packets += stream.encode(None) + _sound_packets(sound, beep.astype(np.float32), start_s)
+            picture = _flash_picture(number, width, height, time_s % every_s < length_s - 1e-6)
+            packets += _encode(stream, picture, start_s + time_s, time_base)
+        packets += [*stream.encode(None), *_sound_packets(sound, beep.astype(np.float32), start_s)]
         _mux_in_time_order(container, packets)
     return made
 
@@ -266,7 +287,7 @@ def read_flash_number(picture: Picture) -> int:
 def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0) -> Path:
     """One picture as .png or .jpg."""
     codec, pix_fmt = ("png", "rgb24") if path.suffix == ".png" else ("mjpeg", "yuvj420p")
-    encoder = av.CodecContext.create(codec, "w")
+    encoder = cast(av.VideoCodecContext, av.CodecContext.create(codec, "w"))
     encoder.width, encoder.height, encoder.pix_fmt = width, height, pix_fmt
     encoder.time_base = Fraction(1, 25)
     frame = _video_frame(number_picture(number, width, height), pix_fmt, None)
@@ -278,14 +299,13 @@ def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0
 def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> Path:
     """A 440 Hz tone with no video; `cover` attaches a picture to it (.mp3, .flac, .mp4) as music files do."""
     with av.open(str(path), "w") as container:
-        sound = container.add_stream(_sound_codec(path), rate=SAMPLE_RATE, layout="mono")
-        picture = None
+        sound = _add_sound(container, path)
         if cover:
-            picture = container.add_stream("png", rate=25)
-            picture.width, picture.height, picture.pix_fmt = 64, 64, "rgb24"
+            picture = _add_video(container, "png", Fraction(25), 64, 64, "rgb24")
             picture.disposition = av.stream.Disposition.attached_pic
-            packets = picture.encode(_video_frame(number_picture(1, 64, 64), "rgb24", None))
-            container.mux(packets + picture.encode(None))
+            container.mux(
+                [*_encode(picture, number_picture(1, 64, 64), 0, Fraction(1, 25)), *picture.encode(None)]
+            )
         container.mux(_sound_packets(sound, _tone(duration_s), 0.0))
     return path
 

@@ -26,7 +26,7 @@ def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Exact:
     """The frame, [H, W, 3] RGB from 0 to 255; chroma is repeated where it is stored at half size."""
     is_full = frame.format.name.startswith("yuvj")
     y, u, v = (
-        np.frombuffer(plane, np.uint8)
+        np.frombuffer(memoryview(plane), np.uint8)
         .reshape(-1, plane.line_size)[: plane.height, : plane.width]
         .astype(float)
         for plane in frame.planes
@@ -38,7 +38,8 @@ def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Exact:
     kr, kb = KR_KB[colorspace]
     r, b = luma + 2 * (1 - kr) * red, luma + 2 * (1 - kb) * blue
     g = (luma - kr * r - kb * b) / (1 - kr - kb)
-    return np.clip(np.stack([r, g, b], axis=2) * 255, 0, 255)
+    rgb: Exact = np.clip(np.stack([r, g, b], axis=2) * 255, 0, 255)
+    return rgb
 
 
 @pytest.mark.parametrize("colorspace", [None, 5, 1])

@@ -1,4 +1,4 @@
-"""What `probe` finds out, against how a video was made and against OpenCV; what it says of files it refuses."""
+"""What `probe` finds out, against how a video was made and against OpenCV; what it says when it refuses."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -35,7 +35,11 @@ def read_samples(
         if not capture.isOpened():
             raise CannotReadError("OpenCV does not open it")
         yield from sample_stream(
-            _decode(capture, info, log), samplings, info, log, lambda i, rgb: makers[i].from_rgb(rgb)
+            _decode(capture, info, log),
+            samplings,
+            info,
+            log,
+            lambda i, bgr: makers[i].from_rgb(np.ascontiguousarray(bgr[..., ::-1])),
         )
     finally:
         capture.release()
@@ -44,7 +48,7 @@ def read_samples(
 
 
 def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Iterator[tuple[float, Picture]]:
-    """(time_s, upright RGB picture) of every frame."""
+    """(time_s, upright BGR picture) of every frame."""
     last_s = -1.0
     failures_in_a_row = 0
     while failures_in_a_row < _MAX_FAILURES:
@@ -57,4 +61,4 @@ def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Itera
         log.saw(time_s, time_s + 1 / info.fps)
         if time_s > last_s:
             last_s = time_s
-            yield time_s, np.ascontiguousarray(bgr[..., ::-1], dtype=np.uint8)
+            yield time_s, np.asarray(bgr, dtype=np.uint8)

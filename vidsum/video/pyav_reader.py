@@ -15,7 +15,7 @@ import av
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
-from vidsum.video.losses import DecodeLog
+from vidsum.video.losses import DecodeLog as DecodeLog
 from vidsum.video.picture import PictureMaker
 from vidsum.video.sampling import sample_stream
 

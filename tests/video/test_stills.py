@@ -1,0 +1,80 @@
+"""Single frames by time, against the frame that is on screen then by how the video was made."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.media import GOOD_VIDEOS, MadeVideo, make_still, make_video, read_number
+from vidsum.errors import InputError
+from vidsum.video.frames import Exact, ShortSide
+from vidsum.video.losses import DecodeLog
+from vidsum.video.pyav_reader import decode_frames, open_video, video_stream
+from vidsum.video.stills import read_frames_at
+
+Made = Callable[[str], MadeVideo]
+
+
+def number_at(video: MadeVideo, time_s: float) -> int:
+    return max((i for i, shown_s in enumerate(video.times_s) if shown_s <= time_s + 0.0006), default=0)
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_each_time_gives_the_frame_on_screen(kind: str, made: Made) -> None:
+    video = made(kind)
+    times_s = np.random.default_rng(1).uniform(0, video.duration_s, 12).tolist()
+    frames = read_frames_at(video.path, times_s, ShortSide(64))
+    assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
+    assert [frame.time_s for frame in frames] == times_s
+    assert [frame.index for frame in frames] == list(range(12))
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+@pytest.mark.parametrize("gop", [10, 250])
+def test_far_jumps_land_exactly(suffix: str, gop: int, tmp_path: Path) -> None:
+    video = make_video(tmp_path / f"long{suffix}", n_frames=600, gop=gop, start_s=3.0)
+    times_s = [0.0, 23.99, 7.31, 7.35, 19.0, 12.0]
+    frames = read_frames_at(video.path, times_s, ShortSide(64))
+    assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
+
+
+def test_times_outside_give_the_first_and_the_last_frame(made: Made) -> None:
+    before, after = read_frames_at(made("plain").path, [-1.0, 1000.0], Exact(48, 48))
+    assert (read_number(before.image), read_number(after.image)) == (0, 59)
+    assert after.image.shape == (48, 48, 3)
+
+
+def test_no_times_give_no_frames(made: Made) -> None:
+    assert read_frames_at(made("plain").path, []) == []
+
+
+def test_a_still_image_is_shown_at_any_time(tmp_path: Path) -> None:
+    path = make_still(tmp_path / "still.png", number=9)
+    assert [read_number(frame.image) for frame in read_frames_at(path, [0.0, 5.0])] == [9, 9]
+
+
+def test_a_file_that_is_no_video_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_frames_at(tmp_path / "none.mp4", [0.0])
+
+
+# --- the decoding below ---
+
+
+@pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"one_frame", "50_ms"}))
+def test_decoding_can_start_anywhere_and_again(kind: str, made: Made) -> None:
+    video = made(kind)
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        for start_s in (video.duration_s * 0.8, video.duration_s * 0.3, video.duration_s * 0.55):
+            times_s = [decoded.time_s for decoded in decode_frames(container, stream, start_s=start_s)]
+            assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
+
+
+def test_a_jump_decodes_little(tmp_path: Path) -> None:
+    video, log = make_video(tmp_path / "long.mp4", n_frames=1000, gop=25), DecodeLog()
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        next(decode_frames(container, stream, start_s=30.0, log=log))
+    assert log.frames < 60
