@@ -23,6 +23,7 @@ class ExtractorName(str, Enum):
     i3d = "i3d"
     googlenet = "googlenet"
     c3d = "c3d"
+    c3d_fc7 = "c3d_fc7"
     clip = "clip"
 
 

@@ -180,16 +180,16 @@ def _written(
     source: str, summary: "Summary", files: SummaryFiles, copy: bool, progress: "Progress | None"
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum import pipeline
+    from vidsum import export
     from vidsum.documents import summary_document, write_document
 
     messages = list(summary.warnings)
     if files.video:
-        messages += pipeline.write_video(summary, files.video, copy=copy, progress=progress)
+        messages += export.write_video(summary, files.video, copy=copy, progress=progress)
     if files.storyboard and files.key_frames:
-        pipeline.write_storyboard(summary, files.storyboard, files.key_frames)
+        export.write_storyboard(summary, files.storyboard, files.key_frames)
     if files.plot:
-        pipeline.write_plot(summary, files.plot)
+        export.write_plot(summary, files.plot)
     document = summary_document(summary)
     write_document(document, files.json)
     names = ", ".join(str(path) for path in files.all)
@@ -203,8 +203,10 @@ def _written(
 
 
 def _in_words(name: str, summary: "Summary") -> str:
+    count = len(summary.segments)
+    segments = f"{count} segment{'s' if count > 1 else ''}"
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
-    return f"{name}: {used} of {whole} in {len(summary.segments)} segments"
+    return f"{name}: {used} of {whole} in {segments}"
 
 
 def _table(summary: "Summary") -> Table:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
+    from vidsum.export import write_json as write_json
+    from vidsum.export import write_plot as write_plot
+    from vidsum.export import write_storyboard as write_storyboard
+    from vidsum.export import write_video as write_video
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
     from vidsum.pipeline import extract as extract
     from vidsum.pipeline import find_shots as find_shots
     from vidsum.pipeline import summarize as summarize
-    from vidsum.pipeline import write_json as write_json
-    from vidsum.pipeline import write_video as write_video
     from vidsum.types import Features as Features
     from vidsum.types import Shots as Shots
     from vidsum.types import Summary as Summary
@@ -34,8 +36,10 @@ _HOMES = {
     "extract": "vidsum.pipeline",
     "find_shots": "vidsum.pipeline",
     "summarize": "vidsum.pipeline",
-    "write_json": "vidsum.pipeline",
-    "write_video": "vidsum.pipeline",
+    "write_json": "vidsum.export",
+    "write_plot": "vidsum.export",
+    "write_storyboard": "vidsum.export",
+    "write_video": "vidsum.export",
     "Features": "vidsum.types",
     "Shots": "vidsum.types",
     "Summary": "vidsum.types",

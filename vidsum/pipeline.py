@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from vidsum import __version__
-from vidsum.documents import read_document, summary_document, write_document
+from vidsum.documents import read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.jobs import extraction_job, run_jobs, transitions_job
-from vidsum.provenance import digest_of
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
 from vidsum.summary.importance import SCORERS
@@ -27,7 +26,6 @@ from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
 from vidsum.video.probe import probe
-from vidsum.video.stills import read_frames_at
 
 VideoPath = str | os.PathLike[str]
 Source = VideoPath | Features
@@ -167,67 +165,6 @@ def run_summary(
     )
 
 
-def write_json(summary: Summary, path: VideoPath) -> None:
-    """Write a summary as JSON: see docs/schemas/summary.schema.json.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    write_document(summary_document(summary), path)
-
-
-def write_video(
-    summary: Summary, path: VideoPath, *, copy: bool = False, progress: Progress | None = None
-) -> tuple[str, ...]:
-    """Write a summary's segments as one MP4 and return warnings.
-
-    Args:
-        summary: of a video, not of features alone.
-        path: the MP4 file.
-        copy: do not re-encode; segments then begin at key frames and grow.
-        progress: called while it runs.
-
-    Raises:
-        UsageError: the summary is of features made elsewhere, or the codec cannot be copied into MP4.
-        InputError: the video is not there any more.
-        OutputError: the file cannot be written.
-    """
-    from vidsum.video.copy import copy_segments
-    from vidsum.video.write import write_segments
-
-    write = copy_segments if copy else write_segments
-    comment = f"vidsum {digest_of(summary.provenance)}"
-    return write(_video_behind(summary), summary.segments, path, comment=comment, progress=progress).warnings
-
-
-def write_storyboard(summary: Summary, path: VideoPath, folder: VideoPath) -> None:
-    """Draw a summary's key frames, one a segment, on one PNG, and write each as JPEG into a folder.
-
-    Raises:
-        UsageError: the summary is of features made elsewhere.
-        InputError: the video is not there any more.
-        OutputError: a file cannot be written.
-    """
-    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
-    from vidsum.summary.storyboard import storyboard
-
-    times = key_frame_times(summary)
-    images = [frame.image for frame in read_frames_at(_video_behind(summary), times)]
-    save_key_frames(images, times, folder)
-    save_picture(storyboard(summary, images), path)
-
-
-def write_plot(summary: Summary, path: VideoPath) -> None:
-    """Plot a summary's importance curve with its shots and segments, as PNG or SVG by the suffix.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    from vidsum.summary.plot import importance_plot
-
-    importance_plot(summary, path)
-
-
 def extraction_provenance(path: VideoPath, how: Extraction) -> dict[str, Any]:
     """What features of a video would be made from. The file is hashed, not decoded."""
     return extraction_job(probe(path), how).provenance
@@ -296,12 +233,6 @@ def _features_of(source: Source, how: Extraction, progress: Progress | None) -> 
         path, _, video = name.partition("#")
         return read_features(path, video or None)
     return run_extraction(name, how, progress)
-
-
-def _video_behind(summary: Summary) -> str:
-    if summary.video is None:
-        raise UsageError("the summary was made from features: there is no video to take pictures from")
-    return summary.video.path
 
 
 def _video_of(source: Source) -> VideoInfo:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from vidsum.summary.importance import SCORERS
 
 from tests.commands.conftest import Run
 from vidsum import __version__
@@ -16,8 +15,10 @@ from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
 from vidsum.features import EXTRACTORS
 from vidsum.shots import METHODS
+from vidsum.summary.importance import SCORERS
 
-RESULT_SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/result.schema.json").read_text())
+ROOT = Path(__file__).parents[2]
+RESULT_SCHEMA = json.loads((ROOT / "docs/schemas/result.schema.json").read_text())
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -45,7 +46,9 @@ def test_help_loads_nothing_heavy() -> None:
     program += (
         "except SystemExit: pass\nprint([m for m in ('torch', 'cv2', 'av', 'sklearn') if m in sys.modules])"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert ran.stdout.splitlines()[-1] == "[]"
 
 
@@ -143,11 +146,11 @@ class TestConfiguration:
     @pytest.fixture
     def config(self, tmp_path: Path) -> Path:
         path = tmp_path / "vidsum.yaml"
-        path.write_text("device: cuda:77\nsummarize:\n  max-shots: 3\n")
+        path.write_text("device: nonsense\nsummarize:\n  max-shots: 3\n")
         return path
 
     def test_the_file_sets_defaults(self, run: Run, config: Path, film: Path) -> None:
-        assert "cuda:77" in run("extract", film, "--config", config).err + run("extract", film).err
+        assert "nonsense" in run("extract", film, "--config", config).err
 
     def test_a_flag_beats_the_file(self, run: Run, config: Path, film: Path, loads: list[str]) -> None:
         assert run("extract", film, "--config", config, "--device", "cpu").code == 0
@@ -161,7 +164,7 @@ class TestConfiguration:
     def test_a_flag_beats_the_environment(
         self, run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("VIDSUM_DEVICE", "cuda:77")
+        monkeypatch.setenv("VIDSUM_DEVICE", "nonsense")
         assert run("extract", film, "--device", "cpu").code == 0
 
     def test_a_section_is_for_its_command_alone(
@@ -175,7 +178,7 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         ("text", "complaint"),
         [
-            ("nonsense: 1", "no option"),
+            ("nonsense: 1", "no command has an option"),
             ("summarize:\n  nonsense: 1", "no option"),
             ("- a\n- b", "mapping"),
             ("summarize: 3", "mapping"),

@@ -1,7 +1,7 @@
 """A cache of features on disk, so that a second command on the same video does not decode it again.
 
-An entry is an npz file named by the SHA-256 of all that its numbers depend on. When the cache outgrows its limit, the
-entries used longest ago go first.
+An entry is an npz file named by the SHA-256 of all that its numbers depend on. When the cache outgrows its
+limit, the entries used longest ago go first.
 """
 
 import contextlib

@@ -94,9 +94,8 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     if video is None and len(videos) == 1:
         return next(iter(videos.values())).features
     if video is None:
-        raise UsageError(
-            f"{source.name} holds {len(videos)} videos", hint=f"name one: {', '.join(list(videos)[:5])} ..."
-        )
+        one = f"{source.name}#{next(iter(videos))}"
+        raise UsageError(f"{source.name} holds {len(videos)} videos", hint=f"name one, such as {one}")
     if video not in videos:
         raise InputError(f"{source.name}: holds no video {video!r}")
     return videos[video].features
