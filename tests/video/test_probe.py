@@ -1,5 +1,6 @@
 """What `probe` finds out, against how a video was made and against OpenCV; what it says when it refuses."""
 
+import os
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.media import (
     MadeVideo,
     colour_picture,
     cut_short,
+    damage,
     make_sound,
     make_still,
     make_video,
@@ -146,6 +148,12 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert_refused(tmp_path, "is a folder")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp4")
+    assert_refused(tmp_path / "pipe.mp4", "is not a file")
+
+
 def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = make_video(tmp_path / "clip.mp4")
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
@@ -164,6 +172,27 @@ def test_a_cover_picture_is_no_video(name: str, tmp_path: Path) -> None:
 
 def test_an_mp4_without_its_index_is_refused(made: Callable[[str], MadeVideo], tmp_path: Path) -> None:
     assert_refused(cut_short(made("plain").path, tmp_path / "half.mp4"), "moov")
+
+
+def test_a_video_of_an_unknown_codec_is_refused(made: Callable[[str], MadeVideo], tmp_path: Path) -> None:
+    path = tmp_path / "unknown.mp4"
+    path.write_bytes(made("plain").path.read_bytes().replace(b"avc1", b"zzzz").replace(b"avcC", b"zzzC"))
+    assert_refused(path, "none of its video can be decoded")
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".avi", ".webm"])
+def test_noise_in_a_file_is_survived_or_refused(suffix: str, tmp_path: Path) -> None:
+    codec = {".avi": "mpeg4", ".webm": "libvpx"}.get(suffix, "libx264")
+    video = make_video(tmp_path / f"clip{suffix}", codec=codec, n_frames=60, sound=suffix != ".avi")
+    noisy = tmp_path / f"noisy{suffix}"
+    for seed in range(20):
+        damage(video.path, noisy, at=seed / 20, n_bytes=200, seed=seed)
+        try:
+            info = probe(noisy)
+        except InputError:
+            continue
+        assert info.n_frames >= 1
+        assert info.duration_s > 0
 
 
 def test_a_video_with_no_frame_that_decodes_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,15 @@ from av.stream import Stream
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
-from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
+from vidsum.video.losses import DecodeLog
+from vidsum.video.pyav_reader import (
+    DecodedFrame,
+    decode_frames,
+    first_pts_s,
+    open_video,
+    read_packets,
+    video_stream,
+)
 
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
@@ -179,7 +187,7 @@ def _packets(
     container: av.container.InputContainer, stream: av.VideoStream, n_bytes: int | None
 ) -> Iterator["av.Packet[Stream]"]:
     """Packets of the video and its sound, up to the first one that lies beyond `n_bytes`."""
-    for packet in container.demux(stream, *container.streams.audio):
+    for packet in read_packets(container, [stream, *container.streams.audio], DecodeLog()):
         if n_bytes is not None and (packet.pos or 0) > n_bytes:
             return
         yield packet

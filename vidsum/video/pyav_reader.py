@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 import av
+from av.stream import Stream
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
@@ -87,9 +89,11 @@ def _check_readable(path: Path) -> None:
         raise InputError(f"{path}: no such file")
     if path.is_dir():
         raise InputError(f"{path}: is a folder, not a video")
+    if not path.is_file():  # a pipe can be read only once, and a video is opened twice
+        raise InputError(f"{path}: is not a file")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path}: no permission to read it")
-    if path.is_file() and path.stat().st_size == 0:
+    if path.stat().st_size == 0:
         raise InputError(f"{path}: is empty")
 
 
@@ -183,7 +187,8 @@ def _decode_on(
     """Decode from where the container stands."""
     start_s, last_s = first_pts_s(stream), float("-inf")
     step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
-    for packet in _packets(container, stream, log):
+    for packet in read_packets(container, [stream], log):
+        log.packets += packet.size > 0 and not packet.is_discard
         for frame in _decode(packet, log):
             # streams without time stamps (raw H.264) run at their declared rate
             time_s = frame.time - start_s if frame.time is not None else max(last_s + step_s, 0.0)
@@ -195,24 +200,23 @@ def _decode_on(
                 yield decoded
 
 
-def _decode(packet: "av.Packet[av.VideoStream]", log: DecodeLog) -> list[av.VideoFrame]:
+def _decode(packet: "av.Packet[Stream]", log: DecodeLog) -> list[av.VideoFrame]:
     try:
-        return packet.decode()
+        return cast(list[av.VideoFrame], packet.decode())
     except av.FFmpegError:
         log.errors += 1
         return []
 
 
-def _packets(
-    container: av.container.InputContainer, stream: av.VideoStream, log: DecodeLog
-) -> Iterator["av.Packet[av.VideoStream]"]:
-    """The stream's packets, the empty one that flushes the decoder last; reads on after a read error."""
+def read_packets(
+    container: av.container.InputContainer, streams: Sequence[Stream], log: DecodeLog
+) -> Iterator["av.Packet[Stream]"]:
+    """Packets from where the container stands, an empty one for each stream last; reads on after an error."""
     errors_in_a_row = 0
     while errors_in_a_row < _MAX_READ_ERRORS:
         try:
-            for packet in container.demux(stream):
+            for packet in container.demux(*streams):
                 errors_in_a_row = 0
-                log.packets += packet.size > 0 and not packet.is_discard
                 yield packet
             return
         except av.FFmpegError:  # noqa: PERF203 (a failed read ends the iterator: start another)
