@@ -1,0 +1,92 @@
+"""Importance scores against their equations, computed the slow way."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter1d
+
+from vidsum.summary import importance
+from vidsum.summary.importance import SCORERS, cluster, contrastive
+from vidsum.types import Features
+
+
+def made(n: int, dim: int = 8, seed: int = 0) -> Features:
+    return Features.from_array(np.random.default_rng(seed).normal(size=(n, dim)))
+
+
+def direct_contrastive(features: Features) -> np.ndarray:
+    """The equations of docs/algorithms/importance.md, one sample at a time."""
+    rows = [row / np.linalg.norm(row) for row in features.array.astype(np.float64)]
+    n = len(rows)
+    local, consistency = [], []
+    for t in range(n):
+        distances = [float(np.sum((rows[t] - rows[j]) ** 2)) for j in range(n)]
+        others = sorted(distances[j] for j in range(n) if j != t)
+        local.append(sum(others[: max(1, round(0.1 * n))]) / max(1, round(0.1 * n)))
+        consistency.append(math.log(sum(math.exp(-2 * d) for d in distances) / n))
+    product = np.ones(n)
+    for values in (local, consistency):
+        product *= (np.array(values) - min(values)) / (max(values) - min(values))
+    return gaussian_filter1d(product, 1.0)
+
+
+@pytest.mark.parametrize("n", [3, 15, 60, 150])
+def test_contrastive_is_its_equations(n: int) -> None:
+    features = made(n, seed=n)
+    np.testing.assert_allclose(contrastive(features), direct_contrastive(features), atol=2e-5)
+
+
+def test_contrastive_in_blocks_is_contrastive_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = made(100)
+    whole = contrastive(features)
+    monkeypatch.setattr(importance, "_BLOCK", 7)
+    np.testing.assert_allclose(contrastive(features), whole, atol=1e-6)
+
+
+def test_contrastive_prefers_what_varies_within_the_main_theme() -> None:
+    """A still picture is locally alike, an outlier is globally alone: both score below the varied theme."""
+    rng = np.random.default_rng(0)
+    theme = rng.normal(size=32)
+    still = np.repeat(theme[None] + rng.normal(0, 0.6, 32), 40, axis=0)
+    varied = theme + rng.normal(0, 0.5, (40, 32))
+    alone = -theme + rng.normal(0, 0.1, (6, 32))
+    scores = contrastive(Features.from_array(np.concatenate([still, varied, alone])))
+    assert scores[45:75].mean() > scores[5:35].mean()
+    assert scores[45:75].mean() > scores[82:].mean()
+
+
+def test_cluster_scores_the_centre_of_a_cluster_highest() -> None:
+    rng = np.random.default_rng(0)
+    centres = np.array([[10.0, 0, 0], [0, 10, 0]])
+    rows = np.concatenate([centre + rng.normal(0, 0.3, (20, 3)) for centre in centres])
+    rows[5] = centres[0]
+    rows[10] = centres[0] + [0, 3, 0]
+    scores = cluster(Features.from_array(rows))
+    assert scores[5] > 0.85
+    assert scores[10] == scores[:20].min()
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 50), dim=st.integers(1, 5), seed=st.integers(0, 9))
+def test_scores_lie_between_0_and_1_and_repeat(name: str, n: int, dim: int, seed: int) -> None:
+    features = made(n, dim, seed)
+    scores = SCORERS[name](features, seed)
+    assert scores.shape == (n,)
+    assert scores.dtype == np.float32
+    assert ((scores >= 0) & (scores <= 1)).all()
+    np.testing.assert_array_equal(scores, SCORERS[name](features, seed))
+
+
+@pytest.mark.parametrize("name", ["contrastive", "cluster", "uniform"])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_video_of_one_picture_is_important_throughout(name: str, value: float) -> None:
+    assert (SCORERS[name](Features.from_array(np.full((50, 4), value)), 0) == 1).all()
+
+
+def test_the_seed_changes_the_lots() -> None:
+    features = made(20)
+    assert (SCORERS["random"](features, 0) != SCORERS["random"](features, 1)).any()

@@ -1,0 +1,143 @@
+"""What is kept: never nothing, never more than the budget, and as the user insists."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from vidsum.errors import UsageError
+from vidsum.summary.selection import Selected, select
+from vidsum.types import Features, Shots
+
+FPS = 25.0
+
+
+def video(duration_s: float, fps: float = 2.0) -> Features:
+    n = max(1, int(np.ceil(duration_s * fps)))
+    return Features.from_array(np.ones((n, 2)), fps=fps, duration_s=duration_s, video_fps=FPS)
+
+
+def cut(*edges_s: float) -> Shots:
+    return Shots(np.array(edges_s, dtype=np.float64), method="test", video_fps=FPS)
+
+
+def length(selected: Selected) -> float:
+    return sum(end - start for start, end in selected.segments)
+
+
+def test_the_best_set_of_shots_is_chosen_by_mean_importance() -> None:
+    importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
+    selected = select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0)
+    assert selected.segments == ((10, 30),)
+    assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.9, 0.5, 0.4])
+    assert [shot.selected for shot in selected.shots] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 12, 8)  # seconds, each of 2 samples and 25 frames
+    edges = np.concatenate([[0], np.cumsum(lengths)])
+    importance = rng.random(2 * edges[-1]).astype(np.float32)
+    budget = int(rng.integers(12, 30))
+    means = [importance[2 * start : 2 * end].mean() for start, end in itertools.pairwise(edges)]
+    best = max(
+        sum(means[i] for i in chosen)
+        for size in range(9)
+        for chosen in itertools.combinations(range(8), size)
+        if sum(lengths[list(chosen)]) <= budget
+    )
+    selected = select(video(float(edges[-1])), cut(*edges), importance, float(budget))
+    assert sum(shot.score for shot in selected.shots if shot.selected) == pytest.approx(best, abs=1e-6)
+
+
+def test_a_shot_longer_than_the_budget_is_split() -> None:
+    importance = np.array([0.1] * 40 + [0.9] * 20 + [0.1] * 40, np.float32)
+    selected = select(video(50), cut(0, 50), importance, 10.0)
+    assert selected.segments == ((20, 30),)
+    assert len(selected.shots) == 5
+
+
+def test_a_shot_between_two_samples_takes_the_nearest() -> None:
+    features = Features(np.ones((2, 1), np.float32), np.array([0.0, 5.0]), 5.0, 5.0, 10.0, FPS)
+    selected = select(features, cut(0, 1, 2, 4, 10), np.array([0.2, 0.8], np.float32), 3.0)
+    assert [shot.score for shot in selected.shots[:3]] == pytest.approx([0.2, 0.2, 0.8])
+
+
+def test_a_video_that_fits_is_kept_whole_with_a_message() -> None:
+    selected = select(video(10.02), cut(0, 4, 10.02), np.zeros(21, np.float32), 60.0)
+    assert selected.segments == ((0, 10.02),)
+    assert "kept whole" in selected.messages[0]
+
+
+def test_importance_of_zero_everywhere_still_gives_a_summary() -> None:
+    assert length(select(video(40), cut(0, 10, 20, 30, 40), np.zeros(80, np.float32), 20.0)) == 20
+
+
+@pytest.mark.parametrize("duration_s", [0.04, 0.05, 0.5])
+def test_the_shortest_videos_keep_a_frame(duration_s: float) -> None:
+    selected = select(video(duration_s), cut(0, duration_s), np.zeros(1, np.float32), 0.15 * duration_s)
+    assert 0 < length(selected) <= 1.5 / FPS  # of a video that ends within a frame, all of it
+
+
+def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
+    importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
+    shots = cut(0, 10, 20, 30, 40)
+    selected = select(video(40), shots, importance, 20.0, keep=[(32, 36)], drop=[(10, 20)])
+    assert any(start <= 32 and end >= 36 for start, end in selected.segments)
+    assert all(end <= 10 or start >= 20 for start, end in selected.segments)
+    assert length(selected) <= 20
+
+
+@pytest.mark.parametrize(
+    ("keep", "drop", "complaint"),
+    [
+        ([(50, 60)], [], "after the video's end"),
+        ([], [(-1, 3)], "no stretch"),
+        ([(3, 3)], [], "no stretch"),
+        ([(1, 5)], [(4, 6)], "overlaps"),
+        ([(0, 30)], [], "more than the budget"),
+        ([], [(0, 40)], "leaves nothing"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(
+    keep: list[tuple[float, float]], drop: list[tuple[float, float]], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        select(video(40), cut(0, 40), np.ones(80, np.float32), 20.0, keep=keep, drop=drop)
+
+
+@st.composite
+def stretches(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
+    times = sorted(draw(st.lists(st.floats(0, duration_s * 0.99), max_size=4, unique=True)))
+    return [(a, b) for a, b in zip(times[::2], times[1::2], strict=False) if b - a > 0.1]
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), duration_s=st.floats(0.05, 120), seed=st.integers(0, 99))
+def test_any_summary_obeys_budget_keep_and_drop(data: st.DataObject, duration_s: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features = video(duration_s)
+    inside = rng.uniform(0, duration_s, data.draw(st.integers(0, 12)))
+    shots = cut(*np.unique(np.concatenate([[0], inside, [duration_s]])))
+    importance = rng.random(len(features)).astype(np.float32)
+    budget_s = data.draw(st.floats(0.01, duration_s * 1.2))
+    keep, drop = data.draw(stretches(duration_s)), data.draw(stretches(duration_s))
+    try:
+        selected = select(features, shots, importance, budget_s, keep=keep, drop=drop)
+    except UsageError:
+        assume(False)
+    frame_s = 1 / FPS
+    whole = selected.segments == ((0, duration_s),)  # then the end is the video's, not a frame's
+    assert 0 < length(selected) <= max(budget_s, frame_s) + (frame_s / 2 if whole else 1e-6)
+    edges = [edge for segment in selected.segments for edge in segment]
+    assert edges == sorted(set(edges))
+    assert edges[0] >= 0
+    assert edges[-1] <= duration_s
+    for start, end in keep:
+        assert any(first <= start + 1e-6 and end <= last + frame_s for first, last in selected.segments)
+    for start, end in drop:
+        assert all(last <= start + frame_s or first >= end - frame_s for first, last in selected.segments)
+    assert sum(shot.end_s - shot.start_s for shot in selected.shots) == pytest.approx(duration_s, abs=frame_s)
