@@ -48,7 +48,7 @@ def mobilenet_v2(real_weights: RealWeights) -> Extractor:
 
 
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
-    """The likeliest class of a video's first frames, by the logits averaged over them, and its probability."""
+    """The likeliest class of a video's first frames by the logits averaged over them, and its probability."""
     with read_frames(path, [extractor.spec.sampling]) as reader:
         frames = (frame for _, frame in islice(reader, most_frames))
         features = extract_features(frames, extractor, probe(path), with_logits=True)
