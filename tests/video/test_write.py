@@ -240,6 +240,55 @@ def test_colours_keep_their_tags(
 MATRICES = {1: "bt709", 5: "bt470bg", 9: "bt2020nc"}
 
 
+def test_high_dynamic_range_becomes_8_bits_with_its_tags(tmp_path: Path, clip: Path) -> None:
+    video = make_video(
+        tmp_path / "hdr.mp4",
+        n_frames=5,
+        pix_fmt="yuv420p10le",
+        codec_options={"x264-params": "colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc"},
+    )
+    write_segments(video.path, [(0.0, 1.0)], clip)
+    with av.open(str(clip)) as container:
+        tags = container.streams.video[0].codec_context
+        assert tags.pix_fmt == "yuv420p"
+        assert (tags.colorspace, tags.color_primaries, tags.color_trc) == (9, 9, 16)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (5, 3), (16, 16)])
+def test_tiny_pictures_can_be_written(size: tuple[int, int], tmp_path: Path, clip: Path) -> None:
+    width, height = size
+    video = make_video(
+        tmp_path / "tiny.mkv",
+        n_frames=3,
+        width=width,
+        height=height,
+        codec="ffv1",
+        pix_fmt="bgr0",
+        paint=colour_picture,
+    )
+    assert write_segments(video.path, [(0.0, 1.0)], clip).n_frames == 3
+    assert (decode_all(clip)[0].width, decode_all(clip)[0].height) == (width + width % 2, height + height % 2)
+
+
+def test_a_long_last_frame_does_not_change_the_rate(tmp_path: Path, clip: Path) -> None:
+    times = [number / 25 for number in range(30)]
+    video = make_video(tmp_path / "held.mp4", times_s=times, fps=1)  # the last frame stays for a second
+    write_segments(video.path, [(0.2, 0.8)], clip)
+    frames = decode_all(clip)
+    assert numbers_by_pyav(clip) == list(range(5, 20))
+    assert [frame.time for frame in frames] == pytest.approx([number / 25 for number in range(15)])
+
+
+def test_a_picture_held_for_long_keeps_its_sound(tmp_path: Path, clip: Path) -> None:
+    slides = make_video(tmp_path / "slides.mp4", times_s=[0.0, 20.0, 40.0], sound=True)
+    written = write_segments(slides.path, [(0.0, 38.0)], clip)
+    assert (written.n_frames, written.duration_s) == (2, 38.0)
+    with av.open(str(clip)) as container:
+        wave = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+    assert len(wave) == pytest.approx(38 * 48_000, abs=1024)
+    assert np.abs(wave[1000:-2000]).reshape(-1, 8).max(axis=1).min() > 0.05
+
+
 # --- sound --------------------------------------------------------------------------------------------------
 
 MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), (7.7, 8.11), (9.04, 11.3)]
@@ -452,6 +501,18 @@ def test_a_failure_leaves_the_old_file_and_no_half_one(plain: MadeVideo, clip: P
         write_segments(plain.path, [(0.5, 2.0)], clip, progress=interrupt)
     assert clip.read_bytes() == b"old"
     assert list(clip.parent.iterdir()) == [clip]
+
+
+def test_a_full_disk_is_an_output_error_and_leaves_nothing(plain: MadeVideo, clip: Path) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match="cannot be written"):
+            write_segments(plain.path, [(0.0, 3.0)], clip, crf=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(clip.parent.iterdir()) == []
 
 
 def test_a_missing_folder_is_an_output_error(plain: MadeVideo, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
@@ -15,10 +14,10 @@ from vidsum.video.pyav_reader import open_video
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
 BITS_PER_CHANNEL = 80_000
-FADE_S = 0.005
+FADE_S = Fraction(5, 1000)
 """So short a fade at each cut is not heard as one, and takes the click away."""
-_PIECE_S = Fraction(1, 2)
-"""Sound is written in pieces of this length, so that it lies beside its pictures in the file."""
+_PIECES_A_SECOND = 2
+"""Sound is written in short pieces, so that it lies beside its pictures in the file."""
 _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
 _SEEK_GAP_S = 3.0
@@ -54,8 +53,8 @@ def _decoded(container: av.container.InputContainer, stream: av.AudioStream) -> 
 class SoundSource:
     """The sound of a video as float samples, numbered from the video's first picture on.
 
-    Where the source has no sound (before it starts, after it ends, in a gap) there is silence. The rate is that
-    of the source where AAC has it, mono stays mono, and more than two channels are mixed down to stereo.
+    Where the source has no sound (before it starts, after it ends, in a gap) there is silence. The rate is
+    that of the source where AAC has it, mono stays mono, and more than two channels become stereo.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class SoundTrack:
     Its length is counted from the clip's start, so that rounding cannot add up over many segments.
     """
 
-    def __init__(self, source: SoundSource, container: Any) -> None:
+    def __init__(self, source: SoundSource, container: av.container.OutputContainer) -> None:
         self._source, self._container = source, container
         self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
         self._stream.codec_context.bit_rate = BITS_PER_CHANNEL * source.n_channels
@@ -150,16 +149,16 @@ class SoundTrack:
         self._fades_in = True
 
     def follow(self, clip_s: Fraction) -> None:
-        """Write the sound up to `clip_s` once that is a piece long enough; called as the pictures go on."""
-        if clip_s * self._source.rate - self._n_written >= _PIECE_S * self._source.rate:
-            self._write_until(clip_s, fades_out=False)
+        """Write the sound up to about `clip_s`; called as the pictures go on."""
+        while round(clip_s * self._source.rate) - self._n_written >= self._source.rate // _PIECES_A_SECOND:
+            self._write(self._source.rate // _PIECES_A_SECOND, fades_out=False)
 
     def end_segment(self, clip_s: Fraction) -> None:
         """Write the rest of the segment's sound, up to `clip_s`."""
-        self._write_until(clip_s, fades_out=True)
+        self.follow(clip_s - FADE_S)
+        self._write(round(clip_s * self._source.rate) - self._n_written, fades_out=True)
 
-    def _write_until(self, clip_s: Fraction, *, fades_out: bool) -> None:
-        count = round(clip_s * self._source.rate) - self._n_written
+    def _write(self, count: int, *, fades_out: bool) -> None:
         if count <= 0:
             return
         samples = self._source.read(self._n_written + self._shift, count)
@@ -169,13 +168,10 @@ class SoundTrack:
         if fades_out:
             samples[:, count - len(ramp) :] *= ramp[::-1]
         self._fades_in = False
-        self._encode(samples)
-
-    def _encode(self, samples: FloatArray) -> None:
         frame = av.AudioFrame.from_ndarray(samples, format="fltp", layout=self._source.layout)
         frame.sample_rate, frame.time_base = self._source.rate, Fraction(1, self._source.rate)
         frame.pts = self._n_written
-        self._n_written += samples.shape[1]
+        self._n_written += count
         self._container.mux(self._stream.encode(frame))
 
     def finish(self) -> None:

@@ -96,8 +96,8 @@ class PictureCopy:
 def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
     """The packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
 
-    A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one with
-    a dts of `reach`.
+    A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one
+    with a dts of `reach`.
     """
     reach, undecided = end, list[Any]()
     for packet in packets:

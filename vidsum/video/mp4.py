@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import av
 
@@ -50,7 +49,7 @@ def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[In
     return clipped
 
 
-def open_mp4(path: Path, comment: str | None) -> Any:
+def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
     """An MP4 that can play before all of it has arrived, and is the same bytes for the same packets."""
     options = {"movflags": "+faststart", "fflags": "+bitexact"}
     container = av.open(f"file:{path}", "w", format="mp4", options=options)

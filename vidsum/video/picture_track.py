@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import av
 from av.video.frame import PictureType
@@ -31,7 +30,13 @@ class Look:
 class PictureTrack:
     """Encodes frames upright and with the shape of pixel and the colours that they had in the source."""
 
-    def __init__(self, container: Any, source: av.VideoStream, first: DecodedFrame, look: Look) -> None:
+    def __init__(
+        self,
+        container: av.container.OutputContainer,
+        source: av.VideoStream,
+        first: DecodedFrame,
+        look: Look,
+    ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them."""
         self._container = container
         self._stored = StoredPictures.of(first)
@@ -55,7 +60,7 @@ class PictureTrack:
         shape = source.sample_aspect_ratio or Fraction(1)
         return shape if self._stored.turn_deg % 180 == 0 else 1 / shape
 
-    def _tag_colours(self, encoder: Any, decoder: Any) -> None:
+    def _tag_colours(self, encoder: av.VideoCodecContext, decoder: av.VideoCodecContext) -> None:
         encoder.color_range = ColorRange.JPEG if self._stored.full_range else ColorRange.MPEG
         if self._stored.is_rgb:
             encoder.colorspace = encoder.color_primaries = encoder.color_trc = BT709

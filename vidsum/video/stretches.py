@@ -31,8 +31,8 @@ class StretchFrame:
 def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[int, int]]:
     """[first tick, end tick) of each segment.
 
-    A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made from
-    a frame number falls before that frame though the file has rounded its time (Matroska: to milliseconds).
+    A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made
+    from a frame number falls before that frame though the file has rounded its time (Matroska: to 1 ms).
     """
     slack = min(Fraction(1, 2), Fraction(1, 2000) / time_base)
     return [

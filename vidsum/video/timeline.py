@@ -8,22 +8,26 @@ from vidsum.types import Interval, VideoInfo
 from vidsum.video.stretches import StretchFrame
 
 _FINE_BASE = Fraction(1, 90_000)
-_RATE_ERROR = 0.005
-"""A declared frame rate is believed if it is this close to the one that the time stamps give."""
+_RATE_ERROR = 0.1
+"""A declared frame rate may be this far from the average one, of which a long last frame makes less."""
 
 
-def clip_time_base(info: VideoInfo, stream: av.VideoStream) -> Fraction:
+def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: StretchFrame) -> Fraction:
     """Seconds in a tick of the clip: one frame where the frame rate is constant, else the source's own tick.
 
     So a constant rate stays exactly that, even from a file that rounds its times to milliseconds, and frames
-    of a variable rate keep their times.
+    of a variable rate keep their times. A declared rate counts only if the first frame stays that long.
     """
+    base = stream.time_base or _FINE_BASE
     if not info.is_vfr:
         for rate in (stream.base_rate, stream.guessed_rate, stream.average_rate):
-            if rate and abs(float(rate) / info.fps - 1) < _RATE_ERROR:
+            if (
+                rate
+                and abs(float(rate) / info.fps - 1) < _RATE_ERROR
+                and abs(1 / (rate * base) - (first.end_tick - first.tick)) < 1
+            ):
                 return 1 / rate
-    base = stream.time_base
-    return base if base and base.numerator == 1 and 1_000 <= base.denominator <= 1_000_000 else _FINE_BASE
+    return base if base.numerator == 1 and 1_000 <= base.denominator <= 1_000_000 else _FINE_BASE
 
 
 class Timeline:

@@ -33,7 +33,9 @@ class StoredPictures:
         """How the pictures of a video are stored that has this frame."""
         frame = decoded.frame
         name = frame.format.name
-        is_full = frame.color_range == ColorRange.JPEG or name.startswith(("yuvj", "gray"))
+        is_full = frame.color_range == ColorRange.JPEG or (
+            name.startswith(("yuvj", "gray", "ya")) and frame.color_range != ColorRange.MPEG
+        )
         is_rgb = frame.format.is_rgb or name == "pal8"
         return cls(frame.width, frame.height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
 

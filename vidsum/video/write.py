@@ -65,7 +65,7 @@ def write_segments(
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
         with open_sound(source, first_pts_s(stream)) as sound, open_mp4(part, comment) as output:
-            timeline = Timeline(time_base, clip_time_base(info, stream))
+            timeline = Timeline(time_base, clip_time_base(info, stream, first))
             look = Look(timeline.clip_base, info.fps, crf, preset)
             pictures = PictureTrack(output, stream, first.decoded, look)
             sounds = SoundTrack(sound, output) if sound is not None else None
@@ -121,7 +121,7 @@ def _warnings(source: Path, log: DecodeLog, sound_is_lost: bool) -> tuple[str, .
     if sound_is_lost:
         warnings.append(f"{source}: the sound cannot be decoded and is left out")
     if log.errors:
-        warnings.append(f"{source}: {log.errors} damaged packets were skipped")
+        warnings.append(f"{source}: damaged packets skipped: {log.errors}")
     if log.damaged:
-        warnings.append(f"{source}: {log.damaged} of the frames read are damaged")
+        warnings.append(f"{source}: damaged frames: {log.damaged} of the {log.frames} read")
     return tuple(warnings)
