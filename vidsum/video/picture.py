@@ -10,7 +10,9 @@ from vidsum.types import Picture
 
 # Bilinear with a support that grows as the picture shrinks, as in PIL's and torchvision's antialiased resize.
 # Without the other two, pictures of even width come out about 2 grey levels too dark: chroma is rounded down.
-_FLAGS = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.FULL_CHR_H_INT
+# Numbers of libswscale, since PyAV 17 has no names for them.
+_ACCURATE_RND, _FULL_CHR_H_INT = 0x40000, 0x2000
+_FLAGS = int(Interpolation.BILINEAR) | _ACCURATE_RND | _FULL_CHR_H_INT
 
 
 @dataclass(frozen=True)
