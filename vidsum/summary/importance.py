@@ -3,6 +3,7 @@
 docs/algorithms/importance.md has the equations. `uniform` and `random` are baselines for the others.
 """
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
+from threadpoolctl import threadpool_limits
 
 from vidsum.types import Features, FloatArray
 
@@ -22,7 +24,8 @@ _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
 _BLOCK = 512
 """Rows of the similarity matrix that are held at a time."""
-_SAMPLES_PER_CLUSTER = 20
+_ROUNDING = 1e-5
+"""Differences below this are rounding, in quantities of order one that come from float32 products."""
 
 
 def contrastive(features: Features, seed: int = 0) -> FloatArray:
@@ -30,41 +33,41 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
 
     Pang et al., "Contrastive Losses Are Natural Criteria for Unsupervised Video Summarization", WACV 2023, on
     the features as they are. With D the squared distances of the features made unit length: a_t is the mean D
-    of sample t to its neighbours, the 10 % of the other samples most like it; u_t = log mean_j exp(-2 D_tj).
+    of sample t to the 10 % of the samples most like it, itself among them; u_t = log mean_j exp(-2 D_tj).
     Both are scaled to [0, 1], multiplied, and smoothed over time.
     """
     rows = _unit_rows(features)
     n = len(rows)
-    if n == 1:
-        return np.ones(1, np.float32)
-    n_neighbours = max(1, round(_NEIGHBOURS * n))
+    n_near = min(max(2, int(_NEIGHBOURS * n)), n)
     local, consistency = np.empty(n), np.empty(n)
     for start in range(0, n, _BLOCK):
-        block = slice(start, min(start + _BLOCK, n))
-        distances = np.clip(2 - 2 * rows[block] @ rows.T, 0, None).astype(np.float64)
-        consistency[block] = np.log(np.exp(-2 * distances).mean(axis=1))
-        # a sample is not its own neighbour
-        distances[np.arange(len(distances)), np.arange(block.start, block.stop)] = np.inf
-        nearest = np.partition(distances, n_neighbours - 1, axis=1)[:, :n_neighbours]
-        local[block] = nearest.mean(axis=1)
+        block = slice(start, start + _BLOCK)
+        cosines = rows[block] @ rows.T  # D = 2 - 2 cosines
+        nearest = np.partition(cosines, n - n_near, axis=1)[:, n - n_near :]
+        local[block] = 2 - 2 * nearest.mean(axis=1, dtype=np.float64)
+        consistency[block] = np.log(np.exp(4 * cosines - 4).mean(axis=1, dtype=np.float64))
     return _to_scores(gaussian_filter1d(_scaled(local) * _scaled(consistency), _SMOOTHING))
 
 
 def cluster(features: Features, seed: int = 0) -> FloatArray:
     """Closeness to the centre of the sample's k-means cluster, in the manner of VSUMM (de Avila et al. 2011).
 
-    One cluster for every 20 samples. 1 for the sample closest to its centre, 0 for the one farthest from it.
+    The sqrt(T) clusters are of features made unit length. 1 is a sample in the centre of a cluster, 0 the one
+    farthest from its own. In a cluster smaller than the mean, scores are lower by as much: what is seen once
+    is in the centre of its cluster, but stands for nothing.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
     rows = _unit_rows(features)
-    n_clusters = max(1, round(len(rows) / _SAMPLES_PER_CLUSTER))
-    with warnings.catch_warnings():
+    n_clusters = round(math.sqrt(len(rows)))
+    # with several threads, k-means adds up in another order each time, and the last digits differ
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters: one each
-        fitted = KMeans(n_clusters, n_init=4, random_state=seed).fit(rows)
+        fitted = KMeans(n_clusters, random_state=seed).fit(rows)
     distances = np.linalg.norm(rows - fitted.cluster_centers_[fitted.labels_], axis=1)
-    return _to_scores(_scaled(-distances))
+    sizes = np.bincount(fitted.labels_)[fitted.labels_]
+    return _to_scores(_scaled(-distances) * np.minimum(1, sizes * n_clusters / len(rows)))
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
@@ -94,7 +97,7 @@ def _unit_rows(features: Features) -> FloatArray:
 def _scaled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Values scaled to [0, 1]; all 1 where they are equal, or differ by rounding only."""
     low, high = values.min(), values.max()
-    if high - low < 1e-6:
+    if high - low < _ROUNDING:
         return np.ones_like(values)
     scaled: npt.NDArray[np.float64] = (values - low) / (high - low)
     return scaled

@@ -37,10 +37,11 @@ def select(
 ) -> Selected:
     """Choose the shots with the highest sum of scores that fit the budget.
 
-    A shot's score is the mean importance of its samples, or if it has none, of the sample nearest to its
-    middle. Its size is the number of its frames; edges are moved to the nearest frame. A shot that is longer
-    than the budget is split into the fewest equal pieces that are not, each with a score of its own. The
-    summary is never empty, and never longer than the budget or, if that is more, one frame.
+    All edges and sample times are moved to the nearest frame. A shot's score is the mean importance of the
+    samples in it, or if it has none, the importance of the sample nearest to its middle; its size is the
+    number of its frames. A shot that is longer than the budget is split into the fewest equal pieces that are
+    not, each with a score of its own. The summary is never empty, and never longer than the budget or, if
+    that is more, one frame.
 
     Args:
         features: of the video; only times are used.
@@ -57,23 +58,28 @@ def select(
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
     kept = _marked(keep, features, n_frames, "keep")
-    dropped = _marked(drop, features, n_frames, "drop")
-    if (kept & dropped).any():
+    dropped = _marked(drop, features, n_frames, "drop") & ~kept
+    if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
         raise UsageError("a stretch of --keep overlaps one of --drop")
     if dropped.all():
         raise UsageError("--drop leaves nothing of the video")
-    capacity = max(1, int(budget_s * fps + 1e-6))
+    # a budget of the video's length holds its last frame, of which only a part may be left
+    capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
     room = capacity - int(kept.sum())
     if room < 0:
         needed = format_time(float(kept.sum()) / fps)
         raise UsageError(
             f"the stretches of --keep take {needed}, more than the budget", hint=f"--budget {needed}"
         )
-    edges = _edges(np.round(shots.edges_s * fps).astype(np.int64), kept, dropped, room)
-    scores = _scores(edges / fps, features, importance)
+    whole = _edges(_frames(shots.edges_s, fps), kept, dropped)
+    edges = _split_longer_than(capacity, whole, dropped)
+    sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
+    scores = _scores(edges, sampled, importance)
     state = edges[:-1]
     chosen = kept[state] | _best(scores, np.diff(edges), room, free=~(kept | dropped)[state])
     messages = []
+    if len(edges) > len(whole):
+        messages.append(f"shots longer than the budget of {format_time(budget_s)} were split")
     if n_frames - int(dropped.sum()) <= capacity:
         chosen = ~dropped[state]
         exception = " but for --drop" if dropped.any() else ""
@@ -81,8 +87,13 @@ def select(
     return _selected(edges, chosen, scores, features, tuple(messages))
 
 
+def _frames(times_s: TimeArray, fps: float) -> IntArray:
+    """Number of the frame that starts nearest to each time."""
+    return np.round(times_s * fps).astype(np.int64)
+
+
 def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
-    """[n_frames] whether a frame lies in one of the stretches, in part or whole."""
+    """[n_frames] whether a frame lies in one of the stretches; each has at least one frame."""
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in stretches:
         if not 0 <= start_s < end_s:
@@ -90,42 +101,41 @@ def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, op
         if start_s >= features.duration_s:
             length = format_time(features.duration_s)
             raise UsageError(f"--{option} {start_s:g}-{end_s:g} lies after the video's end at {length}")
-        first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
-        last = int(np.ceil(end_s * features.video_fps - 1e-6))
+        first, last = _frames(np.array([start_s, end_s]), features.video_fps).tolist()
+        first = min(first, n_frames - 1)
         marked[first : max(last, first + 1)] = True
     return marked
 
 
-def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray, room: int) -> IntArray:
+def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArray:
     """Edges, in frames, of what is chosen from: shots, cut where `keep` and `drop` begin and end."""
     n_frames = len(kept)
     changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
     inside = np.concatenate([shot_edges, *changes])
-    edges = np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
-    pieces = [_split(start, end, room) for start, end in pairwise(edges.tolist())]
-    return np.append(np.concatenate(pieces), n_frames)
+    return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
 
 
-def _split(start: int, end: int, room: int) -> IntArray:
-    """Starts of the fewest equal pieces of [start, end) no longer than `room`; one piece if that is 0."""
-    n_pieces = -(-(end - start) // room) if room else 1
-    return start + (end - start) * np.arange(n_pieces, dtype=np.int64) // n_pieces
+def _split_longer_than(capacity: int, edges: IntArray, dropped: BoolArray) -> IntArray:
+    """Edges with those of the fewest equal pieces, none longer than the capacity, put between them."""
+    pieces = []
+    for start, end in pairwise(edges.tolist()):
+        n_pieces = 1 if dropped[start] else -(-(end - start) // capacity)
+        pieces.append(start + (end - start) * np.arange(n_pieces, dtype=np.int64) // n_pieces)
+    return np.append(np.concatenate(pieces), edges[-1])
 
 
-def _scores(edges_s: TimeArray, features: Features, importance: FloatArray) -> TimeArray:
-    """Mean importance between edges."""
-    times = features.timestamps
-    # half a millisecond: edges moved to frames must not lose the sample that they stand at
-    first = np.searchsorted(times, edges_s - 5e-4)
+def _scores(edges: IntArray, sampled: IntArray, importance: FloatArray) -> TimeArray:
+    """Mean importance between edges; `sampled` are the frames of the samples."""
+    first = np.searchsorted(sampled, edges)
     sums = np.concatenate([[0.0], np.cumsum(importance, dtype=np.float64)])
     counts = np.diff(first)
-    scores = np.diff(sums[first]) / np.maximum(counts, 1)
+    scores: TimeArray = np.diff(sums[first]) / np.maximum(counts, 1)
     empty = counts == 0
-    scores[empty] = importance[_nearest(times, (edges_s[:-1] + edges_s[1:])[empty] / 2)]
+    scores[empty] = importance[_nearest(sampled, (edges[:-1] + edges[1:])[empty] / 2)]
     return scores
 
 
-def _nearest(times: TimeArray, wanted: TimeArray) -> IntArray:
+def _nearest(times: IntArray, wanted: TimeArray) -> IntArray:
     """Index of the sample nearest to each wanted time; the earlier of two."""
     after = np.clip(np.searchsorted(times, wanted), 1, max(1, len(times) - 1))
     before = after - 1
