@@ -109,14 +109,15 @@ def video_stream(container: av.container.InputContainer, path: str | os.PathLike
     """The stream that holds the video: the first one that is no cover picture.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or no decoder for it.
     """
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
         raise InputError(f"{path}: is text, not a video")
+    covers = av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
     for stream in container.streams.video:
-        if not stream.disposition & (
-            av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
-        ):
+        if not stream.disposition & covers:
+            if not stream.codec_context:  # decoding it would crash
+                raise InputError(f"{path}: FFmpeg has no decoder for its video")
             return stream
     if container.streams.audio:
         raise InputError(f"{path}: has sound but no video")
