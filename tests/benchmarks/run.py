@@ -1,0 +1,51 @@
+"""All benchmarks, one after the other: ratios, each measured within one run of its own process.
+
+python -m tests.benchmarks.run [--video FILM]
+
+Those that need the shared clips are left out where these are not there, and say so.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import SHARED
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
+
+
+def sections(video: Path) -> dict[str, list[str]]:
+    """What each heading runs: a module of this folder and its arguments."""
+    alone = {
+        "Reading at 2 fps against decoding alone": ["reading", str(video)],
+        "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
+        "Kernel temporal segmentation against the direct programme": ["shots", "scale"],
+        "Knapsack against the plain programme": ["knapsack"],
+        "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
+    }
+    with_clips = {
+        "Extraction against decoding alone, 1080p": ["extractors", "film"],
+        "Edges of known composites by the features of each extractor": ["extractors", "edges"],
+        "Edges of known composites by each way to find shots": ["shots", "edges"],
+    }
+    if not SHARED.is_dir():
+        print(f"left out, for want of the shared clips: {'; '.join(with_clips)}")
+        return alone
+    return alone | with_clips
+
+
+def main() -> None:
+    """Run every section."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
+    for heading, (module, *arguments) in sections(parser.parse_args().video.resolve()).items():
+        print(f"\n== {heading}\n   python -m tests.benchmarks.{' '.join([module, *arguments])}\n", flush=True)
+        subprocess.run([sys.executable, "-m", f"tests.benchmarks.{module}", *arguments], cwd=ROOT, check=False)
+
+
+if __name__ == "__main__":
+    main()
