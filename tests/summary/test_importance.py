@@ -24,8 +24,8 @@ def direct_contrastive(features: Features) -> np.ndarray:
     local, consistency = [], []
     for t in range(n):
         distances = [float(np.sum((rows[t] - rows[j]) ** 2)) for j in range(n)]
-        others = sorted(distances[j] for j in range(n) if j != t)
-        local.append(sum(others[: max(1, round(0.1 * n))]) / max(1, round(0.1 * n)))
+        n_near = max(2, int(0.1 * n))
+        local.append(sum(sorted(distances)[:n_near]) / n_near)
         consistency.append(math.log(sum(math.exp(-2 * d) for d in distances) / n))
     product = np.ones(n)
     for values in (local, consistency):
@@ -58,15 +58,16 @@ def test_contrastive_prefers_what_varies_within_the_main_theme() -> None:
     assert scores[45:75].mean() > scores[82:].mean()
 
 
-def test_cluster_scores_the_centre_of_a_cluster_highest() -> None:
-    rng = np.random.default_rng(0)
-    centres = np.array([[10.0, 0, 0], [0, 10, 0]])
-    rows = np.concatenate([centre + rng.normal(0, 0.3, (20, 3)) for centre in centres])
-    rows[5] = centres[0]
-    rows[10] = centres[0] + [0, 3, 0]
+def test_cluster_scores_the_centres_of_large_clusters_highest() -> None:
+    centres = 10 * np.eye(8)
+    groups = [centre + np.random.default_rng(0).normal(0, 0.1, (9, 8)) for centre in centres[:7]]
+    rows = np.concatenate([*groups, centres[7:]])  # 64 samples, so 8 clusters, one of a single sample
+    rows[4] = rows[:9].mean(axis=0)
+    rows[22, 0] += 3
     scores = cluster(Features.from_array(rows))
-    assert scores[5] > 0.85
-    assert scores[10] == scores[:20].min()
+    assert scores[4] > 0.9
+    assert scores[22] == 0
+    assert scores[63] == pytest.approx(8 / 64)
 
 
 @pytest.mark.parametrize("name", SCORERS)

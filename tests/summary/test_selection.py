@@ -82,6 +82,36 @@ def test_the_shortest_videos_keep_a_frame(duration_s: float) -> None:
     assert 0 < length(selected) <= 1.5 / FPS  # of a video that ends within a frame, all of it
 
 
+def test_a_budget_of_the_whole_length_keeps_the_last_part_of_a_frame() -> None:
+    selected = select(video(9.99), cut(0, 4, 9.99), np.ones(20, np.float32), 9.99)
+    assert selected.segments == ((0, 9.99),)
+
+
+def test_samples_at_an_edge_belong_to_the_shot_that_starts_there_at_broadcast_rates() -> None:
+    array, fps = np.ones((40, 1), np.float32), 30000 / 1001
+    features = Features(array, np.arange(40) / 2, 0.5, 0.5, 20.0, fps)
+    importance = np.arange(40, dtype=np.float32) / 40
+    shots = cut(*(features.timestamps.tolist()), 20.0)
+    assert [shot.score for shot in select(features, shots, importance, 5).shots] == importance.tolist()
+
+
+def test_keep_and_drop_may_touch_within_a_frame() -> None:
+    ones = np.ones(80, np.float32)
+    selected = select(video(40), cut(0, 40), ones, 12.0, keep=[(0, 10.5)], drop=[(10.5, 40)])
+    assert selected.segments == ((0, 10.52),)
+
+
+def test_what_keep_leaves_of_the_budget_does_not_chop_up_the_shots() -> None:
+    ones = np.ones(80, np.float32)
+    selected = select(video(40), cut(0, 10, 20, 30, 40), ones, 10.0, keep=[(0, 9.8)])
+    assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
+
+
+def test_splitting_is_told() -> None:
+    selected = select(video(50), cut(0, 50), np.ones(100, np.float32), 10.0)
+    assert "split" in selected.messages[0]
+
+
 def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
     shots = cut(0, 10, 20, 30, 40)

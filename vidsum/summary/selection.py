@@ -58,6 +58,7 @@ def select(
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
     kept = _marked(keep, features, n_frames, "keep")
+    # a frame of which one stretch ends and the other begins is kept
     dropped = _marked(drop, features, n_frames, "drop") & ~kept
     if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
         raise UsageError("a stretch of --keep overlaps one of --drop")
@@ -93,7 +94,7 @@ def _frames(times_s: TimeArray, fps: float) -> IntArray:
 
 
 def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
-    """[n_frames] whether a frame lies in one of the stretches; each has at least one frame."""
+    """[n_frames] whether a frame lies in one of the stretches, in part or whole."""
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in stretches:
         if not 0 <= start_s < end_s:
@@ -101,8 +102,8 @@ def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, op
         if start_s >= features.duration_s:
             length = format_time(features.duration_s)
             raise UsageError(f"--{option} {start_s:g}-{end_s:g} lies after the video's end at {length}")
-        first, last = _frames(np.array([start_s, end_s]), features.video_fps).tolist()
-        first = min(first, n_frames - 1)
+        first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
+        last = int(np.ceil(end_s * features.video_fps - 1e-6))
         marked[first : max(last, first + 1)] = True
     return marked
 
