@@ -1,6 +1,5 @@
 """No half files: outputs appear whole or not at all."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,17 +15,22 @@ def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
         assert part.suffix == ".json"
         assert not target.exists()
     assert target.read_text() == "half"
-    assert os.listdir(tmp_path) == ["out.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     target.write_text("old")
-    with pytest.raises(ValueError, match="broken"), whole_file(target) as part:
-        part.write_text("half")
-        raise ValueError("broken")
+
+    def fail() -> None:
+        with whole_file(target) as part:
+            part.write_text("half")
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        fail()
     assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
 def test_a_missing_folder_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:

@@ -44,7 +44,8 @@ def main() -> None:
     parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
     for heading, (module, *arguments) in sections(parser.parse_args().video.resolve()).items():
         print(f"\n== {heading}\n   python -m tests.benchmarks.{' '.join([module, *arguments])}\n", flush=True)
-        subprocess.run([sys.executable, "-m", f"tests.benchmarks.{module}", *arguments], cwd=ROOT, check=False)
+        command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
+        subprocess.run(command, cwd=ROOT, check=False)
 
 
 if __name__ == "__main__":
