@@ -67,8 +67,9 @@ class PictureCopy:
         self.runs.append((key.pts, key.pts))
 
     def _mux(self, packet: Any) -> None:
+        packet.duration = packet.duration or self._frame_ticks  # MPEG-TS has none
         start, end = self.runs[-1]
-        self.runs[-1] = start, max(end, packet.pts + (packet.duration or self._frame_ticks))
+        self.runs[-1] = start, max(end, packet.pts + packet.duration)
         self.n_frames += 1
         self._last_dts = packet.dts
         self._last_clip_dts = max(packet.dts + self._shift, self._last_clip_dts + 1)
