@@ -39,7 +39,7 @@ from vidsum.video.read import read_frames
 
 Times = npt.NDArray[np.float64]
 
-CLIPS_PER_BATCH = {"googlenet": 32, "mobilenet_v2": 32, "i3d": 2, "c3d": 2, "clip": 16}
+CLIPS_PER_BATCH = {"googlenet": 6, "mobilenet_v2": 6, "i3d": 2, "c3d": 2, "clip": 6}
 TOLERANCE_S = 1.0
 """An edge is found if one is put this close to it."""
 

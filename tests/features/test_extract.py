@@ -124,6 +124,20 @@ def test_batches_do_not_change_the_features(video: VideoInfo, batch_size: int) -
     assert all(size == batch_size for size in batches[:-1])
 
 
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_an_empty_batch_is_refused(video: VideoInfo, batch_size: int) -> None:
+    extractor, _ = stand_in(spec_of())
+    with pytest.raises(UsageError, match="one clip or more"):
+        extract_features(frames(3), extractor, video, batch_size=batch_size)
+
+
+def test_logits_that_there_are_not_stop_the_run_at_once(video: VideoInfo) -> None:
+    extractor, batches = stand_in(spec_of())
+    with pytest.raises(UsageError, match="no class scores"):
+        extract_features(frames(50), extractor, video, batch_size=5, with_logits=True)
+    assert batches == [5]
+
+
 def test_batches_are_formed_while_the_video_is_decoded(video: VideoInfo) -> None:
     extractor, batches = stand_in(spec_of())
     ahead: list[int] = []
@@ -155,12 +169,6 @@ def test_logits_are_given_where_asked_for(video: VideoInfo) -> None:
     weight, bias = head.weight.detach().numpy(), head.bias.detach().numpy()
     assert features.logits is not None
     np.testing.assert_allclose(features.logits, features.array @ weight.T + bias, rtol=1e-5)
-
-
-def test_logits_of_an_extractor_without_classes_are_refused(video: VideoInfo) -> None:
-    extractor, _ = stand_in(spec_of())
-    with pytest.raises(UsageError, match="no class scores"):
-        extract_features(frames(5), extractor, video, with_logits=True)
 
 
 def test_a_video_without_frames_is_an_error_that_names_it(video: VideoInfo) -> None:

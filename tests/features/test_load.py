@@ -39,7 +39,7 @@ def test_rate_length_and_stride_can_be_chosen() -> None:
     [
         ("resnet", {}, "no extractor 'resnet'"),
         ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
-        ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 250 frame.s., not 8"),
+        ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
         ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
         ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
         ("clip", {"fps": 0.0}, "fps must be positive"),

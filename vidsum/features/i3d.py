@@ -1,8 +1,8 @@
 """I3D RGB on clips (Carreira and Zisserman 2017), DeepMind's Kinetics-400 weights: 1024-d, 400 class logits.
 
 25 frames a second, as it was trained; the short side at 256 and a crop of 224 in [-1, 1]. It was trained on
-clips of 64 frames. The default is 32 (1.28 s), one every 16 (0.64 s): at 16 frames it misses actions that
-take longer, at 64 a shot's edge blurs, and each feature costs twice as much.
+clips of 64 frames. The default is 32 (1.28 s), one every 16 (0.64 s): with 16 it misses actions that take
+longer (flipping a pancake), and a feature of 64 costs twice as much.
 
 The class of a whole video is that of the logits averaged over its clips, before the softmax.
 """
@@ -16,10 +16,8 @@ from vidsum.video.frames import ShortSide
 if TYPE_CHECKING:
     from torch import Tensor
 
-LENGTHS = range(9, 251)
-"""The last pool spans two places in time, one for every eight frames begun; 10 s was the longest trained
-on.
-"""
+LENGTHS = range(9, 129)
+"""At least nine: the last pool spans two places in time, of which eight frames give one."""
 
 
 def build(weights: "Mapping[str, Tensor]") -> Network:
