@@ -55,7 +55,8 @@ def find(
     Raises:
         UsageError: a parameter makes no sense, or the limits contradict each other for this video.
     """
-    _check_limits(max_shots, min_shot_s, max_shot_s)
+    frame_s = 1 / features.video_fps
+    _check_limits(max_shots, min_shot_s, max_shot_s, frame_s)
     if features.timestamps[-1] >= features.duration_s:
         raise UsageError(
             f"the last feature is at {features.timestamps[-1]:g} s, but the video ends at "
@@ -66,8 +67,8 @@ def find(
         return _shots(features, method, edges)
     min_s, max_s = min_shot_s or 0.0, max_shot_s or math.inf
     if method == "uniform":
-        if not 0 < shot_s < math.inf:
-            raise UsageError(f"the length of a shot must be positive, not {shot_s}")
+        if not frame_s <= shot_s < math.inf:
+            raise UsageError(f"the length of a shot must be at least that of a frame, not {shot_s:g} s")
         edges = equal_edges(
             features.duration_s, shot_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
         )
@@ -86,13 +87,15 @@ def _shots(features: Features, method: Method, edges: TimeArray) -> Shots:
     return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
 
 
-def _check_limits(max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None) -> None:
+def _check_limits(
+    max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None, frame_s: float
+) -> None:
     if max_shots is not None and max_shots < 1:
         raise UsageError(f"a video has at least one shot; max_shots is {max_shots}")
     if min_shot_s is not None and not 0 <= min_shot_s < math.inf:
         raise UsageError(f"the shortest shot must be zero or more seconds, not {min_shot_s}")
-    if max_shot_s is not None and not max_shot_s > 0:
-        raise UsageError(f"the longest shot must be longer than nothing, not {max_shot_s}")
+    if max_shot_s is not None and not max_shot_s >= frame_s:
+        raise UsageError(f"the longest shot must be at least as long as a frame, not {max_shot_s:g} s")
     if min_shot_s is not None and max_shot_s is not None and min_shot_s > max_shot_s:
         raise UsageError(
             f"the shortest shot ({min_shot_s:g} s) is longer than the longest ({max_shot_s:g} s)"
@@ -109,8 +112,10 @@ def _kts_edges(
     if not 0 < penalty < math.inf:
         raise UsageError(f"the penalty of KTS must be positive, not {penalty}")
     shortest, longest = _limits_in_samples(features, max_shots, min_shot_s, max_shot_s)
-    lengths = np.linalg.norm(features.array, axis=1, keepdims=True)
-    rows = features.array / np.where(lengths > 0, lengths, 1)
+    # squares are added up in float64: those of large float32 features are beyond float32
+    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
+    lengths[lengths == 0] = 1
+    rows = features.array / lengths.astype(np.float32)[:, None]
     starts = change_points(rows, penalty=penalty, shortest=shortest, longest=longest, max_shots=max_shots)
     return np.concatenate([[0.0], features.timestamps[starts], [features.duration_s]])
 

@@ -89,7 +89,7 @@ def _search_prices(band: Matrix, penalty: float) -> _Cut:
     The penalty is concave in the number of shots. So the optimum is a corner of the lower convex hull of
     scatter over the number of shots, and is the cheapest segmentation for some price of a shot between the
     penalty's last and first step. Each round splits the stretches of the hull that may still hold something
-    better.
+    better, or as good with fewer shots.
     """
     n = len(band) - 1
     first_step = _objective(0, 2, n, penalty)
@@ -99,7 +99,8 @@ def _search_prices(band: Matrix, penalty: float) -> _Cut:
     stretches = [(few, many)]
     while True:
         least = min(_objective(cut.scatter, cut.shots, n, penalty) for cut in found)
-        stretches = [pair for pair in stretches if _bound(*pair, n, penalty) < least]
+        ties = least + _TIE * least
+        stretches = [pair for pair in stretches if _bound(*pair, n, penalty) <= ties]
         if not stretches:
             break
         middles = _cheapest(band, [_chord(*pair) for pair in stretches])
@@ -109,11 +110,8 @@ def _search_prices(band: Matrix, penalty: float) -> _Cut:
                 found.append(middle)
                 split += [(few, middle), (middle, many)]
         stretches = split
-    slack = _TIE * max(least, 1e-300)
-    return min(
-        (cut for cut in found if _objective(cut.scatter, cut.shots, n, penalty) <= least + slack),
-        key=lambda cut: cut.shots,
-    )
+    best = (cut for cut in found if _objective(cut.scatter, cut.shots, n, penalty) <= ties)
+    return min(best, key=lambda cut: cut.shots)
 
 
 def _chord(few: _Cut, many: _Cut) -> float:

@@ -122,4 +122,4 @@ def first_frames(
     steps = np.diff(in_transition.astype(np.int8), prepend=0, append=0)
     first, last = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
     starts = (first + last) // 2 + 1
-    return starts[(last < len(in_transition) - 1)]
+    return starts[(first > 0) & (last < len(in_transition) - 1)]

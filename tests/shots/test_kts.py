@@ -1,0 +1,132 @@
+"""KTS finds what the paper's dynamic programme over the whole Gram matrix finds."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.shots.conftest import Rows, sequence
+from tests.shots.direct import direct_change_points, penalty_of, scatters
+from vidsum.shots.kts import change_points
+
+
+@pytest.mark.parametrize("seed", range(160))
+def test_random_sequences_are_cut_as_by_the_direct_implementation(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 301)) if seed % 4 == 0 else int(rng.integers(1, 121))
+    rows = sequence(rng, n, int(rng.integers(1, 65)), int(rng.integers(1, 30)), rng.choice([0, 0.1, 0.5, 3]))
+    penalty = rng.choice([0.1, 0.3, 1.0, 3.0])
+    assert change_points(rows, penalty=penalty).tolist() == direct_change_points(rows, penalty)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("seed", range(40))
+def test_real_sequences_are_cut_as_by_the_direct_implementation(real_rows: Rows, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = min(len(real_rows), int(rng.integers(100, 301)))
+    start = int(rng.integers(0, len(real_rows) - n + 1))
+    rows, penalty = real_rows[start : start + n], rng.choice([0.1, 0.3, 1.0])
+    found = change_points(rows, penalty=penalty).tolist()
+    assert found == direct_change_points(rows, penalty)
+
+
+@pytest.mark.shared
+def test_real_sequences_have_changes_to_compare(real_rows: Rows) -> None:
+    assert len(change_points(real_rows[:300], penalty=0.3)) >= 3
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_at_most_so_many_shots_as_by_the_direct_implementation(seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    rows = sequence(rng, int(rng.integers(2, 150)), 16, 6, 0.3)
+    max_shots = int(rng.integers(1, min(len(rows), 20) + 1))
+    found = change_points(rows, penalty=0.3, max_shots=max_shots).tolist()
+    assert found == direct_change_points(rows, 0.3, max_shots=max_shots)
+    assert len(found) < max_shots
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_limits_of_length_as_by_the_direct_implementation(seed: int) -> None:
+    rng = np.random.default_rng(2000 + seed)
+    rows = sequence(rng, int(rng.integers(30, 150)), 16, int(rng.integers(2, 40)), 0.3)
+    shortest = int(rng.integers(1, 8))
+    limits = {"shortest": shortest, "longest": 2 * shortest + int(rng.integers(0, 20))}
+    if seed % 2:
+        limits["max_shots"] = -(-len(rows) // limits["longest"]) + int(rng.integers(0, 3))
+    found = change_points(rows, penalty=0.5, **limits)
+    assert found.tolist() == direct_change_points(rows, 0.5, **limits)
+    lengths = np.diff([0, *found, len(rows)])
+    assert lengths.min() >= limits["shortest"]
+    assert lengths.max() <= limits["longest"]
+
+
+@given(
+    values=st.lists(st.integers(0, 2), min_size=1, max_size=9),
+    penalty=st.sampled_from([0.05, 0.5, 2.0]),
+    shortest=st.integers(1, 2),
+)
+@settings(max_examples=150, deadline=None)
+def test_ties_go_to_fewer_changes_then_to_earlier_ones(
+    values: list[int], penalty: float, shortest: int
+) -> None:
+    rows, n = np.array(values, float)[:, None], len(values)
+    cost = scatters(rows @ rows.T)
+    ranked = []
+    for m in range(n):
+        for starts in combinations(range(1, n), m):
+            edges = (0, *starts, n)
+            if m == 0 or np.diff(edges).min() >= shortest:
+                total = sum(cost[a, b] for a, b in pairwise(edges))
+                ranked.append((round(total / n + penalty_of(m, n, penalty), 9), m, starts[::-1]))
+    expected = min(ranked)[2][::-1]
+    assert tuple(change_points(rows, penalty=penalty, shortest=min(shortest, n))) == expected
+
+
+def test_equal_change_points_on_either_side_give_the_earlier() -> None:
+    rows = np.array([[0], [0], [1], [2], [2]], float)  # the 1 may belong to either shot
+    assert change_points(rows, penalty=0.3, max_shots=2).tolist() == [2]
+
+
+@pytest.mark.parametrize(("longest", "changes"), [(None, 0), (5, 3)])
+@pytest.mark.parametrize("max_shots", [None, 4])
+def test_constant_features_are_cut_only_where_the_limits_ask(
+    longest: int | None, changes: int, max_shots: int | None
+) -> None:
+    assert len(change_points(np.ones((17, 3)), longest=longest, max_shots=max_shots)) == changes
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e6])
+def test_far_from_the_origin_the_change_points_stay(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.standard_normal((10, 16)), 20, axis=0) + 0.05 * rng.standard_normal((200, 16))
+    assert change_points(rows + offset).tolist() == list(range(20, 200, 20))
+
+
+def test_a_long_sequence_is_cut_where_it_changes() -> None:
+    rng = np.random.default_rng(0)
+    starts = np.cumsum(rng.integers(4, 60, 900))
+    labels = np.searchsorted(starts, np.arange(starts[-1]), side="right")
+    seen = rng.standard_normal((len(starts), 8))
+    rows = seen / np.linalg.norm(seen, axis=1, keepdims=True)
+    rows = rows[labels] + 0.01 * rng.standard_normal((len(labels), 8)) + 100
+    assert change_points(rows, longest=120, penalty=0.1).tolist() == starts[:-1].tolist()
+
+
+def test_a_higher_penalty_gives_fewer_change_points() -> None:
+    rows = sequence(np.random.default_rng(3), 200, 16, 8, 0.5)
+    counts = [len(change_points(rows, penalty=penalty)) for penalty in (0.01, 0.1, 1.0, 10.0, 100.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == 199
+    assert counts[-1] == 0
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"longest": 4, "max_shots": 2}, {"shortest": 6, "longest": 7}, {"shortest": 11}],
+    ids=["too few shots allowed", "no multiple fits", "shorter than one shot"],
+)
+def test_limits_that_no_segmentation_obeys_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="10 rows do not fit"):
+        change_points(np.ones((10, 2)), **limits)
