@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.media import GOOD_VIDEOS, MadeVideo, make_video
+from tests.media import GOOD_VIDEOS, MadeVideo, cut_short, make_video
 from tests.video.clips import make_flash_beep, numbers_by_opencv, numbers_by_pyav, worst_offsets_s
 from tests.video.conftest import Made
 from vidsum.errors import InputError, UsageError
@@ -185,6 +185,21 @@ def test_senseless_segments_are_refused(
 ) -> None:
     with pytest.raises(UsageError):
         copy_segments(b_frames.path, segments, clip)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_file_that_is_cut_short_is_copied_as_far_as_it_goes(
+    suffix: str, tmp_path: Path, clip: Path
+) -> None:
+    options = {"movflags": "faststart"} if suffix == ".mp4" else None
+    video = make_video(tmp_path / f"whole{suffix}", n_frames=200, gop=25, container_options=options)
+    path = cut_short(video.path, tmp_path / f"cut{suffix}", keep=0.6)
+    written = copy_segments(path, [(1.1, 2.0), (6.5, 7.5)], clip)
+    assert len(written.segments) == 1
+    assert numbers_by_pyav(clip) == frames_within(video, written.segments)
+    assert written.warnings == (f"{path}: has no pictures for 1.0 s of the segments, which are left out",)
+    with pytest.raises(InputError, match="no frame of the segments"):
+        copy_segments(path, [(6.5, 7.5)], clip)
 
 
 def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:

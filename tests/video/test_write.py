@@ -14,6 +14,7 @@ from tests.media import (
     NTSC,
     MadeVideo,
     colour_picture,
+    cut_short,
     damage,
     make_still,
     make_video,
@@ -481,6 +482,28 @@ def test_damaged_packets_are_skipped_with_a_warning(tmp_path: Path, clip: Path) 
     assert any("damaged" in warning for warning in written.warnings)
     assert 40 < len(decode_all(clip)) <= 75
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_file_that_is_cut_short_is_written_as_far_as_it_goes(
+    suffix: str, tmp_path: Path, clip: Path
+) -> None:
+    video = make_video(
+        tmp_path / f"whole{suffix}",
+        n_frames=200,
+        container_options={"movflags": "faststart"} if suffix == ".mp4" else None,
+    )
+    path = cut_short(video.path, tmp_path / f"cut{suffix}", keep=0.7)
+    written = write_segments(path, [(1.0, 2.0), (3.0, 7.5)], clip)
+    whole = numbers_within(video, [(1.0, 2.0), (3.0, 7.5)])
+    assert 40 < written.n_frames < len(whole)
+    assert numbers_by_pyav(clip) == whole[: written.n_frames]
+    lost_s = 5.5 - written.duration_s
+    assert written.warnings == (
+        f"{path}: has no pictures for {lost_s:.1f} s of the segments, which are left out",
+    )
+    with pytest.raises(InputError, match="no frame of the segments"):
+        write_segments(path, [(7.0, 7.5)], clip)
 
 
 def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:

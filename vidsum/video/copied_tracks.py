@@ -30,7 +30,7 @@ class PictureCopy:
         self._source, self._container, self._stream = source, container, stream
         self._output, self._copied = output, _copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
-        self._frame_ticks = round(1 / (stream.average_rate * stream.time_base))
+        self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
         self._shift = 0
         """Clip tick minus source tick in the last run."""
         self._last_dts = self._last_clip_dts = _BEFORE_ALL
@@ -46,9 +46,11 @@ class PictureCopy:
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
     def copy(self, start: int, end: int, sound: "SoundCopy | None") -> None:
-        """Copy a segment, grown to where it can be cut, and the sound beside it."""
+        """Copy a segment, grown to where it can be cut, and the sound beside it, if the file goes so far."""
         packets = _until_clean_cut(self._from_key_frame(start), end)
-        key = next(packets)
+        key = next(packets, None)
+        if key is None:
+            return
         if not self.runs or key.pts >= self.runs[-1][1]:
             self._begin_run(key)
             if sound is not None:
@@ -77,7 +79,10 @@ class PictureCopy:
         self._output.mux(packet)
 
     def _from_key_frame(self, start: int) -> Iterator[Any]:
-        """The packets from the last key frame shown at or before `start` on, in the order they are stored."""
+        """The packets from the last key frame shown at or before `start` on, in the order they are stored.
+
+        There are none if the file ends before `start`.
+        """
         for back_s in _STEPS_BACK_S:
             tick = start - round(back_s / self.time_base)
             packets = _packets_from(self._container, self._stream, self._stream.start_time or 0, tick)
@@ -90,7 +95,8 @@ class PictureCopy:
                 if packet.dts > start:
                     break
             if held:
-                return chain(held, packets)
+                end = max(packet.pts + (packet.duration or self._frame_ticks) for packet in held)
+                return chain(held, packets) if end > start else iter(())
         raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
 
 
@@ -166,7 +172,7 @@ def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterat
     container.seek(max(origin + tick, lowest), stream=stream)
     waiting: list[Any] = []
     for packet in container.demux(stream):
-        if packet.size == 0:
+        if packet.size == 0 or packet.is_corrupt:
             continue
         packet.pts = (packet.pts if packet.pts is not None else packet.dts or 0) - origin
         waiting.append(packet)

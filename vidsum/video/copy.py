@@ -8,10 +8,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from vidsum.errors import InputError
 from vidsum.outputs import whole_file
 from vidsum.types import Interval, Progress
 from vidsum.video.copied_tracks import PictureCopy, SoundCopy
-from vidsum.video.mp4 import WrittenVideo, checked_segments, open_mp4
+from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, open_mp4
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
 from vidsum.video.stretches import in_ticks
@@ -40,7 +41,7 @@ def copy_segments(
     Raises:
         UsageError: segments overlap, are out of order, or none lies in the video; or the codec of the
             pictures or of the sound cannot be put in an MP4.
-        InputError: the source cannot be read, or has no key frame to begin at.
+        InputError: the source cannot be read, has no key frame to begin at, or ends before the segments.
         OutputError: the target cannot be written.
     """
     source, info = Path(source), probe(source)
@@ -61,10 +62,13 @@ def copy_segments(
             done_s += float((end - start) * pictures.time_base)
             if progress is not None:
                 progress("copying", min(done_s, total_s), total_s)
+        if not pictures.n_frames:
+            raise InputError(f"{source}: has no frame of the segments to copy")
     return WrittenVideo(
         path=Path(target),
         segments=pictures.segments,
         n_frames=pictures.n_frames,
         duration_s=float(pictures.clip_s),
         has_audio=sound is not None,
+        warnings=describe_gaps(source, wanted, pictures.segments),
     )

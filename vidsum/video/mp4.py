@@ -9,6 +9,9 @@ import av
 from vidsum.errors import UsageError
 from vidsum.types import Interval
 
+_LEAST_GAP_S = 1.0
+"""Less is missing where a segment does not begin with a new frame."""
+
 
 @dataclass(frozen=True)
 class WrittenVideo:
@@ -47,6 +50,20 @@ def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[In
     if not clipped:
         raise UsageError(f"there is no segment to write within the {duration_s:g} s of the video")
     return clipped
+
+
+def describe_gaps(source: Path, wanted: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
+    """A warning where the file has no pictures for a part of the wanted segments, being cut short."""
+    kept_s = sum(
+        max(0.0, min(end, b) - max(start, a))
+        for start, end in wanted
+        for a, b in written
+        if a < end and start < b
+    )
+    lost_s = sum(end - start for start, end in wanted) - kept_s
+    if lost_s < _LEAST_GAP_S:
+        return ()
+    return (f"{source}: has no pictures for {lost_s:.1f} s of the segments, which are left out",)
 
 
 def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:

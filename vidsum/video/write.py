@@ -11,7 +11,7 @@ from vidsum.outputs import whole_file
 from vidsum.types import Interval, Progress
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.losses import DecodeLog
-from vidsum.video.mp4 import WrittenVideo, checked_segments, open_mp4
+from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, open_mp4
 from vidsum.video.picture_track import PRESETS, Look, PictureTrack
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
@@ -77,7 +77,10 @@ def write_segments(
         n_frames=n_frames,
         duration_s=float(timeline.end_s),
         has_audio=sound is not None,
-        warnings=_warnings(source, log, info.has_audio and sound is None),
+        warnings=(
+            *describe_gaps(source, wanted, timeline.segments),
+            *_warnings(source, log, info.has_audio and sound is None),
+        ),
     )
 
 
