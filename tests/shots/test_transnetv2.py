@@ -1,0 +1,155 @@
+"""Cuts that TransNetV2 sees: windows as they stream, and real cuts of real clips."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from tests.conftest import real_weights
+from tests.shots.boundaries import f1
+from vidsum.errors import InputError, UsageError
+from vidsum.models.transnetv2 import TransNetV2
+from vidsum.shots.transnetv2 import SAMPLING, cuts_of, first_frames, load_model, see_transitions
+from vidsum.types import Features, VideoInfo
+from vidsum.video.frames import Frame
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
+
+ONE_TAKE = (
+    "baby_reading.mp4",
+    "basketball.mp4",
+    "hitting_baseball.mp4",
+    "jesse_dance.mp4",
+    "pool_cleaning.mp4",
+    "yoga.mp4",
+)
+"""Clips without a cut of their own, seen by eye."""
+
+VIDEO = VideoInfo(
+    path="film.mp4",
+    bytes=1,
+    container="mp4",
+    codec="h264",
+    duration_s=6.04,
+    fps=25.0,
+    is_vfr=False,
+    n_frames=151,
+    width=48,
+    height=27,
+    display_width=48,
+    display_height=27,
+    rotation_deg=0,
+    sample_aspect_ratio=1.0,
+    start_s=0.0,
+)
+
+
+@pytest.fixture(scope="module")
+def small_model() -> TransNetV2:
+    """A tiny network with random weights, large enough to matter."""
+    torch.manual_seed(0)
+    model = TransNetV2(filters=1, hidden=8).eval()
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    return model
+
+
+def _pictures(n: int) -> npt.NDArray[np.uint8]:
+    return np.random.default_rng(n).integers(0, 256, (n, 27, 48, 3), np.uint8)
+
+
+def _frames(pictures: npt.NDArray[np.uint8]) -> list[Frame]:
+    return [Frame(index, index / 25, index / 25, picture) for index, picture in enumerate(pictures)]
+
+
+def _directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """As published: 25 copies of the first frame before, some of the last after; 100 frames every 50."""
+    n = len(pictures)
+    after = 25 + 50 - (n % 50 or 50)
+    padded = np.concatenate([pictures[:1].repeat(25, axis=0), pictures, pictures[-1:].repeat(after, axis=0)])
+    with torch.inference_mode():
+        middles = [
+            model(torch.from_numpy(padded[start : start + 100])[None])[0][0, 25:75].sigmoid().numpy()
+            for start in range(0, len(padded) - 50, 50)
+        ]
+    return np.concatenate(middles)[:n]
+
+
+@pytest.mark.parametrize("n", [1, 24, 25, 49, 50, 51, 74, 75, 76, 99, 100, 101, 150, 151])
+def test_streamed_windows_give_what_all_frames_at_once_give(small_model: TransNetV2, n: int) -> None:
+    pictures = _pictures(n)
+    seen = see_transitions(iter(_frames(pictures)), small_model, VIDEO)
+    np.testing.assert_allclose(seen.array[:, 0], _directly(small_model, pictures), rtol=1e-6)
+    assert seen.timestamps.tolist() == [index / 25 for index in range(n)]
+    assert n < 3 or np.ptp(seen.array) > 0
+
+
+def test_a_video_without_frames_cannot_be_read(small_model: TransNetV2) -> None:
+    with pytest.raises(InputError, match=r"film\.mp4: no frame could be decoded"):
+        see_transitions([], small_model, VIDEO)
+
+
+def test_frames_of_another_size_are_refused(small_model: TransNetV2) -> None:
+    frame = Frame(0, 0.0, 0.0, np.zeros((48, 27, 3), np.uint8))
+    with pytest.raises(UsageError, match="takes frames of 48 x 27 pixels, not 27 x 48"):
+        see_transitions([frame], small_model, VIDEO)
+
+
+def test_progress_is_told_after_each_window(small_model: TransNetV2) -> None:
+    told: list[tuple[str, float, float]] = []
+    see_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: told.append(step))
+    assert told == [("looking for cuts", 59 / 25, 6.04)] * 2
+
+
+@pytest.mark.parametrize(
+    ("marks", "starts"),
+    [
+        ("........", []),
+        ("...#....", [4]),
+        ("...##...", [4]),
+        ("...###..", [5]),
+        (".#....#.", [2, 7]),
+        (".#.#....", [2, 4]),
+        ("##......", []),
+        ("......##", []),
+        ("########", []),
+        ("#", []),
+    ],
+)
+def test_a_shot_starts_after_the_middle_of_a_transition(marks: str, starts: list[int]) -> None:
+    assert first_frames(np.array([mark == "#" for mark in marks])).tolist() == starts
+
+
+def test_cuts_are_at_the_times_of_frames_above_the_threshold() -> None:
+    seen = Features.from_array(np.array([[0.1], [0.6], [0.1], [0.4], [0.1]]), fps=10.0)
+    seen = replace(seen, timestamps=np.array([0, 0.11, 0.19, 0.3, 0.42]))
+    assert cuts_of(seen).tolist() == [0.19]
+    assert cuts_of(seen, threshold=0.3).tolist() == [0.19, 0.42]
+
+
+@pytest.mark.shared
+@pytest.mark.weights
+def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_path: Path) -> None:
+    real_weights("transnetv2")
+    clips = json.loads((shared / "videos" / "clips.json").read_text())["clips"]
+    one_take = [
+        {**clip, "file": str(shared / "videos" / clip["file"])} for clip in clips if clip["file"] in ONE_TAKE
+    ]
+    (tmp_path / "clips.json").write_text(json.dumps({"clips": one_take}))
+    tool, film = shared / "tools" / "make_composite.py", tmp_path / "film.mp4"
+    options = ["--seconds", "30", "--size", "192x108"]
+    subprocess.run([sys.executable, str(tool), str(tmp_path / "clips.json"), str(film), *options], check=True)
+    moments = json.loads(film.with_suffix(".json").read_text())["moments"]
+    truth = np.array([moment["start"] for moment in moments[1:]])
+
+    frames = (frame for _, frame in read_frames(film, [SAMPLING]))
+    cuts = cuts_of(see_transitions(frames, load_model("cpu"), probe(film)))
+
+    assert len(truth) >= 3
+    assert f1(cuts, truth, within_s=0.1) > 0.9
