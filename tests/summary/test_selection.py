@@ -107,11 +107,6 @@ def test_what_keep_leaves_of_the_budget_does_not_chop_up_the_shots() -> None:
     assert [(shot.start_s, shot.end_s) for shot in selected.shots[2:]] == [(10, 20), (20, 30), (30, 40)]
 
 
-def test_splitting_is_told() -> None:
-    selected = select(video(50), cut(0, 50), np.ones(100, np.float32), 10.0)
-    assert "split" in selected.messages[0]
-
-
 def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
     shots = cut(0, 10, 20, 30, 40)

@@ -72,15 +72,13 @@ def select(
         raise UsageError(
             f"the stretches of --keep take {needed}, more than the budget", hint=f"--budget {needed}"
         )
-    whole = _edges(_frames(shots.edges_s, fps), kept, dropped)
-    edges = _split_longer_than(capacity, whole, dropped)
+    edges = _edges(_frames(shots.edges_s, fps), kept, dropped)
+    edges = _split_longer_than(capacity, edges, dropped)
     sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
     scores = _scores(edges, sampled, importance)
     state = edges[:-1]
     chosen = kept[state] | _best(scores, np.diff(edges), room, free=~(kept | dropped)[state])
     messages = []
-    if len(edges) > len(whole):
-        messages.append(f"shots longer than the budget of {format_time(budget_s)} were split")
     if n_frames - int(dropped.sum()) <= capacity:
         chosen = ~dropped[state]
         exception = " but for --drop" if dropped.any() else ""
