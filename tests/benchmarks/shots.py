@@ -45,30 +45,32 @@ def made_up_features(n: int, kind: str) -> npt.NDArray[np.float32]:
 
 
 def measure(how: str, n: int, kind: str) -> None:
-    """Print seconds, peak memory in MiB above that before the features were made, and the number of shots."""
+    """Print seconds by the clock, of all cores, MiB at the peak with those of the features, and shots."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     features = Features.from_array(made_up_features(n, kind))
-    start = time.perf_counter()
+    start, start_cores = time.perf_counter(), time.process_time()
     shots = len(find(features)) if how == "kts" else len(direct_change_points(features.array)) + 1
-    seconds = time.perf_counter() - start
+    seconds, of_cores = time.perf_counter() - start, time.process_time() - start_cores
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(seconds, (peak - before) / 1024, shots)
+    print(seconds, of_cores, (peak - before) / 1024, shots)
 
 
 def measured_apart(how: str, n: int, kind: str) -> str:
     """`measure` in a process of its own, so that its peak memory is its own."""
     command = [sys.executable, "-m", "tests.benchmarks.shots", "--measure", how, str(n), kind]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, peak, shots = done.stdout.split()
-    return f"{float(seconds):9.2f} {float(peak):8.0f} {shots:>6}"
+    seconds, of_cores, peak, shots = done.stdout.split()
+    return f"{float(seconds):8.2f} {float(of_cores):8.2f} {float(peak):6.0f} {shots:>6}"
 
 
 def print_scale(sizes: list[int], kind: str, direct_up_to: int) -> None:
     """Table of n against time and memory."""
-    print(f"{'':8} {'KTS':>25} {'direct':>25}")
-    print(f"{'n':8} {'s':>9} {'MiB':>8} {'shots':>6} {'s':>9} {'MiB':>8} {'shots':>6}")
+    names = f"{'s':>8} {'core s':>8} {'MiB':>6} {'shots':>6}"
+    print(f"{'':8} {'KTS':>31} {'direct':>31}\n{'n':8} {names} {names}")
     for n in sizes:
-        direct = measured_apart("direct", n, kind) if n <= direct_up_to else f"{'-':>9} {'-':>8} {'-':>6}"
+        direct = (
+            measured_apart("direct", n, kind) if n <= direct_up_to else f"{'-':>8} {'-':>8} {'-':>6} {'-':>6}"
+        )
         print(f"{n:<8} {measured_apart('kts', n, kind)} {direct}", flush=True)
 
 

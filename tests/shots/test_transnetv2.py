@@ -143,7 +143,7 @@ def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_p
     ]
     (tmp_path / "clips.json").write_text(json.dumps({"clips": one_take}))
     tool, film = shared / "tools" / "make_composite.py", tmp_path / "film.mp4"
-    options = ["--seconds", "30", "--size", "192x108"]
+    options = ["--seconds", "20", "--size", "192x108"]
     subprocess.run([sys.executable, str(tool), str(tmp_path / "clips.json"), str(film), *options], check=True)
     moments = json.loads(film.with_suffix(".json").read_text())["moments"]
     truth = np.array([moment["start"] for moment in moments[1:]])
@@ -151,5 +151,5 @@ def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_p
     frames = (frame for _, frame in read_frames(film, [SAMPLING]))
     cuts = cuts_of(see_transitions(frames, load_model("cpu"), probe(film)))
 
-    assert len(truth) >= 3
+    assert len(truth) >= 2
     assert f1(cuts, truth, within_s=0.1) > 0.9
