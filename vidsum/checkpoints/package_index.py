@@ -23,7 +23,6 @@ from pypi_simple import (
     UnsupportedRepoVersionError,
 )
 
-from vidsum.checkpoints.cached import hash_file
 from vidsum.checkpoints.download import (
     CONNECT_TIMEOUT_S,
     READ_TIMEOUT_S,
@@ -34,6 +33,7 @@ from vidsum.checkpoints.download import (
 )
 from vidsum.checkpoints.registry import PackageSource
 from vidsum.errors import WeightsError
+from vidsum.hashing import hash_file
 
 
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
