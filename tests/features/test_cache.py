@@ -51,6 +51,12 @@ def test_an_entry_larger_than_the_limit_is_not_kept(monkeypatch: pytest.MonkeyPa
     assert cache.state().entries == 0
 
 
+def test_a_cache_that_is_turned_off_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put(features_of(1))
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "0")
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+
+
 def test_a_damaged_entry_is_dropped() -> None:
     cache.put(features_of(1))
     (entry,) = cache.folder().glob("*.npz")
@@ -69,3 +75,5 @@ def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "lots")
     with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
         cache.put(features_of(1))
+    with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
+        cache.get({"fps": 2.0, "video": 1})

@@ -163,6 +163,29 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, conte
         read_features(tmp_path / name)
 
 
+def test_a_damaged_npz_is_read_or_refused_but_never_a_crash(tmp_path: Path) -> None:
+    """One byte changed at a time: the faults that NumPy, zipfile and zlib find all end in the same error."""
+    path = tmp_path / "f.npz"
+    np.savez_compressed(path, features=np.eye(50, 8))
+    content = path.read_bytes()
+    refused = 0
+    for place in range(0, len(content), 2):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            read_features(path)
+        except InputError:
+            refused += 1
+    assert refused > 0
+
+
+def test_a_damaged_h5_is_refused(features: Features, tmp_path: Path) -> None:
+    path = tmp_path / "f.h5"
+    write_features(features, path)
+    path.write_bytes(path.read_bytes().replace(b"TREE", b"tree"))  # how each of its indexes begins
+    with pytest.raises(InputError, match=r"f\.h5: not a feature file"):
+        read_features(path)
+
+
 def test_an_npz_without_features_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", other=np.ones(3))
     with pytest.raises(InputError, match="no array named features"):

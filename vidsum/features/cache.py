@@ -1,12 +1,10 @@
 """A cache of features on disk, so that a second command on the same video does not decode it again.
 
-An entry is an npz file named by the SHA-256 of all that its numbers depend on. When the cache outgrows its
+An entry is an npz file named by a hash of all that its numbers depend on. When the cache outgrows its
 limit, the entries used longest ago go first.
 """
 
 import contextlib
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.store import read_npz, write_npz
 from vidsum.home import home
+from vidsum.provenance import digest_of
 from vidsum.types import Features
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
@@ -50,14 +49,15 @@ def limit_bytes() -> int:
     return int(text) * 1024**2
 
 
-def key_of(provenance: Mapping[str, Any]) -> str:
-    """The name of an entry: a hash over everything that the features depend on."""
-    return hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
-
-
 def get(provenance: Mapping[str, Any]) -> Features | None:
-    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed."""
-    path = folder() / f"{key_of(provenance)}.npz"
+    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed.
+
+    Raises:
+        UsageError: see `limit_bytes`.
+    """
+    if limit_bytes() == 0:
+        return None
+    path = folder() / f"{digest_of(provenance)}.npz"
     if not path.is_file():
         return None
     try:
@@ -71,11 +71,15 @@ def get(provenance: Mapping[str, Any]) -> Features | None:
 
 
 def put(features: Features) -> None:
-    """Keep features under their provenance. A folder that cannot be written to keeps nothing."""
+    """Keep features under their provenance. A folder that cannot be written to keeps nothing.
+
+    Raises:
+        UsageError: see `limit_bytes`.
+    """
     limit = limit_bytes()
     if features.array.nbytes > limit:
         return
-    path = folder() / f"{key_of(features.provenance)}.npz"
+    path = folder() / f"{digest_of(features.provenance)}.npz"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_npz(features, path)

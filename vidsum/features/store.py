@@ -9,6 +9,7 @@ npz: `features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (on
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,10 +33,12 @@ _UNREADABLE = (
     KeyError,
     TypeError,
     AttributeError,
+    RuntimeError,
     zipfile.BadZipFile,
+    zlib.error,
     UsageError,
 )
-"""What NumPy, h5py and our own checks raise at files that are none of ours."""
+"""What NumPy, h5py and our own checks raise at files that are damaged or none of ours."""
 
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
