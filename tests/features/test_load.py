@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
+import torch
 
+from tests.features import networks
+from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe, load_extractor
 from vidsum.video.frames import Exact, Sampling, ShortSide
@@ -51,9 +55,38 @@ def test_what_an_extractor_cannot_do_is_refused(name: str, how: dict[str, float]
         describe(name, **how)  # type: ignore[arg-type]
 
 
-def test_an_unknown_backend_is_refused_before_weights_are_fetched() -> None:
-    with pytest.raises(UsageError, match="no backend 'tensorrt'"):
-        load_extractor("googlenet", backend="tensorrt")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"backend": "tensorrt"}, "no backend 'tensorrt'"),
+        ({"device": "tpu"}, "unknown device 'tpu'"),
+        ({"device": "cuda"}, "no CUDA device"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'"),
+        ({"precision": "fp16", "device": "cpu"}, "fp16 is for GPUs"),
+        ({"precision": "fp16", "device": "auto"}, "fp16 is for GPUs"),
+        ({"backend": "onnx"}, "needs onnx, onnxscript, onnxruntime"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_weights_are_fetched(
+    monkeypatch: pytest.MonkeyPatch, how: dict[str, str], message: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    monkeypatch.setattr("vidsum.features.onnx_backend.find_spec", lambda _: None)
+    monkeypatch.setattr(checkpoints, "load_state_dict", lambda *_: pytest.fail("weights were fetched"))
+    with pytest.raises(UsageError, match=message):
+        load_extractor("mobilenet_v2", **how)  # type: ignore[arg-type]
+
+
+def test_an_extractor_is_loaded_with_the_weights_of_its_checkpoint(
+    random_weights: Callable[[str], networks.Weights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "load_state_dict", lambda name, progress: random_weights(name))
+    extractor = load_extractor("mobilenet_v2", device="cpu", fps=1.0)
+    assert (extractor.spec, extractor.device) == (describe("mobilenet_v2", fps=1.0), "cpu")
+    expected = random_weights("mobilenet_v2")["classifier.1.weight"]
+    assert extractor.head is not None
+    torch.testing.assert_close(extractor.head.weight, expected)
 
 
 def test_describing_does_not_import_torch() -> None:

@@ -1,22 +1,28 @@
 """The onnxruntime backend gives PyTorch's features, and exports a network only once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
-
-pytest.importorskip("onnxruntime")
+import torch
+from torch import nn
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
-from vidsum.errors import UsageError
+from vidsum.errors import OutputError, UsageError
 from vidsum.features import describe, onnx_backend
-from vidsum.features.onnx_backend import exported_path, onnx_extractor
+from vidsum.features.extractor import Network, Spec
+from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor
 from vidsum.features.torch_backend import torch_extractor
+from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
 
-RandomWeights = Callable[[str], networks.Weights]
+onnxruntime = pytest.importorskip("onnxruntime")
+
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 SHA256 = "0123456789abcdef" * 4
 
 
@@ -25,12 +31,37 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["mobilenet_v2", "i3d"])
+class SmallI3D(I3D):
+    """I3D with one or two of each kind of layer, all narrow, so that it is exported quickly."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.wide = Unit3D(3, 8, 7, 2)
+        self.pool_space = SameMaxPool3d((1, 3, 3), (1, 2, 2))
+        self.mixed = Mixed(8, (4, 4, 6, 2, 3, 3))
+        self.pool_all = SameMaxPool3d((3, 3, 3), (2, 2, 2))
+        self.last = Unit3D(16, 12, 1)
+
+
+def small_i3d() -> tuple[Spec, Network]:
+    """An extractor of clips of 9 frames, 32 pixels a side."""
+    torch.manual_seed(0)
+    model = networks.settled(SmallI3D(), torch.rand(4, 3, 9, 32, 32) * 2 - 1)
+    spec = describe("i3d", clip_frames=9)
+    spec = replace(spec, name="small", dim=12, preprocessing=replace(spec.preprocessing, crop=32))
+    return spec, Network(model, nn.Linear(12, 5))
+
+
+def mobilenet_v2() -> tuple[Spec, Network]:
+    spec = describe("mobilenet_v2")
+    return spec, spec.build(networks.mobilenet_v2().state_dict())
+
+
+@pytest.mark.parametrize("make", [mobilenet_v2, small_i3d])
 def test_features_agree_with_torch_for_any_batch(
-    random_weights: RandomWeights, random_clips: RandomClips, name: str
+    random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]]
 ) -> None:
-    spec = describe(name, clip_frames=9 if name == "i3d" else None)
-    network = spec.build(random_weights(name))
+    spec, network = make()
     expected = torch_extractor(spec, network, device="cpu").encode(random_clips(spec, 3))
     extractor = onnx_extractor(spec, network, SHA256, device="cpu")
     for count in (3, 1):
@@ -40,9 +71,8 @@ def test_features_agree_with_torch_for_any_batch(
     np.testing.assert_allclose(extractor.logits(scores)[0], network.head.bias.detach().numpy())  # type: ignore[union-attr]
 
 
-def test_a_network_is_exported_once(random_weights: RandomWeights, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = describe("mobilenet_v2")
-    network = spec.build(random_weights("mobilenet_v2"))
+def test_a_network_is_exported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, network = small_i3d()
     onnx_extractor(spec, network, SHA256, device="cpu")
     kept = exported_path(spec, SHA256)
     assert [file.name for file in kept.parent.iterdir()] == [kept.name]
@@ -58,20 +88,59 @@ def test_other_weights_and_clip_lengths_are_kept_apart() -> None:
     assert len(paths) == 4
 
 
-def test_other_precisions_are_refused(random_weights: RandomWeights) -> None:
-    spec = describe("mobilenet_v2")
+@pytest.mark.parametrize("module", [onnx_backend, torch])
+def test_another_vidsum_or_pytorch_exports_anew(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    before = exported_path(describe("i3d"), SHA256)
+    monkeypatch.setattr(module, "__version__", "99.0")
+    assert exported_path(describe("i3d"), SHA256) != before
+
+
+def test_a_cache_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "onnx").write_text("in the way")
+    with pytest.raises(OutputError, match="onnx: cannot be made"):
+        onnx_extractor(*small_i3d(), SHA256, device="cpu")
+
+
+def test_other_precisions_are_refused() -> None:
     with pytest.raises(UsageError, match="fp32, not bf16"):
-        onnx_extractor(spec, spec.build(random_weights("mobilenet_v2")), SHA256, precision="bf16")
+        onnx_extractor(*small_i3d(), SHA256, precision="bf16")
 
 
-def test_a_missing_package_is_named_with_the_line_that_installs_it(
-    random_weights: RandomWeights, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("device", "chosen", "available", "expected"),
+    [
+        ("auto", "cpu", [CPU], (CPU, {})),
+        ("auto", "cpu", [CUDA, CPU], (CPU, {})),
+        ("auto", "cuda", [CPU], (CPU, {})),
+        ("auto", "cuda", [CUDA, CPU], (CUDA, {"device_id": 0})),
+        ("auto", "mps", [CPU], (CPU, {})),
+        ("cuda:1", "cuda:1", [CUDA, CPU], (CUDA, {"device_id": 1})),
+        ("cpu", "cpu", [CUDA, CPU], (CPU, {})),
+    ],
+)
+def test_the_provider_is_that_of_the_device(
+    monkeypatch: pytest.MonkeyPatch, device: str, chosen: str, available: list[str], expected: object
 ) -> None:
+    monkeypatch.setattr(onnx_backend, "choose_device", lambda _: torch.device(chosen))
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: available)
+    assert choose_provider(device, "fp32") == expected
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_onnxruntime_does_not_run_on_is_refused(
+    monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setattr(onnx_backend, "choose_device", torch.device)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
+    with pytest.raises(UsageError, match=f"does not run on {device}"):
+        choose_provider(device, "fp32")
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = util.find_spec
     monkeypatch.setattr(
         onnx_backend, "find_spec", lambda name: None if name == "onnxruntime" else found(name)
     )
-    spec = describe("mobilenet_v2")
     with pytest.raises(UsageError, match="needs onnxruntime") as caught:
-        onnx_extractor(spec, spec.build(random_weights("mobilenet_v2")), SHA256)
+        choose_provider("cpu", "fp32")
     assert caught.value.hint == "pip install 'vidsum[onnx]'"

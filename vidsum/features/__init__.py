@@ -8,7 +8,7 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import BACKENDS, Backend, Extractor, Spec
 from vidsum.types import Progress
 
-__all__ = ["EXTRACTORS", "Backend", "Extractor", "Spec", "describe", "load_extractor"]
+__all__ = ["EXTRACTORS", "Backend", "Extractor", "Spec", "check_backend", "describe", "load_extractor"]
 
 _SPECS = {
     "mobilenet_v2": ("vidsum.features.mobilenet_v2", "SPEC"),
@@ -53,6 +53,24 @@ def describe(
     )
 
 
+def check_backend(backend: Backend = "torch", *, device: str = "auto", precision: Precision = "fp32") -> None:
+    """Refuse what `load_extractor` cannot run, before weights are fetched or a video is read.
+
+    Raises:
+        UsageError: a name is unknown, the device or a package is not there, or they do not go together.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"there is no backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
+    if backend == "torch":
+        from vidsum.features.torch_backend import choose_place
+
+        choose_place(device, precision)
+    else:
+        from vidsum.features.onnx_backend import choose_provider
+
+        choose_provider(device, precision)
+
+
 def load_extractor(
     name: str,
     *,
@@ -79,8 +97,7 @@ def load_extractor(
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
     spec = describe(name, fps=fps, clip_frames=clip_frames, stride_frames=stride_frames)
-    if backend not in BACKENDS:
-        raise UsageError(f"there is no backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
+    check_backend(backend, device=device, precision=precision)
     from vidsum import checkpoints
 
     weights = checkpoints.load_state_dict(spec.checkpoint, progress)

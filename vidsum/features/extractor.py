@@ -150,11 +150,10 @@ class Extractor:
             UsageError: the clips have another shape.
         """
         side = self.spec.preprocessing.crop
-        expected = (self.spec.clip_frames, side, side, 3)
-        if clips.shape[1:] != expected or len(clips) == 0:
-            raise UsageError(
-                f"{self.spec.name} takes clips of shape [N, {expected}], not {list(clips.shape)}"
-            )
+        expected = [self.spec.clip_frames, side, side, 3]
+        if list(clips.shape[1:]) != expected or len(clips) == 0:
+            wanted = ", ".join(map(str, expected))
+            raise UsageError(f"{self.spec.name} takes clips of shape [N, {wanted}], not {list(clips.shape)}")
         return self.run(clips)
 
     def logits(self, features: FloatArray) -> FloatArray:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import torch
 
+from vidsum import __version__
 from vidsum.device import Precision, choose_device
-from vidsum.errors import UsageError
+from vidsum.errors import OutputError, UsageError
 from vidsum.features.extractor import Extractor, Network, Spec
 from vidsum.features.torch_backend import build_encoder
 from vidsum.home import home
@@ -14,6 +15,36 @@ from vidsum.outputs import whole_file
 from vidsum.types import FloatArray, Picture
 
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+
+Provider = tuple[str, dict[str, int]]
+"""onnxruntime's name of what runs the network, and its options."""
+
+_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+
+
+def choose_provider(device: str, precision: Precision) -> Provider:
+    """What runs the network on a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
+
+    Raises:
+        UsageError: onnxruntime is not installed, or does not run on that device, or precision is not fp32.
+    """
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"the onnx backend needs {', '.join(missing)}", hint="pip install 'vidsum[onnx]'")
+    if precision != "fp32":
+        raise UsageError(
+            f"the onnx backend runs in fp32, not {precision}", hint="--backend torch has them all"
+        )
+    import onnxruntime
+
+    chosen = choose_device(device)
+    if chosen.type == "cuda" and _CUDA in onnxruntime.get_available_providers():
+        return _CUDA, {"device_id": chosen.index or 0}
+    if chosen.type == "cpu" or device == "auto":
+        return _CPU, {}
+    raise UsageError(
+        f"this onnxruntime does not run on {chosen.type}", hint="--device cpu, or --backend torch"
+    )
 
 
 def onnx_extractor(
@@ -25,19 +56,12 @@ def onnx_extractor(
         weights_sha256: the hash of the network's weights, by which the exported file is found again.
 
     Raises:
-        UsageError: onnxruntime is not installed, or does not run on that device, or precision is not fp32.
+        UsageError: see `choose_provider`.
         OutputError: the exported file cannot be written to the cache folder.
     """
-    missing = [name for name in _PACKAGES if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"the onnx backend needs {', '.join(missing)}", hint="pip install 'vidsum[onnx]'")
-    if precision != "fp32":
-        raise UsageError(
-            f"the onnx backend runs in fp32, not {precision}", hint="--backend torch has them all"
-        )
+    provider = choose_provider(device, precision)
     import onnxruntime
 
-    provider = _provider(device, onnxruntime.get_available_providers())
     path = exported_path(spec, weights_sha256)
     if not path.exists():
         export(spec, network, path)
@@ -52,7 +76,7 @@ def onnx_extractor(
     return Extractor(
         spec=spec,
         run=run,
-        device="cpu" if provider == "CPUExecutionProvider" else "cuda",
+        device="cpu" if provider[0] == _CPU else "cuda",
         precision=precision,
         backend="onnx",
         head=network.head,
@@ -61,11 +85,13 @@ def onnx_extractor(
 
 
 def exported_path(spec: Spec, weights_sha256: str) -> Path:
-    """Where the exported network is kept; another PyTorch or a clip of another length makes another file."""
-    torch_version = torch.__version__.partition("+")[0]
-    return (
-        home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-torch{torch_version}.onnx"
-    )
+    """Where the exported network is kept.
+
+    Its preprocessing is in it, so another vidsum makes another file, as do another PyTorch and another clip
+    length.
+    """
+    made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"
+    return home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
 
 
 def export(spec: Spec, network: Network, path: Path) -> None:
@@ -76,7 +102,10 @@ def export(spec: Spec, network: Network, path: Path) -> None:
     """
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path.parent}: cannot be made ({error.strerror})") from error
     with whole_file(path) as part:
         torch.onnx.export(
             build_encoder(spec, network),
@@ -89,14 +118,3 @@ def export(spec: Spec, network: Network, path: Path) -> None:
             external_data=False,
             verbose=False,
         )
-
-
-def _provider(device: str, available: list[str]) -> str:
-    """onnxruntime's name of a device: the best there is for `auto`."""
-    if device == "auto":
-        return "CUDAExecutionProvider" if "CUDAExecutionProvider" in available else "CPUExecutionProvider"
-    kind = choose_device(device).type
-    provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(kind)
-    if provider not in available:
-        raise UsageError(f"this onnxruntime does not run on {kind}", hint="--device cpu, or --backend torch")
-    return provider

@@ -42,10 +42,8 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
     return encoder.eval().requires_grad_(False)
 
 
-def torch_extractor(
-    spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
-) -> Extractor:
-    """An extractor that runs in PyTorch.
+def choose_place(device: str, precision: Precision) -> tuple[torch.device, torch.dtype]:
+    """Where a network runs, and in which type.
 
     Raises:
         UsageError: the device or precision is unknown or not there, or fp16 is asked for on a CPU.
@@ -55,6 +53,20 @@ def torch_extractor(
         raise UsageError(
             "fp16 is for GPUs: a CPU runs it ten times slower than fp32", hint="use --precision bf16"
         )
+    return chosen, dtype
+
+
+def torch_extractor(
+    spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
+) -> Extractor:
+    """An extractor that runs in PyTorch.
+
+    The network is used up: its weights are converted in place, so that they are in memory once.
+
+    Raises:
+        UsageError: see `choose_place`.
+    """
+    chosen, dtype = choose_place(device, precision)
     encoder = build_encoder(spec, network, dtype).to(chosen)
 
     def run(clips: Picture) -> FloatArray:
