@@ -4,28 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from torch import Tensor
 
 from tests.features import networks
-from vidsum import checkpoints
-from vidsum.errors import WeightsError
 from vidsum.features import Spec
 from vidsum.types import Picture
 
 RandomClips = Callable[..., Picture]
-
-
-@pytest.fixture(scope="session")
-def real_weights() -> Callable[[str], dict[str, Tensor]]:
-    """Loads a published checkpoint; skips the test where it is neither in the cache nor can be fetched."""
-
-    def load(name: str) -> dict[str, Tensor]:
-        try:
-            return checkpoints.load_state_dict(name)
-        except WeightsError as error:
-            pytest.skip(f"no {name} weights: {error}")
-
-    return load
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The published weights on real clips: the classes a person would name, and preprocessing as published."""
 
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -9,21 +8,19 @@ import pytest
 import torch
 from PIL import Image
 from scipy.special import softmax
-from torch import Tensor
 from torchvision import transforms
 from torchvision.transforms import InterpolationMode
 
-from vidsum.features import Extractor, describe
+from tests.conftest import real_weights
+from vidsum import checkpoints
+from vidsum.features import Extractor, load_extractor
 from vidsum.features.extract import extract_features
-from vidsum.features.torch_backend import torch_extractor
 from vidsum.types import Picture
 from vidsum.video.frames import Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 pytestmark = [pytest.mark.weights, pytest.mark.shared]
-
-RealWeights = Callable[[str], dict[str, Tensor]]
 
 KINETICS = {
     "pancake.mkv": "flipping pancake",
@@ -36,15 +33,15 @@ KINETICS = {
 
 
 @pytest.fixture(scope="module")
-def i3d(real_weights: RealWeights) -> Extractor:
-    spec = describe("i3d", stride_frames=32)  # no overlap: half the time
-    return torch_extractor(spec, spec.build(real_weights("i3d")), device="cpu")
+def i3d() -> Extractor:
+    real_weights("i3d")
+    return load_extractor("i3d", stride_frames=32, device="cpu")  # no overlap: half the time
 
 
 @pytest.fixture(scope="module")
-def mobilenet_v2(real_weights: RealWeights) -> Extractor:
-    spec = describe("mobilenet_v2")
-    return torch_extractor(spec, spec.build(real_weights("mobilenet_v2")), device="cpu")
+def mobilenet_v2() -> Extractor:
+    real_weights("mobilenet_v2")
+    return load_extractor("mobilenet_v2", device="cpu")
 
 
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
@@ -61,7 +58,7 @@ def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str,
 
 @pytest.mark.parametrize("name", KINETICS)
 def test_i3d_names_what_is_done_in_a_clip(i3d: Extractor, shared_videos: Path, name: str) -> None:
-    best, chance = best_class(i3d, shared_videos / name, most_frames=256)
+    best, chance = best_class(i3d, shared_videos / name, most_frames=64)
     assert best == KINETICS[name]
     assert chance > 0.9
 
@@ -90,10 +87,10 @@ PUBLISHED = transforms.Compose(
 
 @pytest.mark.parametrize("name", ["baby_reading.mp4", "bikes.mp4", "yoga.mp4"])
 def test_features_agree_with_torchvisions_preprocessing(
-    mobilenet_v2: Extractor, real_weights: RealWeights, shared_videos: Path, name: str
+    mobilenet_v2: Extractor, shared_videos: Path, name: str
 ) -> None:
     spec = mobilenet_v2.spec
-    model = spec.build(real_weights("mobilenet_v2")).backbone.eval()
+    model = spec.build(checkpoints.load_state_dict("mobilenet_v2")).backbone.eval()
     at_size = Sampling(spec.fps, size=None)
     both: dict[int, list[Picture]] = {0: [], 1: []}
     with read_frames(shared_videos / name, [spec.sampling, at_size]) as frames:
