@@ -30,9 +30,12 @@ Made = Callable[[str], MadeVideo]
 STEPS_IN = {
     ("decord", "ts"),  # starts at the second key frame, without a word
     ("decord", "fragmented"),  # one frame off, without a word
+    ("decord", "flv"),  # has no list of frames
+    ("decord", "raw_h264"),
     ("decord", "hevc"),  # wrong frames after a seek, without a word
     ("decord", "av1"),  # its FFmpeg is older than AV1
     ("decord", "still"),
+    ("opencv", "raw_h264"),  # gives all frames the same time
     ("opencv", "av1"),  # opens it, but wants hardware to decode it
 }
 SIZE = ShortSide(128)
@@ -123,6 +126,37 @@ def test_a_still_image_is_one_frame(suffix: str, reader: str, tmp_path: Path) ->
     frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
     assert numbers(frames) == [77]
     assert stepped_in(frames) == ((reader, "still") in STEPS_IN)
+
+
+def test_a_colon_in_a_name_does_not_name_a_protocol(
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_video(tmp_path / "plain.mp4").path.rename(tmp_path / "http:a.mp4")
+    monkeypatch.chdir(tmp_path)
+    frames = read_frames("http:a.mp4", [Sampling(None, SIZE)], reader=reader)
+    assert numbers(frames) == list(range(30))
+    assert not frames.warnings
+
+
+def test_frames_that_an_edit_list_hides_are_not_read(reader: str, tmp_path: Path) -> None:
+    video = make_video(
+        tmp_path / "trimmed.mp4",
+        n_frames=60,
+        start_s=-0.4,
+        container_options={"avoid_negative_ts": "disabled"},
+    )
+    frames = read_frames(video.path, [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
+    got = [(i, read_number(frame.image)) for i, frame in frames]
+    assert [number for i, number in got if i == 0] == list(range(10, 60))
+    assert [number for i, number in got if i == 1] == list(range(10, 60, 5))
+    assert stepped_in(frames) == (reader == "decord")
+
+
+def test_avi_with_b_frames_keeps_all_frames_in_order(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "clip.avi", n_frames=60, b_frames=3)
+    frames = [frame for _, frame in read_frames(video.path, [Sampling(None, SIZE)])]
+    assert [read_number(frame.image) for frame in frames] == list(range(60))
+    assert np.diff([frame.pts_s for frame in frames]) == pytest.approx(1 / 25)
 
 
 # --- colours ---

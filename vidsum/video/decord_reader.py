@@ -4,12 +4,13 @@ It gives wrong frames of MPEG-TS, fragmented MP4 and HEVC without a word, so it 
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import decord
 import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
-from vidsum.video.frames import Frame, Sampling, pick_frames, pixel_size
+from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pick_frames, pixel_size
 from vidsum.video.losses import DecodeLog, end_of_pictures
 from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
@@ -41,14 +42,17 @@ def read_samples(
     width, height = sizes[0] if is_one_size else (info.display_width, info.display_height)
     makers = [PictureMaker(*size) for size in sizes]
     try:
-        video = decord.VideoReader(info.path, width=width, height=height)
+        # a relative path with a colon would name a protocol
+        video = decord.VideoReader(str(Path(info.path).absolute()), width=width, height=height)
         times_s = _frame_times(video, log)
+        if abs(times_s[0]) > TOLERANCE_S:
+            raise CannotReadError(f"decord's first frame is at {times_s[0]:g} s")  # an edit list hides it
         picks = _picks(times_s, samplings, end_of_pictures(info, log))
         for time_s, i, index, number, picture in _pictures(
             video, picks, _BATCH_BYTES // (width * height * 3)
         ):
             yield i, Frame(index, time_s, float(times_s[number]), makers[i].from_rgb(picture))
-    except decord.DECORDError as error:
+    except (decord.DECORDError, RuntimeError) as error:  # the latter if it does not open the file
         raise CannotReadError("decord fails on it") from error
 
 

@@ -5,6 +5,7 @@ It converts every frame, wanted or not: which ones are wanted shows only when th
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")  # its FFmpeg writes to stderr behind Python's back
 
@@ -27,10 +28,12 @@ def read_samples(
     """(i, frame) of each sampling i, in time order.
 
     Raises:
-        CannotReadError: OpenCV does not open the file, or gets no frame out of it (AV1 without hardware).
+        CannotReadError: OpenCV does not open the file, gets no frame out of it (AV1 without hardware), or
+            gives all frames the same time (raw H.264).
     """
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
-    capture = cv2.VideoCapture(info.path, cv2.CAP_FFMPEG)
+    # a relative path with a colon would name a protocol
+    capture = cv2.VideoCapture(str(Path(info.path).absolute()), cv2.CAP_FFMPEG)
     try:
         if not capture.isOpened():
             raise CannotReadError("OpenCV does not open it")
@@ -58,6 +61,8 @@ def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Itera
             continue
         log.errors, failures_in_a_row = log.errors + failures_in_a_row, 0
         time_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
+        if time_s == last_s == 0:
+            raise CannotReadError("OpenCV gives all its frames the same time")
         log.saw(time_s, time_s + 1 / info.fps)
         if time_s > last_s:
             last_s = time_s

@@ -6,6 +6,7 @@ is counted and left out; the rest of the video is still read.
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ from av.stream import Stream
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
-from vidsum.video.losses import DecodeLog as DecodeLog
+from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
 from vidsum.video.sampling import sample_stream
 
@@ -131,6 +132,23 @@ def first_pts_s(stream: av.VideoStream) -> float:
     return float(stream.start_time * stream.time_base)
 
 
+def has_time_stamps(stream: av.VideoStream) -> bool:
+    """Whether the file says when pictures are shown; raw H.264 does not, and no seek in it succeeds."""
+    return stream.start_time is not None
+
+
+def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:
+    """Go to a key frame, at or before a time stamp where the file allows it.
+
+    AVI, FLV and GIF refuse times before their start: that goes to the start. A file in which no seek succeeds
+    stays where it is.
+    """
+    for target in (ticks, stream.start_time or 0):
+        with suppress(av.FFmpegError):
+            container.seek(target, stream=stream)
+            return
+
+
 def decode_frames(
     container: av.container.InputContainer,
     stream: av.VideoStream,
@@ -140,9 +158,9 @@ def decode_frames(
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` above 0 this seeks, as often as wanted; else it decodes from where the container stands,
-    which is the start of the file if it has just been opened. Frames that the decoder marks as damaged are
-    given like any other, and counted.
+    With `start_s` above 0 this seeks, as often as wanted, in a file that `has_time_stamps`; else it decodes
+    from where the container stands, which is the start of the file if it has just been opened. Frames that
+    the decoder marks as damaged are given like any other, and counted.
 
     Args:
         container: from `open_video`.
@@ -173,7 +191,7 @@ def _seek_and_decode(
     """
     for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
         ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))
-        container.seek(ticks, stream=stream)
+        seek(container, stream, ticks)
         frames = _decode_on(container, stream, log)
         first = next(frames, None)
         if first is not None and first.time_s <= start_s + TOLERANCE_S:
@@ -188,11 +206,16 @@ def _decode_on(
     """Decode from where the container stands."""
     start_s, last_s = first_pts_s(stream), float("-inf")
     step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
+    # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
+    is_avi = container.format.name == "avi"
     for packet in read_packets(container, [stream], log):
         log.packets += packet.size > 0 and not packet.is_discard
         for frame in _decode(packet, log):
-            # streams without time stamps (raw H.264) run at their declared rate
-            time_s = frame.time - start_s if frame.time is not None else max(last_s + step_s, 0.0)
+            ticks = frame.dts if is_avi else frame.pts
+            if ticks is None or frame.time_base is None:
+                time_s = max(last_s + step_s, 0.0)  # raw H.264 runs at its declared rate
+            else:
+                time_s = float(ticks * frame.time_base) - start_s
             decoded = DecodedFrame(time_s, frame)
             log.saw(time_s, decoded.end_s)
             log.damaged += frame.is_corrupt
