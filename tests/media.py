@@ -133,7 +133,8 @@ def make_video(
     codec_options: dict[str, str] | None = None,
     colorspace: int | None = None,
 ) -> MadeVideo:
-    """Write a video; its container is that of the suffix (.mp4, .mov, .mkv, .webm, .ts, .avi).
+    """Write a video; its container is that of the suffix (.mp4, .mov, .mkv, .webm, .ts, .avi, .mxf, .flv),
+    and .h264 has none.
 
     Args:
         times_s: when each frame goes on screen; every 1 / fps if not given. The last frame stays for 1 / fps.
@@ -151,7 +152,7 @@ def make_video(
     times = tuple(round(time_s, places) for time_s in times)
     duration_s = round(times[-1] + step_s, places)
     made = MadeVideo(path, times, duration_s, start_s, width, height, rotation_deg)
-    time_base = 1 / Fraction(fps) if path.suffix == ".avi" else Fraction(1, TICKS)
+    time_base = 1 / Fraction(fps) if path.suffix in (".avi", ".mxf") else Fraction(1, TICKS)
     options = {"video_track_timescale": str(TICKS)} if path.suffix in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options={**options, **(container_options or {})}) as container:
         stream = _add_video(container, codec, Fraction(fps), width, height, pix_fmt, codec_options)
@@ -368,6 +369,8 @@ GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
     "ten_bit": lambda d: make_video(d / "ten.mp4", pix_fmt="yuv420p10le"),
     "one_frame": lambda d: make_video(d / "one.mp4", n_frames=1),
     "50_ms": lambda d: make_video(d / "short.mp4", n_frames=2, fps=40),
+    "flv": lambda d: make_video(d / "clip.flv", n_frames=60, b_frames=0),
+    "raw_h264": lambda d: make_video(d / "clip.h264", n_frames=60),
     "fragmented": lambda d: make_video(
         d / "fragmented.mp4",
         n_frames=60,

@@ -17,7 +17,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.video.copy import copy_segments
 
 SYNC_S = 0.04
-NOT_IN_MP4 = {"vp8"}
+NOT_IN_MP4 = {"vp8", "raw_h264"}
 
 
 @pytest.fixture
@@ -118,6 +118,7 @@ def test_segments_that_grow_together_become_one(b_frames: MadeVideo, clip: Path)
         (".mkv", {"sound_codec": "libopus"}),
         (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "start_s": 1.0}),
         (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
+        (".flv", {"sample_rate": 44_100}),
     ],
 )
 def test_flashes_and_beeps_stay_together_at_every_cut(
@@ -171,6 +172,21 @@ def test_a_codec_that_mp4_does_not_hold_is_refused(made: Made, clip: Path) -> No
         copy_segments(made("vp8").path, [(0.0, 0.5)], clip)
     assert caught.value.hint == "leave --copy out to encode it again"
     assert not clip.exists()
+
+
+@pytest.mark.parametrize("name", ["b_frames.avi", "raw.h264"])
+def test_pictures_without_presentation_times_are_refused(name: str, tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / name, b_frames=2)
+    with pytest.raises(UsageError, match="does not say when its pictures are shown") as caught:
+        copy_segments(video.path, [(0.0, 0.5)], clip)
+    assert caught.value.hint == "leave --copy out to encode it again"
+    assert not clip.exists()
+
+
+def test_packets_with_the_same_decoding_time_are_all_copied(tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / "clip.mxf", n_frames=100, codec="mpeg2video", pix_fmt="yuv420p", b_frames=0)
+    written = copy_segments(video.path, [(0.1, 0.5), (2.0, 2.6)], clip)
+    assert numbers_by_pyav(clip) == frames_within(video, written.segments)
 
 
 def test_sound_that_mp4_does_not_hold_is_refused(tmp_path: Path, clip: Path) -> None:

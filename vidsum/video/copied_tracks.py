@@ -12,6 +12,7 @@ from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.types import Interval
+from vidsum.video.pyav_reader import has_time_stamps, seek
 
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
 """How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
@@ -23,6 +24,11 @@ class PictureCopy:
 
     def __init__(self, source: Path, container: Any, stream: Any, turn_deg: int, output: Any) -> None:
         """A track in `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""
+        if not has_time_stamps(stream) or _has_wrong_times(container, stream):
+            raise UsageError(
+                f"{source}: does not say when its pictures are shown, and cannot be copied",
+                hint="leave --copy out to encode it again",
+            )
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
         self.runs: list[tuple[int, int]] = []
@@ -55,9 +61,10 @@ class PictureCopy:
             self._begin_run(key)
             if sound is not None:
                 sound.begin_run(key.pts * self.time_base, self.clip_s)
+        copied_dts = self._last_dts  # by earlier segments: some demuxers give two packets the same dts
         for packet in chain([key], packets):
             # pictures stored after the run's key frame but shown before it need some that are not there
-            if packet.dts > self._last_dts and packet.pts >= self.runs[-1][0]:
+            if packet.dts > copied_dts and packet.pts >= self.runs[-1][0]:
                 self._mux(packet)
                 if sound is not None:
                     sound.follow(self.clip_s)
@@ -98,6 +105,12 @@ class PictureCopy:
                 end = max(packet.pts + (packet.duration or self._frame_ticks) for packet in held)
                 return chain(held, packets) if end > start else iter(())
         raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
+
+
+def _has_wrong_times(container: Any, stream: Any) -> bool:
+    """AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames."""
+    codec = stream.codec_context
+    return container.format.name == "avi" and codec is not None and bool(codec.has_b_frames)
 
 
 def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
@@ -169,7 +182,7 @@ def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterat
     The first packets after a seek in Matroska have no dts; they get one from the packets behind them.
     """
     lowest = (stream.start_time or 0) - round(1 / stream.time_base)
-    container.seek(max(origin + tick, lowest), stream=stream)
+    seek(container, stream, max(origin + tick, lowest))
     waiting: list[Any] = []
     for packet in container.demux(stream):
         if packet.size == 0 or packet.is_corrupt:

@@ -1,5 +1,6 @@
 """A few single frames of a video, for key frames and storyboards, without decoding it all."""
 
+import math
 import os
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Size, pixel_size
 from vidsum.video.picture import PictureMaker
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import decode_frames, open_video, video_stream
+from vidsum.video.pyav_reader import decode_frames, has_time_stamps, open_video, video_stream
 
 _KEY_FRAME_GAP_S = 3.0
 """Assumed where the file has no index that tells it."""
@@ -62,7 +63,9 @@ def read_frames_at(
 
 
 def _key_frame_gap_s(stream: av.VideoStream) -> float:
-    """Median time from one key frame to the next, from the file's index."""
+    """Median time from one key frame to the next, from the file's index; without end where no seek helps."""
+    if not has_time_stamps(stream):
+        return math.inf
     times = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe]
     if len(times) < 2 or stream.time_base is None:
         return _KEY_FRAME_GAP_S

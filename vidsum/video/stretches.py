@@ -10,7 +10,7 @@ import av
 
 from vidsum.types import Interval
 from vidsum.video.losses import DecodeLog
-from vidsum.video.pyav_reader import DecodedFrame, decode_frames
+from vidsum.video.pyav_reader import DecodedFrame, decode_frames, has_time_stamps
 
 _SEEK_GAP_S = 3.0
 """A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
@@ -59,7 +59,7 @@ def stretch_frames(
     ahead: list[DecodedFrame] = []
     reached = 0
     for number, (start, end) in enumerate(stretches):
-        if start - reached > _SEEK_GAP_S / time_base:
+        if start - reached > _SEEK_GAP_S / time_base and has_time_stamps(stream):
             frames, ahead = decode_frames(container, stream, start_s=float(start * time_base), log=log), []
         upcoming, ahead = chain(ahead, frames), []
         held: tuple[int, DecodedFrame] | None = None
