@@ -1,10 +1,9 @@
 """C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 or fc7 after ReLU, 4096-d.
 
-The weights are MMAction's conversion of the Caffe model, used as MMAction uses them: 171x128 pixels
-whatever the video's shape, a centred crop of 112, and one mean (104, 117, 128) taken from red, green and
-blue. The Caffe original takes blue, green, red and subtracts a mean for each pixel and frame (a "mean
-cube"); features of the two correlate but are not equal, so a model trained on one should be fed with that
-one.
+171x128 pixels whatever the video's shape and a crop of 112, as in the paper. The weights are MMAction's
+conversion of the Caffe model, and as there one mean (104, 117, 128) is taken from red, green and blue. The
+Caffe original takes blue, green, red and subtracts a mean for each pixel and frame (a "mean cube"): its
+features are others, so a model trained on one should be fed with that one.
 
 The grounding data sets step 8 frames from clip to clip (`stride_frames=8`); the default tiles the video.
 """
