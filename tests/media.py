@@ -1,8 +1,8 @@
 """Test videos, made with PyAV. Each frame shows its own number in black and white cells, so that a test can
 read back after any compression, resize or rotation which frame it was given.
 
-`make_video` makes a clip and returns the truth about it (`MadeVideo`), `make_still`, `make_sound` and
-`make_flash_beep` make the special ones, `cut_short` and `damage` spoil a file.
+`make_video` makes a clip and returns the truth about it (`MadeVideo`), `make_still` and `make_sound` make the
+special ones, `cut_short` and `damage` spoil a file.
 """
 
 import os
@@ -218,9 +218,9 @@ def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.V
     return frame
 
 
-def _tone(duration_s: float, frequency: float = 440.0) -> npt.NDArray[np.float32]:
+def _tone(duration_s: float) -> npt.NDArray[np.float32]:
     times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
-    return (0.5 * np.sin(2 * np.pi * frequency * times)).astype(np.float32)
+    return (0.5 * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
 
 
 def _sound_packets(stream: av.AudioStream, samples: npt.NDArray[np.float32], start_s: float) -> Packets:
@@ -233,56 +233,6 @@ def _sound_packets(stream: av.AudioStream, samples: npt.NDArray[np.float32], sta
 
 def _mux_in_time_order(container: av.container.OutputContainer, packets: Packets) -> None:
     container.mux(sorted(packets, key=lambda packet: (packet.dts or 0) * packet.time_base))
-
-
-def make_flash_beep(
-    path: Path,
-    *,
-    duration_s: float = 10.0,
-    every_s: float = 1.0,
-    length_s: float = 0.1,
-    fps: Fraction | int = 25,
-    start_s: float = 0.0,
-    width: int = 64,
-    height: int = 48,
-) -> MadeVideo:
-    """A silent video that turns white and beeps at 1 kHz for `length_s` at every multiple of `every_s`.
-
-    The flash fills the upper half, black otherwise; the lower half shows the frame's number (see
-    `read_flash_number`).
-    """
-    n_frames = round(duration_s * Fraction(fps))
-    times = tuple(float(i / Fraction(fps)) for i in range(n_frames))
-    made = MadeVideo(path, times, float(n_frames / Fraction(fps)), start_s, width, height, 0)
-    sound_times = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
-    beep = np.where(sound_times % every_s < length_s, 0.8 * np.sin(2 * np.pi * 1000 * sound_times), 0.0)
-    with av.open(str(path), "w") as container:
-        stream = _add_video(container, "libx264", Fraction(fps), width, height, "yuv420p")
-        time_base = stream.codec_context.time_base = Fraction(1, TICKS)
-        sound = _add_sound(container, path)
-        packets: Packets = []
-        for number, time_s in enumerate(times):
-            picture = _flash_picture(number, width, height, time_s % every_s < length_s - 1e-6)
-            packets += _encode(stream, picture, start_s + time_s, time_base)
-        packets += [*stream.encode(None), *_sound_packets(sound, beep.astype(np.float32), start_s)]
-        _mux_in_time_order(container, packets)
-    return made
-
-
-def _flash_picture(number: int, width: int, height: int, flash: bool) -> Picture:
-    half = height // 2
-    upper = np.full((half, width, 3), 255 if flash else 0, dtype=np.uint8)
-    return np.concatenate([upper, number_picture(number, width, height - half)])
-
-
-def is_flash(picture: Picture) -> bool:
-    """Whether a picture of `make_flash_beep` is one of the white ones."""
-    return bool(picture[: picture.shape[0] // 3].mean() > 127)
-
-
-def read_flash_number(picture: Picture) -> int:
-    """The number of a frame of `make_flash_beep`."""
-    return read_number(picture[picture.shape[0] // 2 :])
 
 
 def make_still(path: Path, *, width: int = 64, height: int = 48, number: int = 0) -> Path:
