@@ -8,7 +8,7 @@ from typing import Any
 
 from vidsum import __version__, checkpoints, provenance
 from vidsum.device import choose_device
-from vidsum.features import Extractor, cache, describe, load_extractor
+from vidsum.features import Extractor, cache, check_backend, describe, load_extractor
 from vidsum.features.extract import extract_features
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
@@ -28,6 +28,12 @@ class Job:
 
 
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
+    """Extracting features, as the settings say.
+
+    Raises:
+        UsageError: the choices do not go together; said before anything is fetched.
+    """
+    check_backend(how.backend, device=how.device, precision=how.precision)
     spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
