@@ -75,7 +75,9 @@ def shots_document(shots: Shots) -> dict[str, Any]:
 
 def to_text(document: dict[str, Any]) -> str:
     """A document as the text of a file."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    # file names that are not UTF-8 hold lone surrogates; the escape \udc.. is what JSON has for them
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -98,9 +100,9 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         document = json.loads(source.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{source.name}: cannot be read as JSON ({error})") from error
+        raise InputError(f"{source}: cannot be read as JSON ({error})") from error
     if not isinstance(document, dict):
-        raise InputError(f"{source.name}: holds no JSON object")
+        raise InputError(f"{source}: holds no JSON object")
     return document
 
 

@@ -1,5 +1,6 @@
 """Feature files: round trips, the field's h5 layout, files of others, and files that are none."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,8 +160,10 @@ def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=name):
+    reason = "no such file" if content is None else "not a feature file (damaged, or of another kind)"
+    with pytest.raises(InputError) as refused:
         read_features(tmp_path / name)
+    assert refused.value.message == f"{tmp_path / name}: {reason}"
 
 
 def test_a_damaged_npz_is_read_or_refused_but_never_a_crash(tmp_path: Path) -> None:
@@ -192,10 +195,29 @@ def test_an_npz_without_features_is_refused(tmp_path: Path) -> None:
         read_features(tmp_path / "f.npz")
 
 
+def test_an_h5_without_videos_or_features_is_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "f.h5", "w"):
+        pass
+    with pytest.raises(InputError, match=r"f\.h5: not a feature file \(it holds no video\)"):
+        read_features(tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file.create_group("video_1")
+    with pytest.raises(InputError, match="no dataset named features"):
+        read_features(tmp_path / "f.h5")
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_the_video_s_name_need_not_be_utf8(features: Features, tmp_path: Path, name: str) -> None:
+    named = replace(features, video=replace(VIDEO, path=os.fsdecode(b"films/caf\xe9.mp4")))
+    write_features(named, tmp_path / name)
+    assert_same(read_features(tmp_path / name), named)
+
+
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", features=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(InputError, match="not a feature file"):
+    with pytest.raises(InputError, match="not a feature file") as refused:
         read_features(tmp_path / "f.npz")
+    assert "allow_pickle" not in refused.value.message
 
 
 def test_unknown_suffixes_and_missing_folders_are_refused(features: Features, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,8 @@ _UNREADABLE = (
     RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
-    UsageError,
 )
-"""What NumPy, h5py and our own checks raise at files that are damaged or none of ours."""
+"""What NumPy and h5py raise at files that are damaged or none of ours."""
 
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
@@ -74,9 +74,8 @@ def write_features(features: Features, path: str | os.PathLike[str]) -> None:
     elif target.suffix in SUFFIXES:
         write_h5({_group_name(features, target): H5Video(features)}, target)
     else:
-        raise UsageError(
-            f"{target.name}: not a feature file", hint=f"name it {target.stem}.npz or {target.stem}.h5"
-        )
+        named = target.parent / target.stem
+        raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
@@ -97,10 +96,10 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     if video is None and len(videos) == 1:
         return next(iter(videos.values())).features
     if video is None:
-        one = f"{source.name}#{next(iter(videos))}"
-        raise UsageError(f"{source.name} holds {len(videos)} videos", hint=f"name one, such as {one}")
+        one = f"{source}#{next(iter(videos))}"
+        raise UsageError(f"{source} holds {len(videos)} videos", hint=f"name one, such as {one}")
     if video not in videos:
-        raise InputError(f"{source.name}: holds no video {video!r}")
+        raise InputError(f"{source}: holds no video {video!r}")
     return videos[video].features
 
 
@@ -131,18 +130,16 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
     Raises:
         InputError: the file is missing, not an npz file, or has no usable features.
     """
-    source = Path(path)
-    try:
-        with _existing(source).open("rb") as file, np.load(file, allow_pickle=False) as data:
+    source = _existing(Path(path))
+    with _refusing(source):
+        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         return _features_of(arrays)
-    except _UNREADABLE as error:
-        raise InputError(f"{source.name}: not a feature file ({error})") from error
 
 
 def _features_of(arrays: dict[str, npt.NDArray[Any]]) -> Features:
     if "features" not in arrays:
-        raise ValueError("it has no array named features")
+        raise UsageError("it has no array named features")
     array = np.ascontiguousarray(arrays["features"], dtype=np.float32)
     metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else {}
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
@@ -217,15 +214,12 @@ def read_h5(path: str | os.PathLike[str], video_fps: float = 30.0) -> dict[str, 
     Raises:
         InputError: the file is missing, is not HDF5, or a group has no features.
     """
-    source = Path(path)
-    try:
-        with h5py.File(_existing(source), "r") as file:
-            groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
-            if not groups:
-                raise ValueError("it holds no video")
-            return {name: _h5_video(group, video_fps) for name, group in groups.items()}
-    except _UNREADABLE as error:
-        raise InputError(f"{source.name}: not a feature file ({error})") from error
+    source = _existing(Path(path))
+    with _refusing(source), h5py.File(source, "r") as file:
+        groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
+        if not groups:
+            raise UsageError("it holds no video")
+        return {name: _h5_video(group, video_fps) for name, group in groups.items()}
 
 
 def _h5_video(group: Any, video_fps: float) -> H5Video:
@@ -245,6 +239,8 @@ def _h5_video(group: Any, video_fps: float) -> H5Video:
 
 def _published(arrays: dict[str, Any], video_fps: float) -> Features:
     """Features of a published file: times come from `picks`, the duration from `n_frames`."""
+    if "features" not in arrays:
+        raise UsageError("a video of it has no dataset named features")
     array = np.ascontiguousarray(arrays["features"], dtype=np.float32)
     picks = np.asarray(arrays.get("picks", np.arange(len(array)) * 15), dtype=np.float64)
     timed = _timed(array, picks / video_fps, video_fps)
@@ -259,12 +255,26 @@ def _optional_float32(value: Any) -> npt.NDArray[np.float32] | None:
 
 
 def _group_name(features: Features, target: Path) -> str:
-    return Path(features.video.path).stem if features.video else target.stem
+    name = Path(features.video.path).stem if features.video else target.stem
+    return name.encode("utf-8", "backslashreplace").decode(
+        "utf-8"
+    )  # HDF5 names are UTF-8, file names any bytes
 
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise InputError(
-            f"{path.name}: there is no such file" if not path.exists() else f"{path.name}: is a folder"
-        )
+        raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: there is no permission to read it")
     return path
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
+    try:
+        yield
+    except UsageError as error:
+        raise InputError(f"{path}: not a feature file ({error})") from error
+    except _UNREADABLE as error:  # what the libraries say speaks of their internals
+        raise InputError(f"{path}: not a feature file (damaged, or of another kind)") from error
