@@ -1,9 +1,12 @@
 """What can be chosen about a run. The fields have the names of the command line's options."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 from vidsum.device import Precision
+from vidsum.errors import UsageError
 from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
@@ -50,3 +53,15 @@ class Selection:
     """Of the `random` and `cluster` scorers."""
     keep: tuple[Interval, ...] = ()
     drop: tuple[Interval, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, stretches in (("keep", self.keep), ("drop", self.drop)):
+            for stretch in stretches:
+                if not _is_interval(stretch):
+                    raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {stretch!r}")
+
+
+def _is_interval(value: object) -> bool:
+    return (
+        isinstance(value, Sequence) and len(value) == 2 and all(isinstance(time_s, Real) for time_s in value)
+    )
