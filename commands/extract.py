@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import named_after, refuse_shared_output, up_to_date
+from vidsum.commands.outputs import claim, named_after, prepare, recorded, up_to_date
 from vidsum.commands.result import Result, View
 
 if TYPE_CHECKING:
@@ -43,10 +43,14 @@ def extract(
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
-    refuse_shared_output(output, videos)
+    prepare(output, output_dir, videos, (".npz", ".h5", ".hdf5"))
+    ending = f"_{extractor.value}.{format.value}"
+    targets = {video: Path(output) if output else named_after(video, output_dir, ending) for video in videos}
+    if output != "-":
+        claim([(video, [target]) for video, target in targets.items()])
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum import pipeline, write_features
+        from vidsum import pipeline
         from vidsum.settings import Extraction
 
         how = Extraction(
@@ -64,13 +68,12 @@ def extract(
         )
         if output == "-":
             return _result(video, pipeline.run_extraction(video, how, progress), None)
-        target = (
-            Path(output) if output else named_after(video, output_dir, f"_{extractor.value}.{format.value}")
-        )
-        if up_to_date([target], target, pipeline.extraction_provenance(video, how), overwrite):
-            return Result("extract", video, {"output": str(target)}, lines=(f"{target}: up to date",))
+        target = targets[video]
+        before = recorded([target], target, pipeline.extraction_provenance(video, how), overwrite)
+        if before is not None:
+            return up_to_date("extract", video, before, [target], {"output": str(target)})
         features = pipeline.run_extraction(video, how, progress)
-        write_features(features, target)
+        pipeline.save_features(features, target)
         return _result(video, features, target)
 
     run_batch("extract", videos, View(json, quiet, verbose), step, fail_fast=fail_fast)

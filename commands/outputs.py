@@ -5,41 +5,103 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
 
 
 def named_after(source: str, folder: Path, ending: str) -> Path:
     """`FOLDER/{stem}{ending}`; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    path, _, video = source.partition("#")
+    from vidsum.pipeline import has_pictures
+
+    path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
     return folder / f"{video or Path(path).stem}{ending}"
 
 
-def up_to_date(outputs: Sequence[Path], record: Path, provenance: Mapping[str, Any], overwrite: bool) -> bool:
-    """Whether all outputs exist and `record`, the one that tells its inputs, tells the same as `provenance`.
+def recorded(
+    outputs: Sequence[Path], record: Path, provenance: Mapping[str, Any], overwrite: bool
+) -> dict[str, Any] | None:
+    """What `record`, the output that tells its inputs, tells: if all outputs exist and it was made from
+    `provenance`. None if they have to be made.
 
     Raises:
         OutputError: an output exists that was made from something else, or is not known to be ours.
     """
     existing = [path for path in outputs if path.exists()]
     if overwrite or not existing:
-        return False
-    from vidsum.pipeline import recorded_provenance
+        return None
+    from vidsum.pipeline import recorded_document
 
-    if recorded_provenance(record) == provenance:
-        return len(existing) == len(outputs)
+    document = recorded_document(record)
+    if document is not None and document["provenance"] == provenance:
+        return document if len(existing) == len(outputs) else None
+    if document is None:
+        raise OutputError(
+            f"{existing[0]}: exists already, and is not known to be made by vidsum",
+            hint="-o FILE, or --overwrite",
+        )
     raise OutputError(
         f"{existing[0]}: exists already and was made from other inputs or options", hint="--overwrite"
     )
 
 
-def refuse_shared_output(output: str | None, sources: Sequence[str]) -> None:
-    """Several inputs cannot all go into one file.
+def up_to_date(
+    command: str, source: str, document: Mapping[str, Any], outputs: Sequence[Path], facts: Mapping[str, Any]
+) -> Result:
+    """The result of a run that found its outputs made already: what they tell, with their warnings."""
+    return Result(
+        command,
+        source,
+        {"up_to_date": True, **facts, **document},
+        lines=(f"{', '.join(map(str, outputs))}: up to date",),
+        messages=tuple(document["warnings"]),
+    )
+
+
+def claim(outputs: Sequence[tuple[str, Sequence[Path]]]) -> None:
+    """Make sure, before any work, that each source's outputs are its own and can be written.
 
     Raises:
-        UsageError: `output` names a file and there are several sources.
+        UsageError: an output is one of the sources, or two sources have the same output.
+        OutputError: the folder of an output is not there.
     """
-    if output not in (None, "-") and len(sources) > 1:
+    sources = {Path(source).resolve(): source for source, _ in outputs}
+    owners: dict[Path, str] = {}
+    for source, paths in outputs:
+        for path in paths:
+            place = path.resolve()
+            if place in sources:
+                raise UsageError(
+                    f"{path}: would be written over the input", hint="-o FILE, or --output-dir FOLDER"
+                )
+            owner = owners.setdefault(place, source)
+            if Path(owner).resolve() != Path(source).resolve():
+                raise UsageError(
+                    f"{owner} and {source} would both be written to {path}",
+                    hint="run them one by one, with -o",
+                )
+            if not path.parent.is_dir():
+                raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+
+
+def prepare(output: str | None, folder: Path, sources: Sequence[str], suffixes: Sequence[str]) -> None:
+    """Check `--output`, and make the folder of `--output-dir` where that is used.
+
+    Raises:
+        UsageError: `output` names a file and there are several sources, or has a suffix that does not fit.
+        OutputError: the folder cannot be made.
+    """
+    if output == "-":
+        return
+    if output is None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    elif len(sources) > 1:
         raise UsageError("--output names one file, but there are several inputs", hint="--output-dir FOLDER")
+    elif Path(output).suffix not in suffixes:
+        stem = Path(output).with_suffix(suffixes[0])
+        raise UsageError(f"{output}: has to end in {' or '.join(suffixes)}", hint=f"-o {stem}")
 
 
 @dataclass(frozen=True)
@@ -72,15 +134,11 @@ def summary_files(
     """Where a summary of `source` goes.
 
     Raises:
-        UsageError: `output` has a suffix other than .mp4 and .json, or an MP4 is asked for of a feature file.
+        UsageError: an MP4 is asked for of a feature file.
     """
     from vidsum.pipeline import has_pictures
 
     base = Path(output) if output and output != "-" else named_after(source, folder, "_summary.mp4")
-    if base.suffix not in (".mp4", ".json"):
-        raise UsageError(
-            f"{base}: a summary is an .mp4 or a .json file", hint=f"-o {base.with_suffix('.mp4')}"
-        )
     from_features = not has_pictures(source)
     if from_features and output and base.suffix == ".mp4":
         raise UsageError(f"{source}: features hold no pictures to make {base} of", hint="give the video")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import named_after, refuse_shared_output, up_to_date
+from vidsum.commands.outputs import claim, named_after, prepare, recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.times import format_time, parse_optional_time
 
@@ -46,7 +46,13 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
     """
-    refuse_shared_output(output, sources)
+    prepare(output, output_dir, sources, (".json",))
+    targets = {
+        source: Path(output) if output else named_after(source, output_dir, "_shots.json")
+        for source in sources
+    }
+    if output != "-":
+        claim([(source, [target]) for source, target in targets.items()])
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import pipeline
@@ -68,10 +74,11 @@ def shots(
         cutting = Cutting(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
         )
-        target = Path(output) if output else named_after(source, output_dir, "_shots.json")
-        provenance = pipeline.shots_provenance(source, cutting, how)
-        if output != "-" and up_to_date([target], target, provenance, overwrite):
-            return Result("shots", source, {"output": str(target)}, lines=(f"{target}: up to date",))
+        target = targets[source]
+        if output != "-":
+            before = recorded([target], target, pipeline.shots_provenance(source, cutting, how), overwrite)
+            if before is not None:
+                return up_to_date("shots", source, before, [target], {"output": str(target)})
         found = pipeline.run_shots(source, cutting, how, progress)
         document = shots_document(found)
         if output == "-":
@@ -81,7 +88,7 @@ def shots(
             "shots",
             source,
             {"output": str(target), **document},
-            lines=(f"{target}: {len(found)} shots",),
+            lines=(f"{target}: {len(found)} shot{'s' if len(found) > 1 else ''}",),
             table=_table(found),
             messages=found.warnings,
         )

@@ -1,12 +1,13 @@
 """`vidsum summarize`: the stretches of a video worth keeping, as MP4 and JSON."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import SummaryFiles, refuse_shared_output, summary_files, up_to_date
+from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
 from vidsum.commands.result import Result, Table, View
+from vidsum.errors import OutputError
 from vidsum.times import format_time, parse_interval, parse_optional_time
 
 if TYPE_CHECKING:
@@ -122,7 +123,16 @@ def summarize(
 
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
-    refuse_shared_output(output, sources)
+    writes = output != "-" and not dry_run
+    if writes:
+        prepare(output, output_dir, sources, (".mp4", ".json"))
+    plot_suffix = plot_format.value if plot else None
+    targets = {
+        source: summary_files(source, output, output_dir, storyboard=storyboard, plot=plot_suffix)
+        for source in sources
+    }
+    if writes:
+        claim([(source, files.all) for source, files in targets.items()])
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import pipeline
@@ -145,15 +155,15 @@ def summarize(
         )
         stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
         selection = Selection(budget, scorer.value, seed, *stretches)
-        files = summary_files(
-            source, output, output_dir, storyboard=storyboard, plot=plot_format.value if plot else None
-        )
-        if not dry_run and output != "-":
+        files = targets[source]
+        if writes:
             provenance = pipeline.summary_provenance(source, selection, cutting, how)
-            if up_to_date(files.all, files.json, provenance, overwrite):
-                return Result("summarize", source, files.names, lines=(f"{files.json}: up to date",))
+            before = recorded(files.all, files.json, provenance, overwrite)
+            if before is not None:
+                _check_video(files, provenance, copy)
+                return up_to_date("summarize", source, before, files.all, files.names)
         summary = pipeline.run_summary(source, selection, cutting, how, progress)
-        if dry_run or output == "-":
+        if not writes:
             return _shown(source, summary, as_document=output == "-")
         return _written(source, summary, files, copy, progress)
 
@@ -174,6 +184,20 @@ def _shown(source: str, summary: "Summary", as_document: bool) -> Result:
         document=to_text(document) if as_document else None,
         messages=summary.warnings,
     )
+
+
+def _check_video(files: SummaryFiles, provenance: dict[str, Any], copy: bool) -> None:
+    """The JSON does not tell how the MP4 was written; the MP4 itself does.
+
+    Raises:
+        OutputError: it is damaged, or was written in the other way.
+    """
+    from vidsum.export import is_made_from
+
+    if files.video and not is_made_from(files.video, provenance, copy=copy):
+        raise OutputError(
+            f"{files.video}: exists already and is not what would be written", hint="--overwrite"
+        )
 
 
 def _written(

@@ -87,7 +87,9 @@ def test_the_provenance_known_before_is_that_of_the_result(
     assert pipeline.summary_provenance(film, selection, cutting, how) == summary.provenance
     assert pipeline.run_shots(film, cutting, how).provenance == pipeline.shots_provenance(film, cutting, how)
     export.write_json(summary, tmp_path / "s.json")
-    assert pipeline.recorded_provenance(tmp_path / "s.json") == summary.provenance
+    recorded = pipeline.recorded_document(tmp_path / "s.json")
+    assert recorded is not None
+    assert recorded["provenance"] == summary.provenance
 
 
 def test_a_summary_from_the_feature_file_is_that_from_the_video(

@@ -1,12 +1,15 @@
 """Writing a summary to files: JSON, MP4, storyboard, plot."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from vidsum.documents import summary_document, write_document
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.provenance import digest_of
 from vidsum.times import format_time
 from vidsum.types import Progress, Summary
+from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
@@ -40,14 +43,22 @@ def write_video(
     from vidsum.video.copy import copy_segments
     from vidsum.video.write import write_segments
 
-    video = _video_behind(summary)
-    comment = f"vidsum {digest_of(summary.provenance)}"
+    video, comment = _video_behind(summary), _comment(summary.provenance, copy)
     if not copy:
         return write_segments(video, summary.segments, path, comment=comment, progress=progress).warnings
     copied = copy_segments(video, summary.segments, path, comment=comment, progress=progress)
     chosen, written = format_time(summary.duration_s), format_time(copied.duration_s)
     note = f"copied segments begin and end where the video can be cut, at key frames: {written} for {chosen}"
     return (note, *copied.warnings)
+
+
+def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool) -> bool:
+    """Whether an MP4 says of itself that `write_video` made it of a summary with this provenance."""
+    try:
+        with open_video(path) as container:
+            return bool(container.metadata.get("comment") == _comment(provenance, copy))
+    except InputError:
+        return False
 
 
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None:
@@ -76,6 +87,10 @@ def write_plot(summary: Summary, path: PathLike) -> None:
     from vidsum.summary.plot import importance_plot
 
     importance_plot(summary, path)
+
+
+def _comment(provenance: Mapping[str, Any], copy: bool) -> str:
+    return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
 
 
 def _video_behind(summary: Summary) -> str:

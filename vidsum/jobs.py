@@ -75,7 +75,12 @@ def _made_from(
         "vidsum": __version__,
         "extractor": extractor,
         "weights_sha256": weights_sha256,
-        "parameters": {**parameters, "device": choose_device(how.device).type, "reader": how.reader},
+        "parameters": {
+            **parameters,
+            "device": choose_device(how.device).type,
+            "reader": how.reader,
+            "strict": how.strict,
+        },
         "video": provenance.of_file(Path(video.path)),
     }
 

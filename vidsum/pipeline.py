@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from vidsum import __version__
-from vidsum.documents import read_document
+from vidsum.documents import features_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
-from vidsum.features.store import is_feature_file, read_features
+from vidsum.features.store import H5Video, is_feature_file, read_features, write_features, write_h5
 from vidsum.jobs import extraction_job, run_jobs, transitions_job
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
@@ -184,14 +184,30 @@ def summary_provenance(
     return _summary_provenance(_shots_provenance(_source_provenance(source, how), cutting), selection)
 
 
-def recorded_provenance(path: Path) -> dict[str, Any] | None:
-    """The provenance that a result file records, or None where it is missing or not one of ours."""
+def recorded_document(path: Path) -> dict[str, Any] | None:
+    """What a result file tells of itself, with its provenance; None where it is missing or not ours."""
     try:
         if is_feature_file(path.name):
-            return dict(read_features(path).provenance)
-        return dict(read_document(path)["provenance"])
-    except (InputError, UsageError, KeyError, TypeError, ValueError):
+            return features_document(read_features(path), with_arrays=False)
+        document = read_document(path)
+    except (InputError, UsageError):
         return None
+    is_ours = isinstance(document.get("provenance"), dict) and isinstance(document.get("warnings"), list)
+    return document if is_ours else None
+
+
+def save_features(features: Features, path: Path) -> None:
+    """Write features to a file; an h5 file gets shots by KTS as well, which its readers expect.
+
+    Raises:
+        UsageError: the suffix is that of no feature file.
+        OutputError: the file cannot be written.
+    """
+    if path.suffix == ".npz":
+        write_features(features, path)
+        return
+    name = Path(features.video.path).stem if features.video else path.stem
+    write_h5({name: H5Video(features, change_points=find(features).change_points)}, path)
 
 
 def has_pictures(source: VideoPath) -> bool:

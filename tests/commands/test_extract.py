@@ -9,7 +9,7 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from vidsum.features.store import read_features
+from vidsum.features.store import read_features, read_h5
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/features.schema.json").read_text())
 
@@ -37,6 +37,9 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     assert run("extract", film, *arguments).code == 0
     (path,) = Path().glob("*.h5")
     assert len(read_features(path)) == 20
+    points = read_h5(path)["film"].change_points
+    assert points is not None
+    assert points[:, 0].tolist() == [0, 50, 100, 150]
 
 
 def test_fps_sets_the_rate(run: Run, film: Path) -> None:

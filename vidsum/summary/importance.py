@@ -22,7 +22,7 @@ _NEIGHBOURS = 0.1
 """Share of the video's samples that count as a sample's neighbours."""
 _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
-_BLOCK = 512
+_BLOCK = 128
 """Rows of the similarity matrix that are held at a time."""
 _ROUNDING = 1e-5
 """Differences below this are rounding, in quantities of order one that come from float32 products."""
@@ -90,8 +90,9 @@ SCORERS: Final[dict[str, Scorer]] = {
 
 def _unit_rows(features: Features) -> FloatArray:
     """[T, D] features made unit length; a row of zeros stays as it is."""
-    lengths = np.linalg.norm(features.array, axis=1, keepdims=True)
-    return (features.array / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    # without a temporary array of the same size, as np.linalg.norm makes one
+    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array))
+    return (features.array / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32, copy=False)
 
 
 def _scaled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
