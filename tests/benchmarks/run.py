@@ -21,14 +21,14 @@ def sections(video: Path) -> dict[str, list[str]]:
     alone = {
         "Reading at 2 fps against decoding alone": ["reading", str(video)],
         "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
-        "Kernel temporal segmentation against the direct programme": ["shots", "scale"],
+        "Kernel temporal segmentation against the direct programme": ["shots"],
         "Knapsack against the plain programme": ["knapsack"],
         "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
     }
     with_clips = {
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
-        "Edges of known composites by each way to find shots": ["shots", "edges"],
+        "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
     }
     if not SHARED.is_dir():
         print(f"left out, for want of the shared clips: {'; '.join(with_clips)}")
