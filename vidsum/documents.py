@@ -11,7 +11,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.features.store import metadata_of
-from vidsum.outputs import whole_file
+from vidsum.outputs import as_utf8, whole_file
 from vidsum.types import Features, Interval, Shots, Summary, VideoInfo
 
 SUMMARY_SCHEMA = "vidsum.summary/1"
@@ -75,9 +75,7 @@ def shots_document(shots: Shots) -> dict[str, Any]:
 
 def to_text(document: dict[str, Any]) -> str:
     """A document as the text of a file."""
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    # file names that are not UTF-8 hold lone surrogates; the escape \udc.. is what JSON has for them
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return as_utf8(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:

@@ -33,3 +33,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def as_utf8(text: str) -> str:
+    r"""The text with escapes (`\udce9`, which are JSON's too) for bytes of file names that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

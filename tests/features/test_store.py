@@ -211,6 +211,8 @@ def test_the_video_s_name_need_not_be_utf8(features: Features, tmp_path: Path, n
     named = replace(features, video=replace(VIDEO, path=os.fsdecode(b"films/caf\xe9.mp4")))
     write_features(named, tmp_path / name)
     assert_same(read_features(tmp_path / name), named)
+    write_h5({os.fsdecode(b"caf\xe9"): H5Video(named)}, tmp_path / "named.h5")
+    assert list(read_h5(tmp_path / "named.h5")) == [r"caf\udce9"]
 
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import whole_file
+from vidsum.outputs import as_utf8, whole_file
 from vidsum.types import Features, VideoInfo
 
 SCHEMA = "vidsum.features/1"
@@ -173,7 +173,7 @@ def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> Non
     """
     with whole_file(path) as part, h5py.File(part, "w") as file:
         for name, entry in videos.items():
-            group = file.create_group(name)
+            group = file.create_group(as_utf8(name))
             for key, value in _h5_arrays(entry).items():
                 group.create_dataset(key, data=value, track_times=False)
             group.attrs["vidsum"] = json.dumps(metadata_of(entry.features))
@@ -255,10 +255,7 @@ def _optional_float32(value: Any) -> npt.NDArray[np.float32] | None:
 
 
 def _group_name(features: Features, target: Path) -> str:
-    name = Path(features.video.path).stem if features.video else target.stem
-    return name.encode("utf-8", "backslashreplace").decode(
-        "utf-8"
-    )  # HDF5 names are UTF-8, file names any bytes
+    return Path(features.video.path).stem if features.video else target.stem
 
 
 def _existing(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from vidsum.outputs import as_utf8
 from vidsum.types import Summary
 
 ACCENT = (37, 99, 235)
@@ -11,7 +12,7 @@ _ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 
 
 def title(summary: Summary) -> str:
     """The video's file name."""
-    return Path(summary.video.path).name if summary.video is not None else "Summary"
+    return as_utf8(Path(summary.video.path).name) if summary.video is not None else "Summary"
 
 
 def round_times(duration_s: float, most: int) -> list[float]:
