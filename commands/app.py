@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +46,8 @@ def root(
 def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -58,7 +61,7 @@ def main() -> None:
         # usage errors are of typer's own copy of click, or of click itself: known by what they can do
         if not hasattr(error, "format_message"):
             raise
-        code = _report(UsageError(error.format_message(), hint=_help_hint(error)))
+        code = _report_usage(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -79,9 +82,25 @@ def _report(error: VidsumError) -> int:
     return result.exit_code
 
 
-def _help_hint(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context else 'vidsum'} --help"
+def _report_usage(error: Any) -> int:
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    if not message:  # a command without arguments: its help is printed already
+        return UsageError.exit_code
+    command = context.command_path if context else "vidsum"
+    return _report(UsageError(f"{message}{_origin(error)}", hint=f"{command} --help"))
+
+
+def _origin(error: Any) -> str:
+    """Where a bad value of an option came from, if not from the command line."""
+    context, option = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is None or option is None:
+        return ""
+    source = context.get_parameter_source(option.name)
+    if source is not None and source.name == "ENVIRONMENT":
+        return f" (from {option.envvar})"
+    if source is not None and source.name == "DEFAULT_MAP":
+        return f" (from {context.params['config']})"
+    return ""
 
 
 def _command_name() -> str:

@@ -37,6 +37,8 @@ def read_config(path: Path) -> dict[str, Any]:
 
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such file") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())})") from error
     if loaded is None:

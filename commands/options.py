@@ -124,7 +124,7 @@ Precision = Annotated[
 ]
 Backend = Annotated[
     BackendName,
-    option("--backend", help="What runs the model; onnx needs vidsum[onnx].", rich_help_panel=VIDEO),
+    option("--backend", help=r"What runs the model; onnx needs vidsum\[onnx].", rich_help_panel=VIDEO),
 ]
 Device = Annotated[
     str,

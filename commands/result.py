@@ -73,7 +73,7 @@ class View:
 def render(result: Result, view: View) -> None:
     """Print a result: what was asked for to stdout; notes, warnings and errors to stderr."""
     if view.json:
-        print(json.dumps(_envelope(result), ensure_ascii=False), file=sys.stdout, flush=True)
+        print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
     if result.document is not None:
         print(result.document, end="", file=sys.stdout, flush=True)

@@ -1,6 +1,7 @@
 """What holds for all commands: help, versions, exit codes, configuration, JSON on failure."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum import __version__
+from vidsum.__main__ import main as start
 from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ScorerName, ShotMethod
 from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
@@ -82,6 +84,18 @@ def test_wrong_usage_is_one_line_and_2(run: Run, arguments: list[str]) -> None:
     assert "--help" in ran.err
 
 
+@pytest.mark.parametrize("arguments", [[], ["weights"]])
+def test_no_arguments_show_the_help_and_nothing_else(run: Run, arguments: list[str]) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert "Usage" in ran.out + ran.err
+    assert "error:" not in ran.err
+
+
+def test_the_help_keeps_what_stands_in_brackets(run: Run) -> None:
+    assert "vidsum[onnx]" in run("extract", "--help").out
+
+
 def test_wrong_usage_is_json_where_json_is_asked_for(run: Run) -> None:
     ran = run("summarize", "a.mp4", "--json", "--fps", "many")
     jsonschema.validate(ran.json, RESULT_SCHEMA)
@@ -121,6 +135,33 @@ def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("vidsum.pipeline.probe", interrupted)
     assert run("extract", "a.mp4").code == 130
+
+
+def test_an_interruption_while_the_program_loads_is_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str, *rest: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.__import__", interrupted)
+    with pytest.raises(SystemExit) as left:
+        start()
+    monkeypatch.undo()
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("how", [[], ["--json"], ["-o", "-"]])
+def test_file_names_need_not_be_utf8(tmp_path: Path, film: Path, how: list[str]) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.mp4"
+    film.rename(os.fsdecode(name))
+    command = [sys.executable, "-m", "vidsum", "info" if "-o" not in how else "shots", name, *how]
+    if "-o" in how:
+        command += ["--shots", "uniform"]
+    ran = subprocess.run(command, capture_output=True, cwd=ROOT, env=os.environ | {"PYTHONUTF8": "1"})
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"caf\\udce9.mp4" in ran.stdout
+    ran.stdout.decode("utf-8")
 
 
 def test_every_error_has_its_exit_code() -> None:
@@ -194,5 +235,16 @@ class TestConfiguration:
         assert ran.code == 2
         assert complaint in ran.err
 
+    def test_a_bad_value_tells_where_it_came_from(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = tmp_path / "bad.yaml"
+        config.write_text("fps: many\n")
+        assert f"(from {config})" in run("extract", "a.mp4", "--config", config).err
+        monkeypatch.setenv("VIDSUM_FPS", "several")
+        assert "(from VIDSUM_FPS)" in run("extract", "a.mp4", "--config", config).err
+        assert "(from" not in run("extract", "a.mp4", "--config", config, "--fps", "many").err
+
     def test_a_missing_file_is_2(self, run: Run, film: Path) -> None:
-        assert run("summarize", film, "--config", "no.yaml").code == 2
+        ran = run("summarize", film, "--config", "no.yaml")
+        assert (ran.code, ran.err) == (2, "error: no.yaml: no such file\n")
