@@ -238,7 +238,7 @@ def test_a_plot_of_one_sample_and_one_shot(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("name", ["$x_1$ and 100%.mp4", "視頻.mp4", "a" * 200 + ".mp4"])
+@pytest.mark.parametrize("name", ["$x_1$ and 100%.mp4", "視頻.mp4", "caf\udce9.mp4", "a" * 200 + ".mp4"])
 def test_any_file_name_can_be_a_title(name: str, tmp_path: Path) -> None:
     summary = replace(make_summary(), video=video_named(name))
     importance_plot(summary, tmp_path / "plot.svg")
