@@ -24,7 +24,7 @@ Scorer = Annotated[
     options.option("--scorer", help="What gives each moment its importance.", rich_help_panel=options.WHAT),
 ]
 Seed = Annotated[
-    int, options.option("--seed", help="Of the scorers that draw lots.", rich_help_panel=options.WHAT)
+    int, options.option("--seed", help="Of the scorers that draw lots.", min=0, rich_help_panel=options.WHAT)
 ]
 Keep = Annotated[
     list[str] | None,

@@ -161,6 +161,7 @@ def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> Non
         ["--keep", "1-3", "--drop", "2-4"],
         ["--drop", "0-10"],
         ["--scorer", "nonsense"],
+        ["--seed", "-1"],
         ["--fps", "0"],
     ],
 )
