@@ -1,6 +1,6 @@
 """Time of the knapsack on 5,000 shots, beside the plain dynamic programme over all of them.
 
-    python -m tests.benchmarks.knapsack
+python -m tests.benchmarks.knapsack
 """
 
 import time
