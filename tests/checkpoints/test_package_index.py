@@ -57,6 +57,7 @@ def test_pip_settings_come_from_its_configuration_file(
         "[global]\nindex-url = https://mine/simple\nextra-index-url =\n  https://a/\n  https://b/\n"
     )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+    monkeypatch.setenv("PIP_QUIET", "1")
     package_index.pip_settings.cache_clear()
 
     settings = package_index.pip_settings()

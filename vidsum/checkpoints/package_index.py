@@ -51,7 +51,9 @@ def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> l
 def pip_settings() -> dict[str, str]:
     """What pip's configuration files say, by option; nothing where there is no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    # PIP_QUIET would silence the answer as well
+    loud = {name: value for name, value in os.environ.items() if name != "PIP_QUIET"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=loud)
     settings = {}
     for line in result.stdout.splitlines() if result.returncode == 0 else ():
         key, _, value = line.partition("=")
