@@ -17,7 +17,7 @@ from vidsum.documents import features_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
-from vidsum.features.store import H5Video, is_feature_file, read_features, write_features, write_h5
+from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, transitions_job
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
@@ -203,11 +203,8 @@ def save_features(features: Features, path: Path) -> None:
         UsageError: the suffix is that of no feature file.
         OutputError: the file cannot be written.
     """
-    if path.suffix == ".npz":
-        write_features(features, path)
-        return
-    name = Path(features.video.path).stem if features.video else path.stem
-    write_h5({name: H5Video(features, change_points=find(features).change_points)}, path)
+    change_points = None if path.suffix == ".npz" else find(features).change_points
+    write_features(features, path, change_points=change_points)
 
 
 def has_pictures(source: VideoPath) -> bool:

@@ -61,8 +61,18 @@ class H5Video:
     """[U, n_frames] one row of 0 and 1 an annotator."""
 
 
-def write_features(features: Features, path: str | os.PathLike[str]) -> None:
+def write_features(
+    features: Features,
+    path: str | os.PathLike[str],
+    *,
+    change_points: npt.NDArray[np.int64] | None = None,
+) -> None:
     """Write one video's features to `.npz`, or to `.h5` under the name of the file's stem.
+
+    Args:
+        features: of the video.
+        path: the file.
+        change_points: [S, 2] first and last frame of each shot, for an h5 file; npz has no place for them.
 
     Raises:
         UsageError: the suffix is neither.
@@ -72,7 +82,7 @@ def write_features(features: Features, path: str | os.PathLike[str]) -> None:
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
-        write_h5({_group_name(features, target): H5Video(features)}, target)
+        write_h5({_group_name(features, target): H5Video(features, change_points)}, target)
     else:
         named = target.parent / target.stem
         raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
