@@ -1,0 +1,97 @@
+"""Local-global sparse attention (FullTransNet, Eq. 9-10) in O(T (w + G)) time and memory.
+
+A token attends to the tokens at most w // 2 away and to the G global tokens; a global token attends to all.
+The T x T matrix of scores is never made: queries go in blocks, each against its neighbourhood and the global
+tokens, and the few global queries against everything.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+_BLOCK = 128
+"""Queries at a time. Fewer mean more calls, more mean more neighbours that most of the block cannot see."""
+
+
+def local_global_attention(
+    q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, window: int
+) -> Tensor:
+    """softmax(A) V with the sparse A of Eq. 9; equal to dense attention under `local_global_mask`.
+
+    Args:
+        q, k, v: [B, h, T, d_k]
+        is_global: [B, T] bool, tokens that attend to all and that all attend to.
+        is_valid: [B, T] bool, False for padding, which nothing attends to.
+        window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
+
+    Returns:
+        [B, h, T, d_k]; rows of padding mean nothing.
+    """
+    is_global = is_global & is_valid
+    index, is_present = _indices_of(is_global)
+    out = _local_rows(q, k, v, is_valid, is_global, _pick(k, index), _pick(v, index), is_present, window // 2)
+    if index.shape[1] == 0:
+        return out
+    to_all = scaled_dot_product_attention(_pick(q, index), k, v, attn_mask=is_valid[:, None, None, :])
+    batch, slot = is_present.nonzero(as_tuple=True)
+    out = out.transpose(1, 2).contiguous()
+    out[batch, index[batch, slot]] = to_all.transpose(1, 2)[batch, slot]
+    return out.transpose(1, 2)
+
+
+def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tensor:
+    """[B, T, T] bool: whether token m attends to token n. For pictures and checks; it is quadratic in T.
+
+    Args:
+        is_global, is_valid: [B, T] bool.
+        window: w, an odd number of tokens.
+    """
+    position = torch.arange(is_valid.shape[1], device=is_valid.device)
+    near = (position[:, None] - position[None, :]).abs() <= window // 2
+    attends = near | is_global[:, :, None] | is_global[:, None, :]
+    return attends & is_valid[:, :, None] & is_valid[:, None, :]
+
+
+def _local_rows(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    is_valid: Tensor,
+    is_global: Tensor,
+    k_global: Tensor,
+    v_global: Tensor,
+    is_present: Tensor,
+    radius: int,
+) -> Tensor:
+    """[B, h, T, d_k] of every query against its neighbours and the global tokens."""
+    n_tokens = q.shape[2]
+    position = torch.arange(n_tokens, device=q.device)
+    # a global token in the neighbourhood is left out there: it is among the gathered ones, and counts once
+    is_local = is_valid & ~is_global
+    rows = []
+    for start in range(0, n_tokens, _BLOCK):
+        stop = min(start + _BLOCK, n_tokens)
+        low, high = max(0, start - radius), min(n_tokens, stop + radius)
+        distance = (position[start:stop, None] - position[None, low:high]).abs()
+        near = (distance <= radius) & is_local[:, None, low:high]
+        # padding sees itself, so that no softmax is over nothing
+        near = near | ((distance == 0) & ~is_valid[:, start:stop, None])
+        seen = torch.cat([near, is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
+        keys = torch.cat([k[:, :, low:high], k_global], dim=2)
+        values = torch.cat([v[:, :, low:high], v_global], dim=2)
+        queries = q[:, :, start:stop]
+        rows.append(scaled_dot_product_attention(queries, keys, values, attn_mask=seen[:, None]))
+    return torch.cat(rows, dim=2)
+
+
+def _indices_of(is_global: Tensor) -> tuple[Tensor, Tensor]:
+    """[B, G] positions of the global tokens, in order, and which of them are there: some videos have fewer."""
+    counts = is_global.sum(dim=1)
+    most = int(counts.max())
+    index = torch.argsort(is_global.int(), dim=1, descending=True, stable=True)[:, :most]
+    return index, torch.arange(most, device=is_global.device) < counts[:, None]
+
+
+def _pick(x: Tensor, index: Tensor) -> Tensor:
+    """[B, h, G, d_k]: the tokens of `x` [B, h, T, d_k] at `index` [B, G]."""
+    return x.gather(2, index[:, None, :, None].expand(-1, x.shape[1], -1, x.shape[3]))

@@ -1,0 +1,344 @@
+"""FullTransNet: an encoder-decoder transformer that reads a video and writes its key frames, one by one.
+
+Lan et al., "FullTransNet: Full Transformer with Local-Global Attention for Video Summarization". Equation
+numbers are the paper's. docs/algorithms/fulltransnet.md tells where the paper is silent and what was chosen.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu, scaled_dot_product_attention
+
+from vidsum.models.attention.local_global import local_global_attention
+
+Pattern = Literal["full", "local", "global", "local-global"]
+"""What an encoder's token attends to: the rows of Table III."""
+Head = Literal["linear", "pointer"]
+
+
+@dataclass(frozen=True)
+class FullTransNetConfig:
+    """Sizes, with the defaults of the paper (Table IV, last row)."""
+
+    dim_in: int = 1024
+    """D, of the features."""
+    d: int = 64
+    layers: int = 6
+    """N, of the encoder and of the decoder."""
+    heads: int = 8
+    """h; d_k = d_v = d / h."""
+    d_ff: int = 2048
+    attention: Pattern = "local-global"
+    window: int = 17
+    """w: tokens that a token attends to around itself, itself among them."""
+    global_tokens: int = 3
+    """Of each shot: 1 the first sample, 2 the middle one too, 3 the last one too."""
+    head: Head = "linear"
+    """`linear`, the paper's, has t_max places; `pointer` compares with the encoder's output."""
+    t_max: int = 1536
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.d % self.heads or self.d % 2:
+            raise ValueError(f"d = {self.d} must be even and a multiple of heads = {self.heads}")
+        if self.window < 1 or self.window % 2 == 0:
+            raise ValueError(f"window = {self.window} must be an odd number")
+        if self.global_tokens not in (1, 2, 3):
+            raise ValueError(f"global_tokens = {self.global_tokens} must be 1, 2 or 3")
+
+
+Cached = tuple[Tensor, Tensor]
+"""Keys and values [B, h, *, d_k] of what a layer has seen."""
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """All that the decoder needs to go on from a step: nothing is computed twice."""
+
+    embedded: Tensor
+    """[B, T, d] embedded frames, without positions."""
+    memory: Tensor
+    """[B, T, d] output of the encoder."""
+    is_valid: Tensor
+    """[B, T] bool"""
+    cross: tuple[Cached, ...]
+    """Of each layer, over the memory."""
+    past: tuple[Cached, ...] | None
+    """Of each layer, over the steps so far."""
+    n_steps: int
+
+    def rows(self, index: Tensor) -> "DecoderState":
+        """The state of the videos, or of the beams, at `index` [B']."""
+        return DecoderState(
+            self.embedded[index],
+            self.memory[index],
+            self.is_valid[index],
+            tuple((keys[index], values[index]) for keys, values in self.cross),
+            self.past and tuple((keys[index], values[index]) for keys, values in self.past),
+            self.n_steps,
+        )
+
+
+class FullTransNet(nn.Module):
+    """The whole model; [B, T, D] features in, a distribution over the frames for each step out."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Sequential(nn.Linear(config.dim_in, config.d), nn.LayerNorm(config.d))
+        self.start = nn.Parameter(torch.empty(config.d))
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
+        self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
+        self.end = nn.Linear(config.d, 1)
+        self.dropout = nn.Dropout(config.dropout)
+        self.apply(_initialise)
+        nn.init.normal_(self.start, std=config.d**-0.5)
+
+    def forward(
+        self, features: Tensor, is_global: Tensor, key_frames: Tensor, is_valid: Tensor | None = None
+    ) -> Tensor:
+        """Teacher forcing: what each step predicts when all steps before it were right.
+
+        Args:
+            features: [B, T, D]
+            is_global: [B, T] bool, see `global_tokens`.
+            key_frames: [B, L] int64, indices of the summary's frames in order.
+            is_valid: [B, T] bool, False for padding; all valid if not given.
+
+        Returns:
+            [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t of
+            sample t, the last column of the end.
+        """
+        state = self.encode(features, is_global, is_valid)
+        chosen = state.embedded.gather(1, key_frames[:, :, None].expand(-1, -1, self.config.d))
+        start = self.start.expand(len(features), 1, -1)
+        return self._decode(torch.cat([start, chosen], dim=1), state)[0]
+
+    def encode(self, features: Tensor, is_global: Tensor, is_valid: Tensor | None = None) -> DecoderState:
+        """Eq. 1: the encoder's output, and the decoder's state before its first step."""
+        if is_valid is None:
+            is_valid = torch.ones_like(is_global)
+        embedded = self.embedding(features)
+        x = self.dropout(embedded + sinusoid(embedded.shape[1], self.config.d, embedded))
+        for layer in self.encoder:
+            x = layer(x, is_global, is_valid)
+        cross = tuple(layer.cross.keys_values(x) for layer in self.decoder)
+        return DecoderState(embedded, x, is_valid, cross, past=None, n_steps=0)
+
+    def step(self, state: DecoderState, frame: Tensor | None) -> tuple[Tensor, DecoderState]:
+        """One step of decoding.
+
+        Args:
+            state: from `encode` or the step before.
+            frame: [B] int64, the frame that the step before chose; None at the first step.
+
+        Returns:
+            [B, T + 1] log-probabilities of the next key frame, and the state to go on from.
+        """
+        if frame is None:
+            token = self.start.expand(len(state.memory), 1, -1)
+        else:
+            token = state.embedded.gather(1, frame[:, None, None].expand(-1, 1, self.config.d))
+        log_probabilities, state = self._decode(token, state)
+        return log_probabilities[:, 0], state
+
+    def _decode(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Eq. 5, from the state on: [B, L, d] tokens to [B, L, T + 1] log-probabilities."""
+        n_steps = state.n_steps + tokens.shape[1]
+        s = self.dropout(tokens + sinusoid(n_steps, self.config.d, tokens)[state.n_steps :])
+        past = []
+        for number, layer in enumerate(self.decoder):
+            before = state.past[number] if state.past else None
+            s, after = layer(s, state.cross[number], state.is_valid, before)
+            past.append(after)
+        logits = self.head(s, state.memory).masked_fill(~state.is_valid[:, None, :], -math.inf)
+        log_probabilities = torch.cat([logits, self.end(s)], dim=2).log_softmax(dim=2)
+        after_all = DecoderState(
+            state.embedded, state.memory, state.is_valid, state.cross, tuple(past), n_steps
+        )
+        return log_probabilities, after_all
+
+
+class MultiHeadAttention(nn.Module):
+    """Eq. 11-12, around whatever attention the caller wants: the projections to h heads and back."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.out = (nn.Linear(d, d) for _ in range(4))
+
+    def queries(self, x: Tensor) -> Tensor:
+        """[B, h, T, d_k] of [B, T, d]."""
+        return self._split(self.q(x))
+
+    def keys_values(self, x: Tensor) -> Cached:
+        """Both [B, h, T, d_k] of [B, T, d]."""
+        return self._split(self.k(x)), self._split(self.v(x))
+
+    def join(self, heads: Tensor) -> Tensor:
+        """[B, T, d]: the heads [B, h, T, d_k] side by side, projected."""
+        joined: Tensor = self.out(heads.transpose(1, 2).flatten(2))
+        return joined
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+
+class EncoderLayer(nn.Module):
+    """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and post-norm."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.pattern = config.attention
+        self.window = 1 if config.attention == "global" else config.window
+        self.attention = MultiHeadAttention(config.d, config.heads)
+        self.feed_forward = FeedForward(config)
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, is_global: Tensor, is_valid: Tensor) -> Tensor:
+        """[B, T, d] to [B, T, d]."""
+        heads = self.attend(self.attention.queries(x), *self.attention.keys_values(x), is_global, is_valid)
+        x = self.norms[0](x + self.dropout(self.attention.join(heads)))
+        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
+        return out
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor) -> Tensor:
+        """Eq. 10 with the pattern of this layer; all [B, h, T, d_k]."""
+        if self.pattern == "full":
+            return scaled_dot_product_attention(q, k, v, attn_mask=is_valid[:, None, None, :])
+        if self.pattern == "local":
+            is_global = torch.zeros_like(is_global)
+        return local_global_attention(q, k, v, is_global, is_valid, self.window)
+
+
+class DecoderLayer(nn.Module):
+    """Eq. 6-8: causal self-attention, attention to the encoder's output, and a feed-forward network."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.d, config.heads)
+        self.cross = MultiHeadAttention(config.d, config.heads)
+        self.feed_forward = FeedForward(config)
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(3))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, s: Tensor, memory: Cached, is_valid: Tensor, past: Cached | None
+    ) -> tuple[Tensor, Cached]:
+        """[B, L, d] to the same, and the keys and values of all steps up to here.
+
+        With a past, L is 1: that step sees all before it. Without, step l sees the steps up to l.
+        """
+        keys, values = self.attention.keys_values(s)
+        if past is not None:
+            keys, values = torch.cat([past[0], keys], dim=2), torch.cat([past[1], values], dim=2)
+        heads = scaled_dot_product_attention(self.attention.queries(s), keys, values, is_causal=past is None)
+        s = self.norms[0](s + self.dropout(self.attention.join(heads)))
+        seen = is_valid[:, None, None, :]
+        heads = scaled_dot_product_attention(self.cross.queries(s), *memory, attn_mask=seen)
+        s = self.norms[1](s + self.dropout(self.cross.join(heads)))
+        s = self.norms[2](s + self.dropout(self.feed_forward(s)))
+        return s, (keys, values)
+
+
+class FeedForward(nn.Module):
+    """Eq. 4."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.d, config.d_ff)
+        self.outer = nn.Linear(config.d_ff, config.d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., d] to the same."""
+        out: Tensor = self.outer(relu(self.inner(x)))
+        return out
+
+
+class LinearHead(nn.Module):
+    """The paper's: a score for each of t_max places in the video, whatever is to be seen there."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.scores = nn.Linear(config.d, config.t_max, bias=False)
+
+    def forward(self, s: Tensor, memory: Tensor) -> Tensor:
+        """[B, L, T] logits.
+
+        Raises:
+            ValueError: the video has more than t_max samples.
+        """
+        n_samples, t_max = memory.shape[1], self.scores.out_features
+        if n_samples > t_max:
+            raise ValueError(f"{n_samples} samples are more than t_max = {t_max}")
+        return nn.functional.linear(s, self.scores.weight[:n_samples])
+
+
+class PointerHead(nn.Module):
+    """Scores of the decoder's output against the encoder's, sample by sample: any length will do."""
+
+    def __init__(self, config: FullTransNetConfig) -> None:
+        super().__init__()
+        self.q = nn.Linear(config.d, config.d, bias=False)
+        self.k = nn.Linear(config.d, config.d, bias=False)
+
+    def forward(self, s: Tensor, memory: Tensor) -> Tensor:
+        """[B, L, T] logits."""
+        scores: Tensor = self.q(s) @ self.k(memory).transpose(1, 2)
+        return scores / math.sqrt(s.shape[2])
+
+
+def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
+    """Eq. 13: binary cross-entropy of every step's distribution, summed over steps and samples, over T.
+
+    Args:
+        log_probabilities: [B, L + 1, T + 1] from the model.
+        key_frames: [B, L] int64, what it should have chosen; after the last comes the end.
+
+    Returns:
+        The mean over the batch, a scalar.
+    """
+    n_samples = log_probabilities.shape[2] - 1
+    end = key_frames.new_full((len(key_frames), 1), n_samples)
+    wanted = torch.cat([key_frames, end], dim=1)[:, :, None]
+    # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds what one false step can cost
+    against = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
+    chosen = log_probabilities.gather(2, wanted) - against.gather(2, wanted)
+    return -(chosen.sum(dim=(1, 2)) + against.sum(dim=(1, 2))).mean() / n_samples
+
+
+def sinusoid(length: int, d: int, like: Tensor) -> Tensor:
+    """[length, d] position encodings (Vaswani et al. 2017), of the dtype and device of `like`."""
+    position = torch.arange(length, device=like.device, dtype=torch.float32)[:, None]
+    rate = torch.exp(torch.arange(0, d, 2, device=like.device) * (-math.log(10000) / d))
+    angle = position * rate
+    return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1).to(like.dtype)
+
+
+def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
+    """[T] bool: the first, middle and last sample of each shot.
+
+    Args:
+        shot_of_sample: [T] int, the number of the shot that a sample lies in; never falls.
+        per_shot: 1 the first sample only, 2 the middle one too, 3 the last one too.
+    """
+    _, counts = torch.unique_consecutive(shot_of_sample, return_counts=True)
+    last = counts.cumsum(0) - 1
+    first = last - counts + 1
+    is_global = torch.zeros(len(shot_of_sample), dtype=torch.bool, device=shot_of_sample.device)
+    for places in (first, (first + last) // 2, last)[:per_shot]:
+        is_global[places] = True
+    return is_global
+
+
+def _initialise(module: nn.Module) -> None:
+    """Xavier for every matrix, zero for every bias (Algorithm 1)."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
