@@ -1,0 +1,116 @@
+"""Checkpoints of models trained with vidsum: safetensors that tell what they are.
+
+The metadata of the file holds one JSON text under the key `vidsum`: the schema, the model, its configuration,
+the features it reads and how it was trained. Nothing else is needed to build the model again.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from vidsum.errors import InputError, OutputError
+from vidsum.outputs import whole_file
+
+SCHEMA = "vidsum.checkpoint/1"
+_KEY = "vidsum"
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model: its weights, and what is needed to build it and to feed it."""
+
+    model: str
+    """Which model, for example `fulltransnet`."""
+    config: Mapping[str, Any]
+    """The fields of the model's own configuration."""
+    features: Mapping[str, Any]
+    """`extractor`, `dim` and `fps` of the features that it was trained on."""
+    training: Mapping[str, Any]
+    """Settings of the training, its data, and how it went."""
+    tensors: Mapping[str, torch.Tensor]
+    """The model's state dict, on the CPU."""
+
+
+def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:
+    """Write a checkpoint; the same content gives the same bytes.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    facts = {
+        "model": trained.model,
+        "config": dict(trained.config),
+        "features": dict(trained.features),
+        "training": dict(trained.training),
+    }
+    write_tensors(path, SCHEMA, facts, trained.tensors)
+
+
+def read_trained(path: str | os.PathLike[str]) -> Trained:
+    """Read a checkpoint that `save_trained` wrote.
+
+    Raises:
+        InputError: the file is missing, or is not such a checkpoint.
+    """
+    facts, tensors = read_tensors(path, SCHEMA)
+    kinds = {"model": str, "config": dict, "features": dict, "training": dict}
+    for key, kind in kinds.items():
+        if not isinstance(facts.get(key), kind):
+            raise InputError(f"{path}: not a checkpoint of vidsum (its metadata has no {key})")
+    return Trained(**{key: facts[key] for key in kinds}, tensors=tensors)
+
+
+def write_tensors(
+    path: str | os.PathLike[str], schema: str, facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+) -> None:
+    """Write tensors and JSON-ready facts about them into one safetensors file.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
+    # clones: safetensors refuses tensors that share memory
+    owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    try:
+        with whole_file(path) as part:
+            save_file(owned, part, metadata=metadata)
+    except SafetensorError as error:  # a full disk, for one
+        raise OutputError(f"{path}: cannot be written ({error})") from error
+
+
+def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """The facts and tensors that `write_tensors` wrote under this schema.
+
+    Raises:
+        InputError: the file is missing, damaged, or holds something else.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
+    try:
+        with safe_open(source, framework="pt", device="cpu") as file:
+            facts = _facts((file.metadata() or {}).get(_KEY), source)
+            if facts.get("schema") != schema:
+                raise InputError(f"{source}: has the schema {facts.get('schema')!r}, not {schema!r}")
+            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{source}: cannot be read as safetensors (damaged, or of another kind)") from error
+
+
+def _facts(text: str | None, source: Path) -> dict[str, Any]:
+    if text is None:
+        raise InputError(f"{source}: holds tensors, but does not say of which model (no {_KEY!r} metadata)")
+    try:
+        facts = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{source}: its {_KEY!r} metadata is not JSON") from error
+    if not isinstance(facts, dict):
+        raise InputError(f"{source}: its {_KEY!r} metadata holds no JSON object")
+    return facts
