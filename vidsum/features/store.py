@@ -141,7 +141,7 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
         InputError: the file is missing, not an npz file, or has no usable features.
     """
     source = _existing(Path(path))
-    with _refusing(source):
+    with refusing(source):
         with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         return _features_of(arrays)
@@ -181,15 +181,27 @@ def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> Non
     Raises:
         OutputError: the file cannot be written.
     """
+    write_groups({name: (entry.features, h5_arrays(entry)) for name, entry in videos.items()}, path)
+
+
+def write_groups(
+    groups: Mapping[str, tuple[Features, Mapping[str, Any]]], path: str | os.PathLike[str]
+) -> None:
+    """Write one h5 group a video: the given datasets, and what else we know of its features in an attribute.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
     with whole_file(path) as part, h5py.File(part, "w") as file:
-        for name, entry in videos.items():
+        for name, (features, arrays) in groups.items():
             group = file.create_group(as_utf8(name))
-            for key, value in _h5_arrays(entry).items():
+            for key, value in arrays.items():
                 group.create_dataset(key, data=value, track_times=False)
-            group.attrs["vidsum"] = json.dumps(metadata_of(entry.features))
+            group.attrs["vidsum"] = json.dumps(metadata_of(features))
 
 
-def _h5_arrays(entry: H5Video) -> dict[str, Any]:
+def h5_arrays(entry: H5Video) -> dict[str, Any]:
+    """The datasets of one video in the field's layout."""
     features = entry.features
     arrays: dict[str, Any] = {
         "features": features.array,
@@ -224,23 +236,48 @@ def read_h5(path: str | os.PathLike[str], video_fps: float = 30.0) -> dict[str, 
     Raises:
         InputError: the file is missing, is not HDF5, or a group has no features.
     """
+    groups = read_groups(path)
+    with refusing(Path(path)):
+        return {name: _h5_video(arrays, video_fps) for name, arrays in groups.items()}
+
+
+def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """The datasets of each group of an h5 file as they stand, and as `metadata` what `write_groups` put into
+    the attribute.
+
+    Raises:
+        InputError: the file is missing, is not HDF5, or holds no group.
+    """
     source = _existing(Path(path))
-    with _refusing(source), h5py.File(source, "r") as file:
+    with refusing(source), h5py.File(source, "r") as file:
         groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
         if not groups:
             raise UsageError("it holds no video")
-        return {name: _h5_video(group, video_fps) for name, group in groups.items()}
+        return {name: _group_arrays(group) for name, group in groups.items()}
 
 
-def _h5_video(group: Any, video_fps: float) -> H5Video:
+def _group_arrays(group: Any) -> dict[str, Any]:
     arrays = {key: group[key][()] for key in group if isinstance(group[key], h5py.Dataset)}
-    if "vidsum" in group.attrs:
-        features = _features_of({**arrays, "metadata": np.array(group.attrs["vidsum"])})
-    else:
-        features = _published(arrays, video_fps)
+    return {**arrays, "metadata": np.array(group.attrs["vidsum"])} if "vidsum" in group.attrs else arrays
+
+
+def group_features(arrays: dict[str, Any], video_fps: float) -> Features:
+    """Features of one group of `read_groups`.
+
+    Args:
+        arrays: its datasets.
+        video_fps: as for `read_h5`.
+
+    Raises:
+        UsageError: it has no features, or they are unusable.
+    """
+    return _features_of(arrays) if "metadata" in arrays else _published(arrays, video_fps)
+
+
+def _h5_video(arrays: dict[str, Any], video_fps: float) -> H5Video:
     points = arrays.get("change_points")
     return H5Video(
-        features,
+        group_features(arrays, video_fps),
         change_points=None if points is None else np.asarray(points, dtype=np.int64),
         gtscore=_optional_float32(arrays.get("gtscore")),
         user_summary=_optional_float32(arrays.get("user_summary")),
@@ -277,7 +314,7 @@ def _existing(path: Path) -> Path:
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def refusing(path: Path) -> Iterator[None]:
     """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
     try:
         yield
