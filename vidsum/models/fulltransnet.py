@@ -6,11 +6,11 @@ numbers are the paper's. docs/algorithms/fulltransnet.md tells where the paper i
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu, scaled_dot_product_attention
+from torch.nn.functional import linear, relu, scaled_dot_product_attention
 
 from vidsum.models.attention.local_global import local_global_attention
 
@@ -126,7 +126,7 @@ class FullTransNet(nn.Module):
         x = self.dropout(embedded + sinusoid(embedded.shape[1], self.config.d, embedded))
         for layer in self.encoder:
             x = layer(x, is_global, is_valid)
-        cross = tuple(layer.cross.keys_values(x) for layer in self.decoder)
+        cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
         return DecoderState(embedded, x, is_valid, cross, past=None, n_steps=0)
 
     def step(self, state: DecoderState, frame: Tensor | None) -> tuple[Tensor, DecoderState]:
@@ -185,7 +185,7 @@ class MultiHeadAttention(nn.Module):
         return joined
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class EncoderLayer(nn.Module):
@@ -276,7 +276,7 @@ class LinearHead(nn.Module):
         n_samples, t_max = memory.shape[1], self.scores.out_features
         if n_samples > t_max:
             raise ValueError(f"{n_samples} samples are more than t_max = {t_max}")
-        return nn.functional.linear(s, self.scores.weight[:n_samples])
+        return linear(s, self.scores.weight[:n_samples])
 
 
 class PointerHead(nn.Module):

@@ -5,6 +5,8 @@ The T x T matrix of scores is never made: queries go in blocks, each against its
 tokens, and the few global queries against everything.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -27,16 +29,16 @@ def local_global_attention(
     Returns:
         [B, h, T, d_k]; rows of padding mean nothing.
     """
-    is_global = is_global & is_valid
-    index, is_present = _indices_of(is_global)
-    out = _local_rows(q, k, v, is_valid, is_global, _pick(k, index), _pick(v, index), is_present, window // 2)
-    if index.shape[1] == 0:
+    tokens = _global_tokens(k, v, is_global & is_valid)
+    # in the neighbourhood, global tokens are left out: they are among the gathered ones, and count once
+    out = _local_rows(q, k, v, is_valid & ~is_global, is_valid, tokens, window // 2)
+    if tokens.index.shape[1] == 0:
         return out
-    to_all = scaled_dot_product_attention(_pick(q, index), k, v, attn_mask=is_valid[:, None, None, :])
-    batch, slot = is_present.nonzero(as_tuple=True)
-    out = out.transpose(1, 2).contiguous()
-    out[batch, index[batch, slot]] = to_all.transpose(1, 2)[batch, slot]
-    return out.transpose(1, 2)
+    to_all = scaled_dot_product_attention(_pick(q, tokens.index), k, v, attn_mask=is_valid[:, None, None, :])
+    batch, slot = tokens.is_present.nonzero(as_tuple=True)
+    by_token = out.transpose(1, 2).contiguous()
+    by_token[batch, tokens.index[batch, slot]] = to_all.transpose(1, 2)[batch, slot]
+    return by_token.transpose(1, 2)
 
 
 def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tensor:
@@ -52,22 +54,33 @@ def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tenso
     return attends & is_valid[:, :, None] & is_valid[:, None, :]
 
 
+@dataclass(frozen=True)
+class _GlobalTokens:
+    """The global tokens of each video side by side; where a video has fewer than another, some are absent."""
+
+    index: Tensor
+    """[B, G] where they stand, in order."""
+    is_present: Tensor
+    """[B, G] bool"""
+    keys: Tensor
+    """[B, h, G, d_k], as the values."""
+    values: Tensor
+
+
+def _global_tokens(k: Tensor, v: Tensor, is_global: Tensor) -> _GlobalTokens:
+    counts = is_global.sum(dim=1)
+    most = int(counts.max())
+    index = torch.argsort(is_global.int(), dim=1, descending=True, stable=True)[:, :most]
+    is_present = torch.arange(most, device=is_global.device) < counts[:, None]
+    return _GlobalTokens(index, is_present, _pick(k, index), _pick(v, index))
+
+
 def _local_rows(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    is_valid: Tensor,
-    is_global: Tensor,
-    k_global: Tensor,
-    v_global: Tensor,
-    is_present: Tensor,
-    radius: int,
+    q: Tensor, k: Tensor, v: Tensor, is_local: Tensor, is_valid: Tensor, tokens: _GlobalTokens, radius: int
 ) -> Tensor:
-    """[B, h, T, d_k] of every query against its neighbours and the global tokens."""
+    """[B, h, T, d_k]: every query against its neighbours, if `is_local`, and the global tokens."""
     n_tokens = q.shape[2]
     position = torch.arange(n_tokens, device=q.device)
-    # a global token in the neighbourhood is left out there: it is among the gathered ones, and counts once
-    is_local = is_valid & ~is_global
     rows = []
     for start in range(0, n_tokens, _BLOCK):
         stop = min(start + _BLOCK, n_tokens)
@@ -76,20 +89,12 @@ def _local_rows(
         near = (distance <= radius) & is_local[:, None, low:high]
         # padding sees itself, so that no softmax is over nothing
         near = near | ((distance == 0) & ~is_valid[:, start:stop, None])
-        seen = torch.cat([near, is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
-        keys = torch.cat([k[:, :, low:high], k_global], dim=2)
-        values = torch.cat([v[:, :, low:high], v_global], dim=2)
+        seen = torch.cat([near, tokens.is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
+        keys = torch.cat([k[:, :, low:high], tokens.keys], dim=2)
+        values = torch.cat([v[:, :, low:high], tokens.values], dim=2)
         queries = q[:, :, start:stop]
         rows.append(scaled_dot_product_attention(queries, keys, values, attn_mask=seen[:, None]))
     return torch.cat(rows, dim=2)
-
-
-def _indices_of(is_global: Tensor) -> tuple[Tensor, Tensor]:
-    """[B, G] positions of the global tokens, in order, and which of them are there: some videos have fewer."""
-    counts = is_global.sum(dim=1)
-    most = int(counts.max())
-    index = torch.argsort(is_global.int(), dim=1, descending=True, stable=True)[:, :most]
-    return index, torch.arange(most, device=is_global.device) < counts[:, None]
 
 
 def _pick(x: Tensor, index: Tensor) -> Tensor:

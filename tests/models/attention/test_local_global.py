@@ -1,0 +1,107 @@
+"""Local-global attention against the dense masked softmax, written out query by query."""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from vidsum.models.attention import local_global
+from vidsum.models.attention.local_global import local_global_attention, local_global_mask
+
+
+def attend_directly(
+    q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, window: int
+) -> Tensor:
+    """Eq. 9-10 for one query after the other; rows of padding are zero."""
+    out = torch.zeros_like(q)
+    n_videos, n_heads, n_tokens, d_k = q.shape
+    for video in range(n_videos):
+        for m in range(n_tokens):
+            if not is_valid[video, m]:
+                continue
+            seen = [
+                n
+                for n in range(n_tokens)
+                if is_valid[video, n]
+                and (abs(m - n) <= window // 2 or is_global[video, m] or is_global[video, n])
+            ]
+            for head in range(n_heads):
+                scores = k[video, head, seen] @ q[video, head, m] / math.sqrt(d_k)
+                out[video, head, m] = scores.softmax(0) @ v[video, head, seen]
+    return out
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> dict[str, Tensor | int]:
+    n_videos, n_tokens = draw(st.integers(1, 3)), draw(st.integers(1, 24))
+    torch.manual_seed(draw(st.integers(0, 10_000)))
+    lengths = torch.tensor([draw(st.integers(1, n_tokens)) for _ in range(n_videos)])
+    return {
+        **{name: torch.randn(n_videos, 2, n_tokens, 4) for name in "qkv"},
+        "is_global": torch.rand(n_videos, n_tokens) < draw(st.sampled_from([0.0, 0.1, 0.3, 1.0])),
+        "is_valid": torch.arange(n_tokens) < lengths[:, None],
+        "window": 2 * draw(st.integers(0, 8)) + 1,
+    }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks() -> Iterator[pytest.MonkeyPatch]:
+    """Several blocks in a short sequence, the last one not full."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(local_global, "_BLOCK", 7)
+    yield patch
+    patch.undo()
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases())
+def test_equals_dense_masked_softmax(case):
+    is_valid = case["is_valid"][:, None, :, None]
+    wanted = attend_directly(**case)
+    assert torch.allclose(local_global_attention(**case) * is_valid, wanted, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases())
+def test_gradients_equal_those_of_dense_masked_softmax(case):
+    inputs = [case[name].requires_grad_() for name in "qkv"]
+    weights = torch.randn_like(case["v"]) * case["is_valid"][:, None, :, None]
+    wanted = torch.autograd.grad((attend_directly(**case) * weights).sum(), inputs)
+    found = torch.autograd.grad((local_global_attention(**case) * weights).sum(), inputs)
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases())
+def test_mask_for_pictures_tells_the_same_pattern(case):
+    q, k, v, window = (case[name] for name in ("q", "k", "v", "window"))
+    mask = local_global_mask(case["is_global"], case["is_valid"], window)
+    scores = (q @ k.transpose(2, 3) / math.sqrt(q.shape[3])).masked_fill(~mask[:, None], -math.inf)
+    dense = scores.softmax(3).nan_to_num() @ v
+    assert torch.allclose(
+        local_global_attention(**case) * case["is_valid"][:, None, :, None], dense, atol=1e-5
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases())
+def test_what_stands_in_padding_does_not_matter(case):
+    is_padding = ~case["is_valid"][:, None, :, None]
+    other = {**case, **{name: torch.where(is_padding, 1e4, case[name]) for name in "qkv"}}
+    same = local_global_attention(**case) - local_global_attention(**other)
+    assert (same * ~is_padding).abs().max() == 0
+
+
+def test_a_long_sequence_in_whole_blocks(small_blocks):
+    small_blocks.setattr(local_global, "_BLOCK", 128)
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(1, 8, 700, 8) for _ in range(3))
+    is_global, is_valid = torch.rand(1, 700) < 0.2, torch.ones(1, 700, dtype=torch.bool)
+    mask = local_global_mask(is_global, is_valid, 17)[:, None]
+    dense = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    assert torch.allclose(local_global_attention(q, k, v, is_global, is_valid, 17), dense, atol=1e-5)
