@@ -1,0 +1,255 @@
+"""Splits of annotated videos into training, validation and test: the published ones, our own folds, and the
+three settings of the field."""
+
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from vidsum.datasets.summaries import dataset_name
+from vidsum.errors import InputError, UsageError
+
+Setting = Literal["canonical", "augmented", "transfer"]
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Names of videos to train on and to test on; no video is in two of the parts.
+
+    Raises:
+        UsageError: a video is named twice, or there is none to train or to test on.
+    """
+
+    name: str
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+    validation: tuple[str, ...] = ()
+    """Taken from the training part by `with_validation`."""
+
+    def __post_init__(self) -> None:
+        if not self.train or not self.test:
+            part = "test" if self.train else "train"
+            raise UsageError(f"{self.name}: there is no video to {part} on")
+        uses = Counter(self.train + self.validation + self.test)
+        twice = [video for video, times in uses.items() if times > 1]
+        if twice:
+            raise UsageError(f"{self.name}: names {twice[0]} twice")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How the test parts of several splits lie on the videos that could be tested."""
+
+    videos: int
+    """In the datasets that the splits test on."""
+    covered: int
+    """In at least one test part."""
+    repeated: int
+    """In more than one."""
+
+    @property
+    def tiles(self) -> bool:
+        """Whether each video is tested once."""
+        return self.covered == self.videos and not self.repeated
+
+    def __str__(self) -> str:
+        again = f", {self.repeated} of them more than once" if self.repeated else ""
+        return f"the test sets cover {self.covered} of {self.videos} videos{again}"
+
+
+def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
+    """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
+
+    Args:
+        path: the file. Its keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`,
+            `tvsum/video_35`, or `video_35` alone: then the data must hold one dataset, or one whose name the
+            file's name starts with.
+        available: names of the videos at hand, such as what `read_annotated` returns.
+
+    Raises:
+        InputError: the file is missing or no list of splits, a split tests on what it trains on, or it names
+            videos that are not available.
+    """
+    source = Path(path)
+    entries = _entries(source)
+    datasets = sorted({_dataset_of(name) for name in available})
+    splits = []
+    for number, entry in enumerate(entries, start=1):
+        parts = {
+            part: tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"])
+            for part in ("train", "test")
+        }
+        _check_available(source, [*parts["train"], *parts["test"]], available)
+        try:
+            splits.append(Split(f"{source.stem}-{number}", **parts))
+        except UsageError as error:
+            raise InputError(f"{source}: split {error.message}") from error
+    return splits
+
+
+def _entries(source: Path) -> list[dict[str, list[str]]]:
+    if not source.is_file():
+        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
+    try:
+        text = source.read_text(encoding="utf-8")
+        content = json.loads(text) if source.suffix == ".json" else yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{source}: cannot be read as a list of splits") from error
+    if not isinstance(content, list) or not content:
+        raise InputError(f"{source}: is not a list of splits")
+    for number, entry in enumerate(content, start=1):
+        for key in ("train_keys", "test_keys"):
+            if not isinstance(entry, dict) or not _is_list_of_text(entry.get(key)):
+                raise InputError(f"{source}: split {number}: {key} must be a list of names")
+    return content
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
+    """The name of the video that a key of a split file stands for."""
+    folder, _, video = key.rpartition("/")
+    if folder:
+        return f"{dataset_name(folder)}/{video}"
+    fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
+    if len(fitting) != 1:
+        raise InputError(
+            f"{source}: does not say which of {', '.join(datasets)} its {video} is in",
+            hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
+        )
+    return f"{fitting[0]}/{video}"
+
+
+def _check_available(source: Path, names: Iterable[str], available: Collection[str]) -> None:
+    absent = [name for name in names if name not in available]
+    if not absent:
+        return
+    dataset = _dataset_of(absent[0])
+    if dataset in {_dataset_of(name) for name in available}:
+        raise InputError(f"{source}: names {absent[0]}, which the file of {dataset} does not hold")
+    raise InputError(
+        f"{source}: names {absent[0]}, but the videos of {dataset} are not given",
+        hint=f"add --data eccv16_dataset_{dataset}_google_pool5.h5",
+    )
+
+
+def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str = "fold") -> list[Split]:
+    """Splits whose test parts tile the videos: each is tested once, whatever order the names come in.
+
+    Args:
+        names: of the videos.
+        folds: number of splits; their test parts differ by one video at most.
+        seed: of the shuffle.
+        name: the splits are called `name-1`, `name-2`, ...
+
+    Raises:
+        UsageError: there are fewer than 2 folds, or more than videos.
+    """
+    if not 2 <= folds <= len(names):
+        raise UsageError(f"{len(names)} videos cannot be split into {folds} folds")
+    order = sorted(names)
+    random.Random(seed).shuffle(order)
+    splits = []
+    for number in range(folds):
+        test = set(order[number::folds])
+        train = tuple(video for video in order if video not in test)
+        splits.append(Split(f"{name}-{number + 1}", train, tuple(order[number::folds])))
+    return splits
+
+
+def settings(
+    setting: Setting,
+    names_by_dataset: Mapping[str, Collection[str]],
+    target: str,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+) -> list[Split]:
+    """The splits of one setting of the field.
+
+    Args:
+        setting: `canonical`: folds of the target dataset. `augmented`: the same, with all other datasets
+            added to training. `transfer`: train on all others, test on the whole target; one split.
+        names_by_dataset: names of the videos of each dataset, see `by_dataset`.
+        target: the dataset to test on.
+        folds, seed: see `k_fold`.
+
+    Raises:
+        UsageError: the target is not given, there is no such setting, or it needs other datasets.
+    """
+    if setting not in SETTINGS:
+        raise UsageError(f"there is no setting {setting!r}", hint=f"choose from {', '.join(SETTINGS)}")
+    if target not in names_by_dataset:
+        raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
+    others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)
+    if setting != "canonical" and not others:
+        raise UsageError(
+            f"the setting {setting} trains on other datasets than {target}", hint="add their files by --data"
+        )
+    if setting == "transfer":
+        return [Split("transfer", others, tuple(names_by_dataset[target]))]
+    splits = k_fold(names_by_dataset[target], folds, seed, name=setting)
+    if setting == "augmented":
+        splits = [replace(split, train=split.train + others) for split in splits]
+    return splits
+
+
+def with_validation(split: Split, share: float = 0.2, seed: int = 0) -> Split:
+    """The split with a share of its training videos, at least one, set aside for validation.
+
+    Args:
+        split: its test part is left as it is.
+        share: of the training videos, in (0, 1).
+        seed: of the choice.
+
+    Raises:
+        UsageError: the share is out of range, or fewer than two training videos are there.
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"the share for validation must lie between 0 and 1, not {share:g}")
+    if len(split.train) < 2:
+        raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
+    many = min(max(1, round(share * len(split.train))), len(split.train) - 1)
+    chosen = set(random.Random(seed).sample(sorted(split.train), many))
+    train, validation = (
+        tuple(video for video in split.train if (video in chosen) is held_out) for held_out in (False, True)
+    )
+    return replace(split, train=train, validation=split.validation + validation)
+
+
+def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of videos grouped by the dataset that they are of."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_dataset_of(name), []).append(name)
+    return groups
+
+
+def coverage_of(splits: Iterable[Split], available: Iterable[str]) -> Coverage:
+    """How many of the videos that could be tested are, and whether test parts overlap.
+
+    Args:
+        splits: such as those of one file.
+        available: names of the videos at hand; those of datasets that no split tests on do not count.
+    """
+    uses = Counter(name for split in splits for name in split.test)
+    tested = {_dataset_of(name) for name in uses}
+    videos = {name for name in available if _dataset_of(name) in tested}
+    return Coverage(
+        videos=len(videos | uses.keys()),
+        covered=len(uses),
+        repeated=sum(times > 1 for times in uses.values()),
+    )
+
+
+def _dataset_of(name: str) -> str:
+    return name.partition("/")[0]

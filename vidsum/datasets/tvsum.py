@@ -1,0 +1,131 @@
+"""The annotations of TVSum as their authors published them: `ydata-tvsum50.mat`, MATLAB 7.3, which is HDF5.
+
+Song et al., "TVSum: Summarizing web videos using titles", CVPR 2015: 50 videos, each scored by 20 annotators.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import InputError
+from vidsum.types import FloatArray
+
+_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno", "gt_score")
+
+
+@dataclass(frozen=True, eq=False)
+class TVSumAnnotations:
+    """What the annotators say of one video of TVSum."""
+
+    name: str
+    """`tvsum/video_1` and so on, in the order of the file, which is that of the published h5 files."""
+    video: str
+    """The name of its file, as on the site it was taken from."""
+    title: str
+    category: str
+    """Two letters, such as `VT`."""
+    length_s: float
+    n_frames: int
+    user_scores: FloatArray
+    """[U, n_frames] importance of each frame to each annotator, 1 to 5."""
+    gt_score: FloatArray
+    """[n_frames] the annotators' mean."""
+
+
+def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, TVSumAnnotations]:
+    """Read the annotations of all videos.
+
+    Args:
+        path: `ydata-tvsum50.mat`.
+
+    Returns:
+        By name, in the order of the file.
+
+    Raises:
+        InputError: the file is missing, is not MATLAB 7.3, or lacks a field; or scores and frames disagree.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
+    try:
+        with h5py.File(source, "r") as file:
+            return _all_annotations(file, source)
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
+        raise InputError(f"{source}: not a MATLAB 7.3 file of TVSum (damaged, or of another kind)") from error
+
+
+def _all_annotations(file: Any, source: Path) -> dict[str, TVSumAnnotations]:
+    if "tvsum50" not in file:
+        raise InputError(f"{source}: tvsum50 is missing")
+    table = file["tvsum50"]
+    for field in _FIELDS:
+        if field not in table:
+            raise InputError(f"{source}: tvsum50: {field} is missing")
+    annotations = {}
+    for row in range(len(table["title"])):
+        # each cell of the table is a reference to an array elsewhere in the file
+        cells = {field: file[table[field][row, 0]][()] for field in _FIELDS}
+        name = f"tvsum/video_{row + 1}"
+        annotations[name] = _annotations(name, cells, source)
+    return annotations
+
+
+def _annotations(name: str, cells: Mapping[str, Any], source: Path) -> TVSumAnnotations:
+    n_frames = int(cells["nframes"].item())
+    scores = cells["user_anno"].astype(np.float32)  # h5py shows MATLAB's arrays transposed
+    mean = np.ravel(cells["gt_score"]).astype(np.float32)
+    if scores.shape[-1] != n_frames or mean.shape != (n_frames,):
+        raise InputError(
+            f"{source}: {name}: nframes is {n_frames}, but user_anno is {list(scores.shape)} and gt_score "
+            f"has {len(mean)} entries"
+        )
+    if not (np.isfinite(scores).all() and np.isfinite(mean).all()):
+        raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
+    return TVSumAnnotations(
+        name=name,
+        video=_text(cells["video"]),
+        title=_text(cells["title"]),
+        category=_text(cells["category"]),
+        length_s=float(cells["length"].item()),
+        n_frames=n_frames,
+        user_scores=scores,
+        gt_score=mean,
+    )
+
+
+def _text(codes: Any) -> str:
+    """Text of MATLAB: one UTF-16 unit an element."""
+    units: bytes = np.ravel(codes).astype("<u2").tobytes()
+    return units.decode("utf-16-le")
+
+
+def with_user_scores(
+    videos: Mapping[str, AnnotatedVideo], annotations: Mapping[str, TVSumAnnotations]
+) -> dict[str, AnnotatedVideo]:
+    """Join the annotators' scores, at the picks, to the videos of a published TVSum h5 file.
+
+    Args:
+        videos: all or some of that file's; `video_7` of any name of the dataset is the seventh of the
+            annotations.
+        annotations: of `read_tvsum_mat`.
+
+    Raises:
+        InputError: the annotations have no such video, or it has another number of frames.
+    """
+    joined = {}
+    for name, video in videos.items():
+        scored = annotations.get(f"tvsum/{name.partition('/')[2]}")
+        if scored is None:
+            raise InputError(f"{name}: the annotations of TVSum have no such video")
+        if scored.n_frames != video.n_frames:
+            raise InputError(
+                f"{name}: has {video.n_frames} frames, but the annotations of TVSum {scored.n_frames}"
+            )
+        joined[name] = replace(video, user_scores=scored.user_scores[:, video.picks])
+    return joined
