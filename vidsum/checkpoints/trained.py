@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError
 from vidsum.outputs import whole_file
 
 SCHEMA = "vidsum.checkpoint/1"
@@ -78,11 +78,9 @@ def write_tensors(
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
     # clones: safetensors refuses tensors that share memory
     owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    try:
-        with whole_file(path) as part:
-            save_file(owned, part, metadata=metadata)
-    except SafetensorError as error:  # a full disk, for one
-        raise OutputError(f"{path}: cannot be written ({error})") from error
+    with whole_file(path) as part:
+        # not save_file, which makes a temporary file of its own that a killed run would leave
+        part.write_bytes(save(owned, metadata=metadata))
 
 
 def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:

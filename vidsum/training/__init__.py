@@ -1,0 +1,1 @@
+"""Training: one loop, and one recipe per model."""

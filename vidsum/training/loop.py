@@ -1,0 +1,203 @@
+"""The training loop that all models share.
+
+It can be killed at any moment and goes on from the last epoch that was finished, to the same weights: the
+order of the examples and the dropout of an epoch depend on the seed and the number of the epoch alone, and
+each epoch ends with its state written whole or not at all.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import OutputError, UsageError, VidsumError
+from vidsum.training.curves import plot_curves
+from vidsum.training.state import BEST, CURVES, Epoch, clear, clear_parts, load_state, save_state
+from vidsum.types import Progress
+
+Model = TypeVar("Model", bound=nn.Module)
+Example = TypeVar("Example")
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """How long and how to train."""
+
+    epochs: int = 300
+    seed: int = 0
+    patience: int | None = None
+    """Stop after so many epochs without a better validation; None: go on to the end."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """bf16 by autocast; weights and optimizer stay float32."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("seed", 0), ("patience", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be at least {least}, not {value}")
+        if self.precision not in ("fp32", "bf16"):
+            raise UsageError(f"training runs in fp32 or bf16, not {self.precision}")
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe(Generic[Model, Example]):
+    """What is trained, on what, and how that is judged. Model and examples are on the device already."""
+
+    model: Model
+    """With its first weights."""
+    optimizer: Optimizer
+    """With its first settings: only its state is kept between runs."""
+    examples: Mapping[str, Example]
+    """By the name of the video."""
+    loss: Callable[[Model, Example], Tensor]
+    """A scalar; called in training mode."""
+    validate: Callable[[Model], float] | None
+    """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
+    about: Trained
+    """What the checkpoint says of the model and its data; its tensors are not used."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How a run ended."""
+
+    history: tuple[Epoch, ...]
+    best: Epoch
+    checkpoint: Path
+    """The weights of the best epoch."""
+    up_to_date: bool
+    """Whether there was nothing left to do."""
+
+
+def fit(
+    recipe: Recipe[Model, Example],
+    settings: LoopSettings,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Train, or go on with the run that the folder holds.
+
+    Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
+    the end of the run.
+
+    Args:
+        recipe: what is trained; its model has the last epoch's weights afterwards.
+        settings: how long.
+        folder: of this run alone; made if it is not there.
+        overwrite: drop the run that the folder holds.
+        progress: called as progress(name of the folder, epochs done, epochs).
+
+    Raises:
+        OutputError: the folder holds a run with other settings, or cannot be written to.
+        InputError: the run in the folder is damaged.
+        VidsumError: a loss, the weights or the validation became NaN or infinite.
+    """
+    if recipe.validate is None and settings.patience is not None:
+        raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
+    _make(folder, overwrite)
+    about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
+    facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
+    history = load_state(folder, recipe.model, recipe.optimizer, facts)
+    found = len(history)
+    while not _is_over(history, settings):
+        epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
+        history = (*history, epoch)
+        # the state last: a run killed before it does this epoch again, and writes the same
+        if best_of(history) is epoch:
+            save_trained(folder / BEST, _snapshot(about, recipe.model, epoch))
+        save_state(folder, recipe.model, recipe.optimizer, facts, history)
+    if found < len(history) or not (folder / CURVES).exists():
+        plot_curves(history, best_of(history), folder / CURVES)
+    return Fitted(history, best_of(history), folder / BEST, up_to_date=found == len(history))
+
+
+def best_of(history: Sequence[Epoch]) -> Epoch:
+    """The first epoch of the highest validation; the last one where there is no validation."""
+    if history[-1].validation is None:
+        return history[-1]
+    return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
+
+
+def seed_of(*numbers: int) -> int:
+    """One seed made from several numbers, such as a seed and an epoch: no two in step with each other."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _make(folder: Path, overwrite: bool) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    clear_parts(folder)
+    if overwrite:
+        clear(folder)
+
+
+def _is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
+    if len(history) >= settings.epochs:
+        return True
+    if not history or settings.patience is None:
+        return False
+    return len(history) - best_of(history).epoch >= settings.patience
+
+
+def _run_epoch(
+    recipe: Recipe[Model, Example],
+    settings: LoopSettings,
+    number: int,
+    folder: Path,
+    progress: Progress | None,
+) -> Epoch:
+    """Go once over the examples and validate."""
+    started = time.perf_counter()
+    device = next(recipe.model.parameters()).device
+    losses = []
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed_of(settings.seed, number))
+        names = list(recipe.examples)
+        recipe.model.train()
+        for place in torch.randperm(len(names)).tolist():
+            with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16"):
+                loss = recipe.loss(recipe.model, recipe.examples[names[place]])
+            losses.append(_finite(loss.item(), "the loss", f"epoch {number}, {names[place]}", folder))
+            recipe.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            recipe.optimizer.step()
+            if progress:
+                progress(folder.name, number - 1 + len(losses) / len(names), settings.epochs)
+    # a gradient may overflow where the loss does not; in the last step no other loss would show it
+    total = sum(float(weights.detach().abs().sum()) for weights in recipe.model.parameters())
+    _finite(total, "the sum of the weights", f"epoch {number}", folder)
+    validation = _validate(recipe, number, folder)
+    return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
+
+
+def _validate(recipe: Recipe[Model, Example], number: int, folder: Path) -> float | None:
+    if recipe.validate is None:
+        return None
+    recipe.model.eval()
+    with torch.inference_mode():
+        return _finite(float(recipe.validate(recipe.model)), "the validation", f"epoch {number}", folder)
+
+
+def _finite(value: float, what: str, where: str, folder: Path) -> float:
+    if not math.isfinite(value):
+        kept = f"{folder} keeps the epochs before"
+        raise VidsumError(f"{where}: {what} is {value}; {kept}", hint="a smaller --lr, or --precision fp32")
+    return value
+
+
+def _snapshot(about: Trained, model: nn.Module, epoch: Epoch) -> Trained:
+    """The checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
+    facts: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss, "validation": epoch.validation}
+    return replace(about, training={**about.training, "best": facts}, tensors=model.state_dict())

@@ -1,0 +1,153 @@
+"""The folder of a training run: what is needed to go on after a kill, the log, and whose run it is.
+
+`last.safetensors` holds weights and optimizer after the last epoch that was finished, `log.csv` a line for
+each epoch. The log is written before the state: after a kill between the two it holds a line too many, which
+is dropped.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from vidsum.checkpoints.trained import read_tensors, write_tensors
+from vidsum.errors import InputError, OutputError
+from vidsum.outputs import whole_file
+
+SCHEMA = "vidsum.training_state/1"
+LAST, BEST, LOG, CURVES = "last.safetensors", "best.safetensors", "log.csv", "curves.png"
+_ANEW = "--overwrite starts anew, or choose another --out"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One line of the log."""
+
+    epoch: int
+    """Counted from 1."""
+    loss: float
+    """Mean over the training examples."""
+    validation: float | None
+    """Higher is better; None where there is no validation part."""
+    seconds: float
+
+
+def save_state(
+    folder: Path, model: nn.Module, optimizer: Optimizer, facts: Mapping[str, Any], history: Sequence[Epoch]
+) -> None:
+    """Write the log, then weights and optimizer state after its last epoch."""
+    write_log(folder / LOG, history)
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{key}": tensor for key, tensor in state.items()}
+    write_tensors(folder / LAST, SCHEMA, {"epoch": history[-1].epoch, "run": dict(facts)}, tensors)
+
+
+def load_state(
+    folder: Path, model: nn.Module, optimizer: Optimizer, facts: Mapping[str, Any]
+) -> tuple[Epoch, ...]:
+    """Put the state in the folder, if there is one, into model and optimizer; return its epochs.
+
+    Raises:
+        OutputError: the folder holds a run of other facts.
+        InputError: a file of the run is damaged or missing.
+    """
+    if not (folder / LAST).exists():
+        return ()
+    try:
+        found, tensors = read_tensors(folder / LAST, SCHEMA)
+        require_same(found["run"], facts, folder)
+        history = read_log(folder / LOG, found["epoch"])
+        if not (folder / BEST).is_file():
+            raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
+    except InputError as error:
+        raise InputError(error.message, hint=_ANEW) from error
+    model.load_state_dict(_under("model.", tensors))
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in _under("optimizer.", tensors).items():
+        index, _, key = name.partition(".")
+        state.setdefault(int(index), {})[key] = tensor
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+    return history
+
+
+def clear(folder: Path) -> None:
+    """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
+    for name in (LAST, BEST, LOG, CURVES):
+        (folder / name).unlink(missing_ok=True)
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove the temporary files that a killed run left."""
+    for part in folder.glob(".*.part.*"):
+        part.unlink(missing_ok=True)
+
+
+def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path) -> None:
+    """Make sure that the run recorded at a place is the one that is asked for.
+
+    Raises:
+        OutputError: it is not; the message names what differs.
+    """
+    old, new = dict(_leaves(before, "")), dict(_leaves(now, ""))
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if changed:
+        named = [f"{key} was {_short(old.get(key))}, is {_short(new.get(key))}" for key in changed[:3]]
+        more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
+
+
+def write_log(path: Path, history: Sequence[Epoch]) -> None:
+    """Write one line an epoch, as CSV."""
+    with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Epoch))
+        writer.writerows(astuple(epoch) for epoch in history)
+
+
+def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
+    """The first epochs of a log.
+
+    Raises:
+        InputError: it does not hold them.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))[:n_epochs]
+        history = tuple(_epoch(row) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise InputError(f"{path}: not the log of a training run") from error
+    if [epoch.epoch for epoch in history] != list(range(1, n_epochs + 1)):
+        raise InputError(f"{path}: does not hold epochs 1 to {n_epochs}")
+    return history
+
+
+def _epoch(row: Mapping[str, str]) -> Epoch:
+    validation = float(row["validation"]) if row["validation"] else None
+    return Epoch(int(row["epoch"]), float(row["loss"]), validation, float(row["seconds"]))
+
+
+def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """(dotted key, plain value) of all that JSON-ready data holds."""
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from _leaves(item, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list | tuple) and value:
+        for number, item in enumerate(value):
+            yield from _leaves(item, f"{key}.{number}")
+    else:
+        yield key, list(value) if isinstance(value, tuple) else value
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 24 else f"{text[:20]} ..."
