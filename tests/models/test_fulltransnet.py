@@ -1,0 +1,223 @@
+"""FullTransNet against torch's own transformer, and against the paper's equations written out."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from vidsum.models.fulltransnet import (
+    FullTransNet,
+    FullTransNetConfig,
+    fulltransnet_loss,
+    global_tokens,
+    sinusoid,
+)
+
+SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
+N_SAMPLES = 18
+PATTERNS = ("full", "local", "global", "local-global")
+
+
+def small(**changes: object) -> FullTransNet:
+    torch.manual_seed(0)
+    model = FullTransNet(FullTransNetConfig(**{**SMALL, **changes})).eval()
+    for parameter in model.parameters():  # biases and norms too, so that none can be forgotten
+        nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+@pytest.fixture
+def video() -> tuple[Tensor, Tensor, Tensor]:
+    """Features [1, T, D], global tokens [1, T], key frames [1, L]."""
+    torch.manual_seed(1)
+    is_global = global_tokens(torch.arange(N_SAMPLES) // 5, 3)
+    return torch.randn(1, N_SAMPLES, 12), is_global[None], torch.tensor([[2, 3, 4, 11, 12]])
+
+
+def count(parameters: object) -> int:
+    return sum(parameter.numel() for parameter in parameters)
+
+
+def test_number_of_parameters_is_that_of_table_3_and_what_the_docs_add_to_it():
+    model = FullTransNet(FullTransNetConfig(attention="full"))
+    feed_forward_biases = count(
+        p for name, p in model.named_parameters() if "feed_forward" in name and "bias" in name
+    )
+    start_and_end = count([model.start, *model.end.parameters()])
+    assert count(model.parameters()) == 3_638_593
+    assert count(model.parameters()) - feed_forward_biases - start_and_end == 3_613_120  # 3.613 M
+    projections = count(p for name, p in model.encoder.named_parameters() if name.split(".")[2] in "qkv")
+    assert 3_613_120 - projections == 3_538_240  # 3.538 M, "LGA"
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_no_attention_pattern_has_parameters_of_its_own(pattern):
+    assert count(FullTransNet(FullTransNetConfig(attention=pattern)).parameters()) == 3_638_593
+
+
+def torch_attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.q.weight, ours.k.weight, ours.v.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.q.bias, ours.k.bias, ours.v.bias]))
+        theirs.out_proj.load_state_dict(ours.out.state_dict())
+
+
+def torch_layer(ours: nn.Module, kind: type[nn.Module]) -> nn.Module:
+    theirs = kind(16, 4, 24, dropout=0.0, batch_first=True).eval()
+    torch_attention(theirs.self_attn, ours.attention)
+    if kind is nn.TransformerDecoderLayer:
+        torch_attention(theirs.multihead_attn, ours.cross)
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+    for number, norm in enumerate(ours.norms, 1):
+        getattr(theirs, f"norm{number}").load_state_dict(norm.state_dict())
+    return theirs
+
+
+def test_with_full_attention_it_is_the_transformer_of_torch(video):
+    features, is_global, key_frames = video
+    model = small(attention="full", head="linear")
+    embedded = model.embedding(features)
+    memory = embedded + sinusoid(N_SAMPLES, 16, embedded)
+    for layer in model.encoder:
+        memory = torch_layer(layer, nn.TransformerEncoderLayer)(memory)
+    s = torch.cat([model.start.expand(1, 1, -1), embedded[:, key_frames[0]]], dim=1)
+    s = s + sinusoid(6, 16, s)
+    causal = nn.Transformer.generate_square_subsequent_mask(6)
+    for layer in model.decoder:
+        s = torch_layer(layer, nn.TransformerDecoderLayer)(s, memory, tgt_mask=causal)
+    logits = torch.cat([(s @ model.head.scores.weight.T)[:, :, :N_SAMPLES], model.end(s)], dim=2)
+    assert torch.allclose(model.encode(features, is_global).memory, memory, atol=1e-5)
+    assert torch.allclose(model(features, is_global, key_frames), logits.log_softmax(2), atol=1e-5)
+
+
+def test_positions_are_sines_and_cosines_of_falling_rate():
+    encoding = sinusoid(50, 16, torch.empty(0))
+    for position, i in ((0, 0), (7, 3), (49, 7)):
+        angle = position / 10000 ** (2 * i / 16)
+        assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
+        assert encoding[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize("head", ["linear", "pointer"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_decoding_step_by_step_gives_what_teacher_forcing_gives(video, pattern, head):
+    features, is_global, key_frames = video
+    model = small(attention=pattern, head=head)
+    at_once = model(features, is_global, key_frames)
+    state, frame = model.encode(features, is_global), None
+    for number in range(6):
+        log_probabilities, state = model.step(state, frame)
+        assert torch.allclose(log_probabilities, at_once[:, number], atol=1e-5)
+        frame = key_frames[:, number] if number < 5 else None
+
+
+@pytest.mark.parametrize("head", ["linear", "pointer"])
+def test_every_row_is_a_distribution(video, head):
+    rows = small(head=head)(*video).exp().sum(2)
+    assert torch.allclose(rows, torch.ones(1, 6), atol=1e-5)
+
+
+@pytest.mark.parametrize("head", ["linear", "pointer"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_padding_changes_nothing_and_gets_nothing(video, pattern, head):
+    features, is_global, key_frames = video
+    model = small(attention=pattern, head=head)
+    alone = model(features, is_global, key_frames)
+    padded = torch.cat([features, torch.full((1, 4, 12), 7.0)], dim=1)
+    is_valid = torch.arange(N_SAMPLES + 4)[None] < N_SAMPLES
+    # global tokens in the padding do not count either
+    both = model(
+        padded, torch.cat([is_global, torch.ones(1, 4, dtype=torch.bool)], dim=1), key_frames, is_valid
+    )
+    assert torch.allclose(both[:, :, [*range(N_SAMPLES), -1]], alone, atol=1e-5)
+    assert (both[:, :, N_SAMPLES:-1] == -math.inf).all()
+
+
+def test_videos_of_different_length_in_one_batch_do_not_touch_each_other(video):
+    features, is_global, key_frames = video
+    model = small(head="pointer")
+    short = N_SAMPLES - 5
+    is_valid = torch.stack([torch.arange(N_SAMPLES) < N_SAMPLES, torch.arange(N_SAMPLES) < short])
+    batch = model(features.repeat(2, 1, 1), is_global.repeat(2, 1), key_frames.repeat(2, 1), is_valid)
+    alone = model(features[:, :short], is_global[:, :short], key_frames)
+    assert torch.allclose(batch[1][:, [*range(short), -1]], alone[0], atol=1e-5)
+    assert torch.allclose(batch[:1], model(features, is_global, key_frames), atol=1e-5)
+
+
+def test_a_step_does_not_see_later_key_frames(video):
+    features, is_global, key_frames = video
+    model, changed = small(), key_frames.clone()
+    changed[0, 3] = 0
+    before, after = (model(features, is_global, frames) for frames in (key_frames, changed))
+    assert torch.equal(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+def test_every_parameter_of_the_encoder_learns(video):
+    features, is_global, key_frames = video
+    model = small()
+    fulltransnet_loss(model(features, is_global, key_frames), key_frames).backward()
+    without = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
+
+
+def test_loss_is_equation_13_written_out(video):
+    features, is_global, key_frames = video
+    log_probabilities = small()(features, is_global, key_frames)
+    wanted = torch.zeros(6, N_SAMPLES + 1)
+    for step, frame in enumerate([*key_frames[0].tolist(), N_SAMPLES]):
+        wanted[step, frame] = 1
+    entropy = nn.functional.binary_cross_entropy(log_probabilities[0].exp(), wanted, reduction="sum")
+    loss = fulltransnet_loss(log_probabilities, key_frames)
+    assert loss.item() == pytest.approx(entropy.item() / N_SAMPLES, rel=1e-5)
+
+
+def test_loss_and_gradient_stay_finite_where_the_model_is_sure_and_wrong():
+    logits = torch.full((1, 2, 5), -200.0)
+    logits[0, :, 3] = 200.0
+    logits.requires_grad_()
+    loss = fulltransnet_loss(logits.log_softmax(2), torch.tensor([[0]]))
+    loss.backward()
+    assert loss.isfinite()
+    assert logits.grad.isfinite().all()
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 3))
+def test_global_tokens_are_first_middle_and_last_of_each_shot(lengths, per_shot):
+    wanted, start = np.zeros(sum(lengths), bool), 0
+    for length in lengths:
+        wanted[[start, start + (length - 1) // 2, start + length - 1][:per_shot]] = True
+        start += length
+    shots = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
+    assert global_tokens(shots, per_shot).numpy().tolist() == wanted.tolist()
+
+
+def test_linear_head_refuses_more_samples_than_it_has_places():
+    with pytest.raises(ValueError, match="41 samples are more than t_max = 40"):
+        small()(torch.randn(1, 41, 12), torch.zeros(1, 41, dtype=torch.bool), torch.tensor([[0]]))
+
+
+def test_pointer_head_has_no_longest_video():
+    out = small(head="pointer")(
+        torch.randn(1, 300, 12), torch.zeros(1, 300, dtype=torch.bool), torch.tensor([[250]])
+    )
+    assert out.shape == (1, 2, 301)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"heads": 5}, "d = 16 must be even and a multiple of heads = 5"),
+        ({"window": 4}, "window = 4 must be an odd number"),
+        ({"global_tokens": 4}, "global_tokens = 4 must be 1, 2 or 3"),
+    ],
+)
+def test_sizes_that_make_no_model_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        small(**change)
