@@ -1,0 +1,113 @@
+"""Decoding against a model whose every distribution is known, and against teacher forcing."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.summary.decoding import decode
+
+SMALL = FullTransNetConfig(dim_in=6, d=16, layers=2, heads=4, d_ff=24, head="pointer")
+
+
+class Scripted:
+    """Stands for a model: its distribution depends on the frames chosen so far, by a table."""
+
+    def __init__(self, table: dict[tuple[int, ...], list[float]]) -> None:
+        self.table = table
+
+    def encode(self, features: Tensor, is_global: Tensor) -> "ScriptedState":
+        return ScriptedState([()])
+
+    def step(self, state: "ScriptedState", frame: Tensor | None) -> tuple[Tensor, "ScriptedState"]:
+        if frame is not None:
+            state = ScriptedState([(*path, int(f)) for path, f in zip(state.paths, frame, strict=True)])
+        return torch.tensor([self.table[path] for path in state.paths]).log(), state
+
+
+class ScriptedState:
+    def __init__(self, paths: list[tuple[int, ...]]) -> None:
+        self.paths = paths
+
+    def rows(self, index: Tensor) -> "ScriptedState":
+        return ScriptedState([self.paths[i] for i in index.tolist()])
+
+
+def run(table: dict[tuple[int, ...], list[float]], n_key_frames: int, width: int = 1):
+    return decode(Scripted(table), torch.zeros(3, 1), torch.zeros(3, dtype=torch.bool), n_key_frames, width)
+
+
+@pytest.fixture
+def model() -> FullTransNet:
+    """It never wants to end."""
+    torch.manual_seed(0)
+    model = FullTransNet(SMALL).eval()
+    nn.init.constant_(model.end.bias, -50)
+    return model
+
+
+@pytest.fixture
+def features() -> Tensor:
+    torch.manual_seed(1)
+    return torch.randn(12, 6) * 3
+
+
+def test_a_frame_is_not_chosen_twice():
+    table = {(): [0.6, 0.3, 0.05, 0.05], (0,): [0.7, 0.1, 0.15, 0.05]}
+    decoded = run(table, 2)
+    assert decoded.key_frames == (0, 2)
+    assert np.allclose(decoded.steps, [[0.6, 0.3, 0.05], [0.7, 0.1, 0.15]])  # as the model gave them
+
+
+def test_it_ends_where_the_end_is_more_likely_than_all_frames_together():
+    table = {(): [0.3, 0.1, 0.15, 0.45], (0,): [0.1, 0.2, 0.15, 0.55]}
+    decoded = run(table, 3)
+    assert decoded.key_frames == (0,)
+    assert decoded.steps.shape == (2, 3)  # the step that ended it counts for the curve
+
+
+def test_the_end_at_once_gives_no_key_frame_but_a_distribution():
+    decoded = run({(): [0.1, 0.2, 0.1, 0.6]}, 3)
+    assert decoded.key_frames == ()
+    assert np.allclose(decoded.steps, [[0.1, 0.2, 0.1]])
+
+
+def test_two_beams_find_what_the_greedy_one_misses():
+    table = {
+        (): [0.5, 0.45, 0.05, 0.0],
+        (0,): [0.0, 0.35, 0.35, 0.3],
+        (1,): [0.9, 0.0, 0.1, 0.0],
+        (2,): [0.5, 0.5, 0.0, 0.0],
+    }
+    assert run(table, 2).key_frames == (0, 1)
+    beams = run(table, 2, width=2)
+    assert beams.key_frames == (1, 0)
+    assert np.allclose(beams.steps, [[0.5, 0.45, 0.05], [0.9, 0.0, 0.1]])
+
+
+def test_as_many_beams_as_ways_find_the_best_way_of_all(model, features):
+    is_global = torch.zeros(12, dtype=torch.bool)
+
+    def score(frames: tuple[int, ...]) -> float:
+        rows = model(features[None, :5], is_global[None, :5], torch.tensor([frames]))[0]
+        return sum(rows[i, f].item() for i, f in enumerate(frames))
+
+    best = max(itertools.permutations(range(5), 3), key=score)
+    assert decode(model, features[:5], is_global[:5], 3, width=60).key_frames == best
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_steps_are_those_of_teacher_forcing_on_what_was_chosen(model, features, width):
+    is_global = torch.arange(12) % 4 == 0
+    decoded = decode(model, features, is_global, 5, width)
+    forced = model(features[None], is_global[None], torch.tensor([decoded.key_frames]))[0, :, :-1].exp()
+    assert np.allclose(decoded.steps, forced[: len(decoded.steps)].detach().numpy(), atol=1e-5)
+
+
+def test_the_whole_video_can_be_chosen(model, features):
+    assert sorted(decode(model, features, torch.zeros(12, dtype=torch.bool), 12, 2).key_frames) == list(
+        range(12)
+    )
