@@ -1,5 +1,10 @@
 """One group of an annotation file of the field: finding its datasets under the names that public files give
-them, and checking that they go together. What does not is an InputError that names group and dataset."""
+them, and checking that they go together. What does not is an InputError that names group and dataset.
+
+Needed: features, n_frames, change_points, gtscore. Public files also hold features as [T, 1, D], labels as
+[T, 1], gt_score for gtscore, user_anno for user_scores, picks with n_frames at the end or no picks, and fps.
+A few frames more or less than n_frames are mended with a warning; more are a fault.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -99,9 +104,10 @@ def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
 
 def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: int) -> Features:
     """Features with their times, by the frames per second of the file if it has them, else 30."""
-    fps = float(group.needed("fps").item()) if "fps" in group.arrays else FPS
-    if fps <= 0:
-        raise group.fault(f"fps must be positive, not {fps:g}")
+    stored = group.numbers("fps")
+    if stored is not None and (stored.size != 1 or stored.item() <= 0):
+        raise group.fault("fps must be one positive number")
+    fps = FPS if stored is None else float(stored.item())
     with refusing(group.path):
         return group_features({**group.arrays, "features": array, "picks": picks, "n_frames": n_frames}, fps)
 

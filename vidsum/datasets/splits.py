@@ -160,9 +160,9 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
     random.Random(seed).shuffle(order)
     splits = []
     for number in range(folds):
-        test = set(order[number::folds])
-        train = tuple(video for video in order if video not in test)
-        splits.append(Split(f"{name}-{number + 1}", train, tuple(order[number::folds])))
+        test = order[number::folds]
+        train = [video for video in order if video not in test]
+        splits.append(Split(f"{name}-{number + 1}", tuple(train), tuple(test)))
     return splits
 
 
@@ -220,10 +220,11 @@ def with_validation(split: Split, share: float = 0.2, seed: int = 0) -> Split:
         raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
     many = min(max(1, round(share * len(split.train))), len(split.train) - 1)
     chosen = set(random.Random(seed).sample(sorted(split.train), many))
-    train, validation = (
-        tuple(video for video in split.train if (video in chosen) is held_out) for held_out in (False, True)
+    return replace(
+        split,
+        train=tuple(video for video in split.train if video not in chosen),
+        validation=split.validation + tuple(video for video in split.train if video in chosen),
     )
-    return replace(split, train=train, validation=split.validation + validation)
 
 
 def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them.
 
-The layout is that of `eccv16_dataset_{summe,tvsum,ovp,youtube}_google_pool5.h5`: one group a video. What each
-dataset of a group is called in which file, and what stands in for one that is missing, is in docs/formats.md.
+The layout is that of `eccv16_dataset_{summe,tvsum,ovp,youtube}_google_pool5.h5`: one group a video. Which
+datasets a group must have, and in which variants, is in `vidsum.datasets.group`.
 """
 
 import os

@@ -258,6 +258,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 def _group_arrays(group: Any) -> dict[str, Any]:
     arrays = {key: group[key][()] for key in group if isinstance(group[key], h5py.Dataset)}
+    arrays.pop("metadata", None)  # a dataset of that name is none of ours
     return {**arrays, "metadata": np.array(group.attrs["vidsum"])} if "vidsum" in group.attrs else arrays
 
 
