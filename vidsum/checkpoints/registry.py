@@ -42,7 +42,15 @@ class JoinedSource:
     parts: tuple[PackageSource, ...]
 
 
-Source: TypeAlias = UrlSource | PackageSource | JoinedSource
+@dataclass(frozen=True)
+class ShippedSource:
+    """A file that comes with vidsum."""
+
+    shipped: str
+    """Its name in vidsum/weights."""
+
+
+Source: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,11 @@ class Entry:
     """The first is the one that `sha256_of` speaks of."""
     instead: str | None = None
     """What a user can do where the sources cannot be reached."""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether all of it comes with vidsum, so that nothing has to be fetched."""
+        return all(isinstance(file.sources[0], ShippedSource) for file in self.files)
 
 
 def get(name: str) -> Entry:
@@ -155,6 +168,10 @@ def _source(value: object, where: str) -> Source:
         url = _fields(value, where, required={"url": str})["url"]
         _match(url, r"https?://\S+", f"{where}.url")
         return UrlSource(url)
+    if isinstance(value, dict) and "shipped" in value:
+        shipped = _fields(value, where, required={"shipped": str})["shipped"]
+        _match(shipped, r"[A-Za-z0-9][A-Za-z0-9_.-]*", f"{where}.shipped")
+        return ShippedSource(shipped)
     if isinstance(value, dict) and "parts" in value:
         parts = _fields(value, where, required={"parts": list})["parts"]
         return JoinedSource(tuple(_package(part, place) for part, place in _items(parts, f"{where}.parts")))
