@@ -1,0 +1,109 @@
+"""Key-shot summaries from importance scores, by the two published conventions.
+
+The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
+the published code and not `vidsum.summary.knapsack`, which finds as good a choice but, of several, another one.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.types import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
+
+BUDGET: Final = 0.15
+"""Share of the video that a summary may have."""
+
+KNAPSACKS: Final = ("dsnet", "pgl-sum")
+"""`dsnet` (li-plus/DSNet, which calls OR-Tools): a shot is worth int(1000 * mean), the budget is
+int(0.15 * n_frames). `pgl-sum` (e-apostolidis/PGL-SUM and CA-SUM): a shot is worth its mean, the budget is
+int(0.15 * (last frame of the last shot + 1))."""
+
+_CELLS = 2**26
+"""Cells of the knapsack's table that are held at a time, a byte each."""
+
+
+def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
+    """Scores of all frames: each has that of the pick before it, frames before the first pick have 0.
+
+    Args:
+        scores: [..., T] at the picks.
+        picks: [T] increasing frame numbers.
+        n_frames: of the video.
+
+    Returns:
+        [..., n_frames]
+    """
+    frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
+    before = [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)]
+    return np.pad(frames, before)
+
+
+def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
+    """The summary of each row of scores: the shots of the highest sum of means that fit 15 % of the video.
+
+    Args:
+        frame_scores: [R, n_frames], float32.
+        change_points: [S, 2] first and last frame of each shot, both inside it.
+        knapsack: one of `KNAPSACKS`.
+
+    Returns:
+        [R, n_frames] whether each frame is in the summary.
+    """
+    n_frames = frame_scores.shape[1]
+    means = np.stack(
+        [frame_scores[:, first : last + 1].mean(axis=1) for first, last in change_points], axis=1
+    )
+    values = means.astype(np.float64)  # both published codes multiply and add means of float32 as float64
+    lengths = change_points[:, 1] - change_points[:, 0] + 1
+    if knapsack == "dsnet":
+        values, budget = np.trunc(1000 * values), int(n_frames * BUDGET)
+        taken = _with_first_shot(_solve(values, lengths, budget), values, lengths, budget)
+    else:
+        taken = _solve(values, lengths, int((change_points[-1, 1] + 1) * BUDGET))
+    summaries = np.zeros(frame_scores.shape, np.bool_)
+    for shot, (first, last) in enumerate(change_points):
+        summaries[:, first : last + 1] = taken[:, shot, None]
+    return summaries
+
+
+def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
+    """Which shots each row of values takes.
+
+    As in the published code, the table grows shot by shot, a shot counts only where it makes the sum larger,
+    and the choice is read from the last shot to the first: of several best choices, that which does without
+    the last shot, then without the last but one, and so on.
+    """
+    cells = len(lengths) * (budget + 1)
+    n_rows = max(1, _CELLS // cells)
+    blocks = [values[start : start + n_rows] for start in range(0, len(values), n_rows)]
+    return np.concatenate([_solve_block(block, lengths.tolist(), budget) for block in blocks])
+
+
+def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
+    n_rows, n_shots = values.shape
+    best, with_shot = np.zeros((2, n_rows, budget + 1))
+    larger = np.zeros((n_shots, n_rows, budget + 1), np.bool_)
+    for shot, length in enumerate(lengths):
+        if length <= budget:
+            without, candidates = best[:, length:], with_shot[:, length:]
+            np.add(best[:, : budget + 1 - length], values[:, shot, None], out=candidates)
+            np.greater(candidates, without, out=larger[shot, :, length:])
+            np.maximum(candidates, without, out=without)
+    taken = np.zeros(values.shape, np.bool_)
+    room = np.full(n_rows, budget)
+    for shot in range(n_shots - 1, -1, -1):
+        taken[:, shot] = larger[shot, np.arange(n_rows), room]
+        room -= np.where(taken[:, shot], lengths[shot], 0)
+    return taken
+
+
+def _with_first_shot(taken: BoolArray, values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
+    """OR-Tools reads "no shot" as the first: it takes a first shot that is worth nothing if it fits."""
+    fits = taken @ lengths + lengths[0] <= budget
+    first = taken[:, 0] | ((values[:, 0] == 0) & fits)
+    return np.column_stack([first, taken[:, 1:]])

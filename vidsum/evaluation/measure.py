@@ -1,0 +1,135 @@
+"""Measuring rows of scores on one video: predictions, and beside them annotators, chance and no opinion."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.evaluation.coverage import coverages
+from vidsum.evaluation.f_measure import f_measures
+from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.rank import kendall_tau_b, spearman_rho
+from vidsum.evaluation.reference import Reference
+from vidsum.evaluation.segmentation import DRAWN
+from vidsum.types import FloatArray
+
+BoolArray = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
+
+HUMAN: Final = "human"
+MEAN: Final = "mean annotator"
+RANDOM: Final = "random"
+UNIFORM: Final = "uniform"
+
+
+@dataclass(frozen=True)
+class KeyShotMeasures:
+    """Key-shot summaries of a row against the annotators', for one segmentation and one knapsack."""
+
+    segmentation: str
+    knapsack: str
+    f_max: float
+    """F-measure with the nearest annotator."""
+    f_avg: float
+    """Mean F-measure over the annotators."""
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Measures:
+    """One row's measures, on one video or as the mean over videos."""
+
+    tau: float | None
+    """None where no scores of single annotators are there to be compared with each other."""
+    rho: float | None
+    key_shots: tuple[KeyShotMeasures, ...]
+
+
+def measure_video(
+    reference: Reference,
+    predictions: Mapping[str, FloatArray],
+    settings: Sequence[tuple[str, str]],
+    n_seeds: int,
+) -> dict[str, Measures]:
+    """Measure each prediction on one video, and the rows that go with them.
+
+    `human` is each annotator against the others; `mean annotator` the mean of all of them, which is compared
+    with each of them; `random` the mean over seeds; `uniform` the same score everywhere.
+
+    Args:
+        reference: of the video.
+        predictions: [T] scores by the name of the row.
+        settings: (segmentation, knapsack) of the key shots.
+        n_seeds: how often scores and segmentations are drawn.
+    """
+    n_samples = len(reference.picks)
+    rows = {
+        MEAN: reference.mean_scores[None],
+        **{name: np.asarray(scores, np.float32)[None] for name, scores in predictions.items()},
+        RANDOM: np.stack(
+            [_generator(reference, "scores", seed).random(n_samples, np.float32) for seed in range(n_seeds)]
+        ),
+        UNIFORM: np.ones((1, n_samples), np.float32),
+    }
+    ranks = {HUMAN: _human_ranks(reference), **{name: _ranks(reference, rows[name]) for name in rows}}
+    found = [_key_shot_measures(reference, rows, *setting, n_seeds) for setting in settings]
+    return {name: Measures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
+
+
+def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
+    """Draws of scores and of shots do not depend on each other, nor on which videos are beside this one."""
+    return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
+
+
+def _ranks(reference: Reference, rows: FloatArray) -> tuple[float, float]:
+    """Mean tau-b and rho of the rows with each annotator; with the annotators' mean where only it is there."""
+    annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
+    return float(kendall_tau_b(rows, annotators).mean()), float(spearman_rho(rows, annotators).mean())
+
+
+def _human_ranks(reference: Reference) -> tuple[float | None, float | None]:
+    """Mean tau-b and rho of the pairs of annotators."""
+    scores = reference.user_scores
+    if scores is None or len(scores) < 2:
+        return None, None
+    pairs = np.triu_indices(len(scores), 1)
+    return float(kendall_tau_b(scores, scores)[pairs].mean()), float(
+        spearman_rho(scores, scores)[pairs].mean()
+    )
+
+
+def _key_shot_measures(
+    reference: Reference, rows: Mapping[str, FloatArray], segmentation: str, knapsack: str, n_seeds: int
+) -> dict[str, KeyShotMeasures]:
+    """The mean over draws of the segmentation; where it is drawn, with one row of random scores each."""
+    draws: list[dict[str, Numbers]] = []
+    for seed in range(n_seeds if segmentation in DRAWN else 1):
+        shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
+        annotators = reference.summaries(segmentation, shots, knapsack)
+        drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if segmentation in DRAWN else rows
+        frame_scores = at_every_frame(np.concatenate([*drawn.values()]), reference.picks, reference.n_frames)
+        each = _against(key_shots(frame_scores, shots, knapsack), annotators)
+        ends = np.cumsum([len(scores) for scores in drawn.values()])
+        of_rows = dict(zip(drawn, np.split(each, ends[:-1]), strict=True))
+        draws.append({HUMAN: _among(annotators), **{name: of_rows[name].mean(axis=0) for name in of_rows}})
+    means = {name: np.mean([draw[name] for draw in draws], axis=0).tolist() for name in draws[0]}
+    return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
+
+
+def _against(summaries: BoolArray, annotators: BoolArray) -> Numbers:
+    """[R, 3] F max, F avg and coverage of each summary."""
+    scores = f_measures(summaries, annotators)
+    covered = coverages(summaries, annotators.sum(axis=0))
+    return np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
+
+
+def _among(annotators: BoolArray) -> Numbers:
+    """[3] the same of the annotators: each against the others, as if he were not one of them."""
+    n_annotators, votes = len(annotators), annotators.sum(axis=0)
+    others = f_measures(annotators, annotators)[~np.eye(n_annotators, dtype=np.bool_)].reshape(
+        n_annotators, -1
+    )
+    covered = [coverages(own, votes - own)[0] for own in annotators]
+    return np.array([others.max(axis=1).mean(), others.mean(), np.mean(covered)])

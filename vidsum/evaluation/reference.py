@@ -1,0 +1,108 @@
+"""What the predictions for one video are measured against."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.tvsum import TVSumAnnotations
+from vidsum.errors import UsageError
+from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.types import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+STEP = 15
+"""Frames from one sample to the next where only annotations are at hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A video's annotators."""
+
+    name: str
+    picks: IntArray
+    """[T] frame number of each sample."""
+    n_frames: int
+    mean_scores: FloatArray
+    """[T] mean importance of the annotators at the picks."""
+    user_scores: FloatArray | None
+    """[U, T] importance scores of each annotator at the picks."""
+    frame_scores: Callable[[], FloatArray] | None
+    """Gives the annotators' scores at every frame, [U, n_frames]."""
+    user_summary: BoolArray | None
+    """[U, n_frames] key-shot summary of each annotator, made with `change_points`."""
+    change_points: IntArray | None
+
+    @property
+    def n_annotators(self) -> int:
+        """U"""
+        rows = self.user_summary if self.user_scores is None else self.user_scores
+        return 0 if rows is None else len(rows)
+
+    def shots(self, segmentation: str, rng: np.random.Generator) -> IntArray:
+        """[S, 2] first and last frame of each shot.
+
+        Raises:
+            UsageError: the shots of the data are asked for and there are none.
+        """
+        if segmentation != CHANGE_POINTS:
+            return SEGMENTATIONS[segmentation](self.n_frames, rng)
+        if self.change_points is None:
+            raise UsageError(
+                f"{self.name}: annotations alone have no change points",
+                hint=f"--segmentation {next(iter(SEGMENTATIONS))}",
+            )
+        return self.change_points
+
+    def summaries(self, segmentation: str, shots: IntArray, knapsack: str) -> BoolArray:
+        """[U, n_frames] the annotators' own summaries of these shots.
+
+        Those of the data where it has them for its change points; else made from each annotator's scores.
+
+        Raises:
+            UsageError: the data has neither for this segmentation.
+        """
+        if segmentation == CHANGE_POINTS and self.user_summary is not None:
+            return self.user_summary
+        if self.frame_scores is None:
+            what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
+            raise UsageError(
+                f"{self.name}: the data holds {what}: there is nothing to compare summaries with"
+            )
+        return key_shots(self.frame_scores(), shots, knapsack)
+
+
+def of_video(video: AnnotatedVideo) -> Reference:
+    """The annotators of a video of an h5 file; between the picks their scores stay the same."""
+    scores, summary = video.user_scores, video.user_summary
+    return Reference(
+        name=video.name,
+        picks=video.picks,
+        n_frames=video.n_frames,
+        mean_scores=video.gtscore if scores is None else scores.mean(axis=0),
+        user_scores=scores,
+        frame_scores=None if scores is None else lambda: at_every_frame(scores, video.picks, video.n_frames),
+        user_summary=None if summary is None else summary > 0,
+        change_points=video.change_points,
+    )
+
+
+def of_annotations(annotations: TVSumAnnotations) -> Reference:
+    """The annotators of a video of TVSum with no features: every 15th frame is a sample."""
+    picks = np.arange(0, annotations.n_frames, STEP)
+    scores = annotations.user_scores[:, picks]
+    return Reference(
+        name=annotations.name,
+        picks=picks,
+        n_frames=annotations.n_frames,
+        mean_scores=scores.mean(axis=0),
+        user_scores=scores,
+        frame_scores=lambda: annotations.user_scores,
+        user_summary=None,
+        change_points=None,
+    )
