@@ -1,7 +1,7 @@
 """Key-shot summaries from importance scores, by the two published conventions.
 
 The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
-the published code and not `vidsum.summary.knapsack`, which finds as good a choice but, of several, another one.
+the published code and not `vidsum.summary.knapsack`, which finds as good a choice but, of several, another.
 """
 
 from typing import Final

@@ -84,7 +84,7 @@ def _generator(reference: Reference, what: str, seed: int) -> np.random.Generato
 
 
 def _ranks(reference: Reference, rows: FloatArray) -> tuple[float, float]:
-    """Mean tau-b and rho of the rows with each annotator; with the annotators' mean where only it is there."""
+    """Mean tau-b and rho of the rows with each annotator; with the annotators' mean where that is all."""
     annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
     return float(kendall_tau_b(rows, annotators).mean()), float(spearman_rho(rows, annotators).mean())
 

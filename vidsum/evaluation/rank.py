@@ -60,8 +60,9 @@ def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> Numbers:
 
 
 def _centred_ranks(scores: npt.NDArray[np.floating]) -> Numbers:
-    ranks: Numbers = rankdata(scores, axis=1)
-    return ranks - ranks.mean(axis=1, keepdims=True)
+    ranks = rankdata(scores, axis=1)
+    centred: Numbers = ranks - ranks.mean(axis=1, keepdims=True)
+    return centred
 
 
 def _ratio(numerators: Numbers, denominators: Numbers) -> Numbers:
