@@ -113,7 +113,7 @@ def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: i
 
 
 def shot_frames(group: Group, n_frames: int) -> IntArray:
-    """[S, 2] first and last frame of each shot; they follow each other and fill the video."""
+    """[S, 2] first and last frame of each shot; they fill the video but for a few frames."""
     points = group.needed("change_points")
     if points.ndim != 2 or points.shape[1] != 2:
         raise group.fault(f"change_points must be [S, 2], not {list(points.shape)}")
