@@ -1,0 +1,185 @@
+"""Importance by a trained FullTransNet, on features of any length and with no labels.
+
+docs/algorithms/fulltransnet.md tells how the curve is made of the decoder's steps, and what that was compared
+with.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from vidsum import checkpoints
+from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.device import choose_device
+from vidsum.errors import InputError, UsageError
+from vidsum.hashing import hash_file
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.summary.decoding import Decoded, decode
+from vidsum.types import Features, FloatArray, Shots
+
+IntArray = npt.NDArray[np.int64]
+
+SHIPPED = "fulltransnet"
+"""The checkpoint that comes with vidsum, by its name in the registry."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summarizer:
+    """A FullTransNet that is ready to use, and what it reads."""
+
+    model: FullTransNet
+    extractor: str
+    dim: int
+    fps: float
+    name: str
+    """For messages: the path or the registry's name."""
+
+
+def path_of(name: str) -> Path:
+    """The file of a checkpoint: the shipped one by its name, another by its path.
+
+    Raises:
+        WeightsError: the shipped one cannot be stored in the cache.
+    """
+    return checkpoints.path_of(SHIPPED) if name == SHIPPED else Path(name)
+
+
+def sha256_of(name: str) -> str:
+    """SHA-256 of a checkpoint, for telling where a summary comes from.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if name == SHIPPED:
+        return checkpoints.sha256_of(SHIPPED)
+    if not Path(name).is_file():
+        raise InputError(f"{name}: no such file")
+    return hash_file(Path(name))
+
+
+def load_summarizer(name: str = SHIPPED, device: str = "auto") -> Summarizer:
+    """Load a checkpoint of `vidsum train fulltransnet`.
+
+    Raises:
+        InputError: the file is missing, or is no checkpoint of this model.
+    """
+    return summarizer_of(read_trained(path_of(name)), name, device)
+
+
+def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
+    """Build the model of a checkpoint that has been read.
+
+    Raises:
+        InputError: it is of another model, or its tensors do not fit its configuration.
+    """
+    if trained.model != "fulltransnet":
+        raise InputError(f"{name}: a checkpoint of {trained.model}, not of fulltransnet")
+    try:
+        model = FullTransNet(FullTransNetConfig(**trained.config))
+        model.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    features = trained.features
+    model.eval().to(choose_device(device))
+    return Summarizer(model, str(features["extractor"]), int(features["dim"]), float(features["fps"]), name)
+
+
+def importance(
+    summarizer: Summarizer, features: Features, shots: Shots, share: float = 0.15, width: int = 1
+) -> FloatArray:
+    """[T] importance in [0, 1]: the chance that the decoder chooses a sample at one of its steps.
+
+    Args:
+        summarizer: the model.
+        features: of the video, made as those that it was trained on.
+        shots: of the video; their first, middle and last samples are the global tokens.
+        share: the summary's share of the video, which decoding stops at.
+        width: beams, see `vidsum.summary.decoding.decode`.
+
+    Raises:
+        UsageError: the features are not of the extractor and the rate that the model was trained on.
+    """
+    _check(summarizer, features)
+    shot_of_sample = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
+
+    def curve(window: slice) -> FloatArray:
+        return curve_of(
+            decode_samples(summarizer, features.array[window], shot_of_sample[window], share, width)
+        )
+
+    longest = len(features) if summarizer.model.config.head == "pointer" else summarizer.model.config.t_max
+    return over_windows(windows(shot_of_sample, longest), len(features), curve)
+
+
+def decode_samples(
+    summarizer: Summarizer, array: FloatArray, shot_of_sample: IntArray, share: float, width: int = 1
+) -> Decoded:
+    """Decode [T, D] samples that go through the model at once."""
+    model = summarizer.model
+    device = next(model.parameters()).device
+    n_key_frames = min(len(array), max(1, int(share * len(array))))
+    is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
+    return decode(model, torch.from_numpy(array).to(device), is_global.to(device), n_key_frames, width)
+
+
+def curve_of(decoded: Decoded) -> FloatArray:
+    """1 - prod_l (1 - p_l): the chance that a sample is chosen at one step or another."""
+    missed = np.log1p(-np.minimum(decoded.steps.astype(np.float64), 1 - 1e-12)).sum(axis=0)
+    return np.asarray(-np.expm1(missed), np.float32)
+
+
+def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
+    """Stretches of at most `longest` samples that overlap by about half and cover the video.
+
+    They begin and end between shots where that can be; a shot longer than half a window is cut.
+    """
+    n_samples = len(shot_of_sample)
+    if n_samples <= longest:
+        return [slice(0, n_samples)]
+    between = np.flatnonzero(np.diff(shot_of_sample)) + 1
+    found = [slice(0, _last_before(between, longest, longest // 2))]
+    while found[-1].stop < n_samples:
+        before = found[-1]
+        start = _last_before(between, before.stop - longest // 4, before.start + longest // 4)
+        stop = start + longest
+        stop = n_samples if stop >= n_samples else _last_before(between, stop, before.stop + 1)
+        found.append(slice(start, stop))
+    return found
+
+
+def over_windows(stretches: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
+    """[T] the mean of the windows' curves where they overlap."""
+    total, count = np.zeros(n_samples), np.zeros(n_samples)
+    for stretch in stretches:
+        total[stretch] += curve(stretch)
+        count[stretch] += 1
+    return np.asarray(total / count, np.float32)
+
+
+def config_of(summarizer: Summarizer) -> dict[str, object]:
+    """The model's configuration as data."""
+    return asdict(summarizer.model.config)
+
+
+def _last_before(between: IntArray, most: int, least: int) -> int:
+    """The last edge of a shot in [least, most]; `most` where there is none."""
+    place = int(np.searchsorted(between, most, side="right")) - 1
+    return int(between[place]) if place >= 0 and between[place] >= least else most
+
+
+def _check(summarizer: Summarizer, features: Features) -> None:
+    if features.dim != summarizer.dim or features.extractor not in (summarizer.extractor, "custom"):
+        raise UsageError(
+            f"{summarizer.name} reads {summarizer.dim} numbers of {summarizer.extractor}, "
+            f"not {features.dim} of {features.extractor}",
+            hint=f"--extractor {summarizer.extractor}",
+        )
+    if abs(features.step_s * summarizer.fps - 1) > 0.1:
+        raise UsageError(
+            f"{summarizer.name} reads {summarizer.fps:g} features a second, not {1 / features.step_s:g}",
+            hint=f"--fps {summarizer.fps:g}",
+        )
