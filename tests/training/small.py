@@ -90,4 +90,5 @@ def _kill_in_the_file_after(n_files: int) -> None:
 
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)
     main(*sys.argv[1:])

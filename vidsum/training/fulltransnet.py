@@ -1,0 +1,284 @@
+"""The recipe for FullTransNet: Algorithm 1 of the paper, over the splits of a data set.
+
+A run is a folder: `run.json` says what it is made from, `split_0`, `split_1` ... hold a trained model each.
+The best epoch is that of the highest rank correlation on a validation part of the training videos, decoded
+with no labels; test videos are not looked at.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vidsum.checkpoints.trained import Trained
+from vidsum.datasets.splits import Split, with_validation
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.device import choose_device
+from vidsum.errors import UsageError
+from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, fulltransnet_loss, global_tokens
+from vidsum.provenance import of_file
+from vidsum.summary.fulltransnet import Summarizer, importance
+from vidsum.training.loop import Fitted, LoopSettings, Recipe, fit, seed_of
+from vidsum.training.run import claim_run
+from vidsum.training.targets import key_frames, shot_of_sample, shots_of
+from vidsum.types import Progress
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be chosen about a run, with the defaults of the paper; patience and validation it has not."""
+
+    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
+    """`dim_in` is that of the data, whatever it is here."""
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
+    """Without a validation part there is no early stop."""
+    lr: float = 1e-3
+    weight_decay: float = 1e-4
+    validation: float = 0.2
+    """Share of the training videos that choose the best epoch; with 0 the last one is taken."""
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not (self.lr > 0 and self.weight_decay >= 0):
+            raise UsageError(
+                f"lr must be positive, weight_decay not negative: {self.lr:g}, {self.weight_decay:g}"
+            )
+        if not 0 <= self.validation < 1:
+            raise UsageError(f"the share for validation must lie in 0 ... 1, not {self.validation:g}")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A training video as the model takes it, on its device."""
+
+    features: Tensor
+    """[1, T, D]"""
+    is_global: Tensor
+    """[1, T] bool"""
+    key_frames: Tensor
+    """[1, L] int64"""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run whose data has been checked and whose folder is claimed."""
+
+    out: Path
+    videos: Mapping[str, AnnotatedVideo]
+    splits: tuple[Split, ...]
+    """With their validation parts."""
+    settings: Settings
+    device: torch.device
+    features: Mapping[str, Any]
+    """What the model reads: `extractor`, `dim` and `fps`."""
+    facts: Mapping[str, Any]
+    """What each checkpoint says of its training."""
+
+    def folder(self, number: int) -> Path:
+        """Where the model of a split is."""
+        return self.out / f"split_{number}"
+
+
+@dataclass(frozen=True)
+class SplitResult:
+    """A trained split."""
+
+    split: Split
+    fitted: Fitted
+    warnings: tuple[str, ...]
+
+
+def train_splits(
+    videos: Mapping[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: Settings,
+    out: Path,
+    *,
+    sources: Sequence[Path] = (),
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> tuple[SplitResult, ...]:
+    """Train a model for each split: `prepare_run`, then `train_split` for all. Their errors are its own."""
+    run = prepare_run(videos, splits, settings, out, sources=sources, overwrite=overwrite)
+    return tuple(
+        train_split(run, number, overwrite=overwrite, progress=progress) for number in range(len(splits))
+    )
+
+
+def prepare_run(
+    videos: Mapping[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: Settings,
+    out: Path,
+    *,
+    sources: Sequence[Path] = (),
+    overwrite: bool = False,
+) -> Run:
+    """Check data and settings and write `run.json`.
+
+    Args:
+        videos: by name; all that the splits name.
+        splits: without validation parts; these are taken from their training parts here.
+        settings: of the model and of training.
+        out: the folder; made if it is not there.
+        sources: the files that the videos come from; their SHA-256 are recorded.
+        overwrite: drop a run with other settings that is there.
+
+    Raises:
+        UsageError: the videos do not go together, or do not go with the model.
+        OutputError: the folder holds a run with other settings, or cannot be written to.
+    """
+    if settings.validation:
+        splits = [with_validation(split, settings.validation) for split in splits]
+    else:
+        settings = replace(settings, loop=replace(settings.loop, patience=None))
+    used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
+    _check_together([videos[name] for name in sorted({name for split in splits for name in _parts(split)})])
+    settings = replace(settings, model=replace(settings.model, dim_in=used[0].features.dim))
+    if settings.model.head == "linear":
+        _check_lengths(used, settings.model.t_max)
+    device = choose_device(settings.device)
+    facts = {
+        "data": [{"name": path.name, **of_file(path)} for path in sources],
+        "lr": settings.lr,
+        "weight_decay": settings.weight_decay,
+        "device": device.type,
+    }
+    run = Run(out, videos, tuple(splits), settings, device, _kind_of(used), facts)
+    claim_run(out, _document(run), overwrite=overwrite)
+    return run
+
+
+def train_split(
+    run: Run, number: int, *, overwrite: bool = False, progress: Progress | None = None
+) -> SplitResult:
+    """Train the model of one split, or go on with it.
+
+    Raises:
+        UsageError: no training video of the split has a key shot.
+        OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
+    """
+    split, settings = run.splits[number], run.settings
+    examples, warnings = _examples(run, split)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
+        model = FullTransNet(settings.model).to(run.device)
+    recipe = Recipe(
+        model=model,
+        # betas (0.9, 0.999): the paper's "momentum of 0.9"
+        optimizer=torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
+        examples=examples,
+        loss=_loss,
+        validate=(lambda model: _score(model, run, split)) if split.validation else None,
+        about=_about(run, split),
+    )
+    fitted = fit(recipe, settings.loop, run.folder(number), overwrite=overwrite, progress=progress)
+    return SplitResult(split, fitted, warnings)
+
+
+def _parts(split: Split) -> tuple[str, ...]:
+    return split.train + split.validation + split.test
+
+
+def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
+    """All features must be of one kind; the model could be fed with nothing else later."""
+    first = videos[0]
+    for video in videos[1:]:
+        kinds = [(one.features.dim, one.features.extractor) for one in (first, video)]
+        if kinds[0] != kinds[1]:
+            texts = [f"{dim} numbers of {extractor}" for dim, extractor in kinds]
+            raise UsageError(
+                f"{first.name} has features of {texts[0]}, {video.name} of {texts[1]}",
+                hint="give files whose features were extracted in the same way",
+            )
+
+
+def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
+    """Extractor, size and median rate of the features."""
+    features = videos[0].features
+    step_s = float(np.median([video.features.step_s for video in videos]))
+    return {"extractor": features.extractor, "dim": features.dim, "fps": round(1 / step_s, 6)}
+
+
+def _check_lengths(videos: Sequence[AnnotatedVideo], t_max: int) -> None:
+    longest = max(videos, key=lambda video: len(video.features))
+    if len(longest.features) > t_max:
+        raise UsageError(
+            f"{longest.name} has {len(longest.features)} samples; the linear head has places for {t_max}",
+            hint="--head pointer trains on videos of any length",
+        )
+
+
+def _document(run: Run) -> dict[str, Any]:
+    """What `run.json` says."""
+    return {
+        "model": "fulltransnet",
+        "data": run.facts["data"],
+        "features": run.features,
+        "settings": {
+            **asdict(run.settings.model),
+            **asdict(run.settings.loop),
+            "lr": run.settings.lr,
+            "weight_decay": run.settings.weight_decay,
+            "validation": run.settings.validation,
+            "device": run.device.type,
+        },
+        "splits": [
+            {"folder": run.folder(number).name, **_split_facts(split)}
+            for number, split in enumerate(run.splits)
+        ],
+    }
+
+
+def _split_facts(split: Split) -> dict[str, Any]:
+    return {
+        "name": split.name,
+        "train": list(split.train),
+        "validation": list(split.validation),
+        "test": list(split.test),
+    }
+
+
+def _about(run: Run, split: Split) -> Trained:
+    training = {**run.facts, "split": _split_facts(split), "validated_by": "kendall tau-b with gtscore"}
+    return Trained("fulltransnet", asdict(run.settings.model), run.features, training, {})
+
+
+def _examples(run: Run, split: Split) -> tuple[dict[str, Example], tuple[str, ...]]:
+    """The training videos that have key frames, and a warning for each that has not."""
+    examples, warnings = {}, []
+    for name in split.train:
+        video = run.videos[name]
+        wanted = key_frames(video)
+        if len(wanted) == 0:
+            warnings.append(f"{name}: not trained on, as none of its shots makes a summary of 15 %")
+            continue
+        is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), run.settings.model.global_tokens)
+        tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(wanted))
+        examples[name] = Example(*(tensor[None].to(run.device) for tensor in tensors))
+    if not examples:
+        raise UsageError(f"{split.name}: no training video has a shot that makes a summary of 15 %")
+    return examples, tuple(warnings)
+
+
+def _loss(model: FullTransNet, example: Example) -> Tensor:
+    log_probabilities = model(example.features, example.is_global, example.key_frames)
+    return fulltransnet_loss(log_probabilities.float(), example.key_frames)
+
+
+def _score(model: FullTransNet, run: Run, split: Split) -> float:
+    """Mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
+    taus = []
+    for name in split.validation:
+        video = run.videos[name]
+        features = video.features
+        # at its own rate: those of a data set may differ from video to video
+        reader = Summarizer(model, features.extractor, features.dim, 1 / features.step_s, name)
+        curve = importance(reader, features, shots_of(video))
+        taus.append(float(kendall_tau_b(curve, video.gtscore)[0, 0]))
+    return sum(taus) / len(taus)

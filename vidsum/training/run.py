@@ -1,0 +1,68 @@
+"""`run.json`: what a run over several splits is made from, and which videos each model may be tested on."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import InputError, OutputError
+from vidsum.outputs import as_utf8, whole_file
+from vidsum.training.state import LAST, clear, require_same
+
+SCHEMA = "vidsum.training_run/1"
+NAME = "run.json"
+
+
+def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
+    """Make the folder of a run and write `run.json`, unless it is there and says the same.
+
+    Args:
+        out: the folder.
+        facts: JSON-ready.
+        overwrite: drop all splits of a run that was made from something else.
+
+    Raises:
+        OutputError: the folder holds a run made from something else, or cannot be written to.
+        InputError: `run.json` is there and is none.
+    """
+    document = {"schema": SCHEMA, **facts}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be made ({error.strerror})") from error
+    if (out / NAME).exists() and not overwrite:
+        require_same(read_run(out), document, out)
+        return
+    if (out / NAME).exists() and not _is_same(out, document):
+        for state in out.glob(f"*/{LAST}"):
+            clear(state.parent)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    with whole_file(out / NAME) as part:
+        part.write_text(as_utf8(text) + "\n", encoding="utf-8")
+
+
+def read_run(out: Path) -> dict[str, Any]:
+    """What the `run.json` in a folder says.
+
+    Returns:
+        `model`, `data`, `features`, `settings`, and `splits`, each with its `folder`, `name`, `train`,
+        `validation` and `test`.
+
+    Raises:
+        InputError: there is none, or it is of another kind.
+    """
+    path = out / NAME
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as JSON", hint="vidsum train makes such folders") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
+    return document
+
+
+def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
+    try:
+        return read_run(out) == document
+    except InputError:
+        return False
