@@ -56,7 +56,8 @@ def measure_video(
     """Measure each prediction on one video, and the rows that go with them.
 
     `human` is each annotator against the others; `mean annotator` the mean of all of them, which is compared
-    with each of them; `random` the mean over seeds; `uniform` the same score everywhere.
+    with each of them; `random` a score drawn for each frame (Otani et al. 2019), the mean over seeds;
+    `uniform` the same score everywhere.
 
     Args:
         reference: of the video.
@@ -64,17 +65,22 @@ def measure_video(
         settings: (segmentation, knapsack) of the key shots.
         n_seeds: how often scores and segmentations are drawn.
     """
-    n_samples = len(reference.picks)
+    drawn = np.stack(
+        [
+            _generator(reference, "scores", seed).random(reference.n_frames, np.float32)
+            for seed in range(n_seeds)
+        ]
+    )
     rows = {
         MEAN: reference.mean_scores[None],
         **{name: np.asarray(scores, np.float32)[None] for name, scores in predictions.items()},
-        RANDOM: np.stack(
-            [_generator(reference, "scores", seed).random(n_samples, np.float32) for seed in range(n_seeds)]
-        ),
-        UNIFORM: np.ones((1, n_samples), np.float32),
+        RANDOM: drawn[:, reference.picks],
+        UNIFORM: np.ones((1, len(reference.picks)), np.float32),
     }
+    frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
+    frames[RANDOM] = drawn
     ranks = {HUMAN: _human_ranks(reference), **{name: _ranks(reference, rows[name]) for name in rows}}
-    found = [_key_shot_measures(reference, rows, *setting, n_seeds) for setting in settings]
+    found = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
     return {name: Measures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
 
 
@@ -103,17 +109,17 @@ def _human_ranks(reference: Reference) -> tuple[float | None, float | None]:
 def _key_shot_measures(
     reference: Reference, rows: Mapping[str, FloatArray], segmentation: str, knapsack: str, n_seeds: int
 ) -> dict[str, KeyShotMeasures]:
-    """The mean over draws of the segmentation; where it is drawn, with one row of random scores each."""
+    """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
+    is_drawn = segmentation in DRAWN
     draws: list[dict[str, Numbers]] = []
-    for seed in range(n_seeds if segmentation in DRAWN else 1):
+    for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
         annotators = reference.summaries(segmentation, shots, knapsack)
-        drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if segmentation in DRAWN else rows
-        frame_scores = at_every_frame(np.concatenate([*drawn.values()]), reference.picks, reference.n_frames)
-        each = _against(key_shots(frame_scores, shots, knapsack), annotators)
-        ends = np.cumsum([len(scores) for scores in drawn.values()])
-        of_rows = dict(zip(drawn, np.split(each, ends[:-1]), strict=True))
-        draws.append({HUMAN: _among(annotators), **{name: of_rows[name].mean(axis=0) for name in of_rows}})
+        of_draw = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
+        each = _against(key_shots(np.concatenate([*of_draw.values()]), shots, knapsack), annotators)
+        ends = np.cumsum([len(scores) for scores in of_draw.values()])
+        of_rows = zip(of_draw, np.split(each, ends[:-1]), strict=True)
+        draws.append({HUMAN: _among(annotators), **{name: values.mean(axis=0) for name, values in of_rows}})
     means = {name: np.mean([draw[name] for draw in draws], axis=0).tolist() for name in draws[0]}
     return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
 

@@ -1,0 +1,55 @@
+"""Rows from scorers and from files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.evaluation.annotated import dataset
+from vidsum.errors import InputError
+from vidsum.evaluation.predictions import read_scores, scored_by
+from vidsum.summary.importance import contrastive
+
+VIDEOS = dataset()
+
+
+def test_a_scorer_sees_the_features_alone() -> None:
+    scores = scored_by("contrastive", VIDEOS)
+    assert list(scores) == list(VIDEOS)
+    np.testing.assert_array_equal(scores["made/video_2"], contrastive(VIDEOS["made/video_2"].features))
+
+
+@pytest.mark.parametrize("name", ["video_2", "made/video_2"])
+def test_a_file_may_hold_some_videos_under_either_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({name: np.linspace(0, 1, 40).tolist(), "tvsum/video_1": [1, 2]}))
+    scores = read_scores(path, VIDEOS)
+    assert list(scores) == ["made/video_2"]
+    np.testing.assert_allclose(scores["made/video_2"], np.linspace(0, 1, 40), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1, 2]", "must hold"),
+        ("{", "cannot be read as JSON"),
+        ("{}", "no scores of a video"),
+        ('{"video_9": [1]}', "video_9 is not in the data"),
+        ('{"made/video_9": [1]}', "made/video_9 is not in the data"),
+        ('{"video_1": [1, 2, 3]}', r"the scores are \[3\], but the video has 40 features"),
+        ('{"video_1": "many"}', "not a list of numbers"),
+        ('{"video_1": [[1], [1, 2]]}', "not a list of numbers"),
+        (json.dumps({"video_1": [float("nan")] * 40}), "NaN"),
+    ],
+)
+def test_what_is_wrong_with_a_file(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=reason):
+        read_scores(path, VIDEOS)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_scores(tmp_path / "no.json", VIDEOS)

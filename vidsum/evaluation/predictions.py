@@ -1,0 +1,79 @@
+"""Rows of the report: scores by a training-free scorer, or read from a file that other code wrote."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import InputError
+from vidsum.summary.importance import SCORERS
+from vidsum.types import FloatArray
+
+
+def scored_by(scorer: str, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+    """Importance by one of `vidsum.summary.importance.SCORERS`, of each video."""
+    return {name: SCORERS[scorer](video.features, 0) for name, video in videos.items()}
+
+
+def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+    """Scores from a JSON file in the layout of PGL-SUM: {video: [T scores at its picks]}.
+
+    Args:
+        path: the file. It may hold some of the videos only, such as those of a test split.
+        videos: of one dataset, as `read_annotated` names them; in the file a video goes by this name or by
+            its part after the slash. Names with another dataset's name before the slash are passed over.
+
+    Returns:
+        Name of the video -> [T], in the order of `videos`.
+
+    Raises:
+        InputError: the file cannot be read, is of another layout, has a video that is not in the dataset or
+            none that is, or not as many scores as the video has features.
+    """
+    source = Path(path)
+    by_name = {alias: name for name in videos for alias in (name.partition("/")[2] or name, name)}
+    datasets = {name.partition("/")[0] for name in videos}
+    found: dict[str, FloatArray] = {}
+    for name, scores in _read_object(source).items():
+        if name in by_name:
+            found[by_name[name]] = _row(source, name, scores, len(videos[by_name[name]].picks))
+        elif "/" not in name or name.partition("/")[0] in datasets:
+            raise InputError(f"{source}: {name} is not in the data", hint=f"its videos: {_some(videos)}")
+    if not found:
+        raise InputError(
+            f"{source}: holds no scores of a video in the data", hint=f"its videos: {_some(videos)}"
+        )
+    return {name: found[name] for name in videos if name in found}
+
+
+def _read_object(source: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{source}: cannot be read as JSON ({error})") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{source}: must hold {{video: [scores]}}")
+    return document
+
+
+def _row(source: Path, name: str, scores: Any, n_samples: int) -> FloatArray:
+    try:
+        row = np.asarray(scores, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{source}: {name}: the scores are not a list of numbers") from error
+    if row.shape != (n_samples,):
+        raise InputError(
+            f"{source}: {name}: the scores are {list(row.shape)}, but the video has {n_samples} features"
+        )
+    if not np.isfinite(row).all():
+        raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
+    return row
+
+
+def _some(videos: Mapping[str, Any]) -> str:
+    names = list(videos)
+    return ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
