@@ -8,6 +8,7 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
+from vidsum.settings import DEFAULT_MODEL
 from vidsum.times import format_time, parse_interval, parse_optional_time
 
 if TYPE_CHECKING:
@@ -19,9 +20,26 @@ Budget = Annotated[
         "--budget", "-b", help="Longest summary: 15%, 0.15, 45s or 1:30.", rich_help_panel=options.WHAT
     ),
 ]
-Scorer = Annotated[
-    options.ScorerName,
-    options.option("--scorer", help="What gives each moment its importance.", rich_help_panel=options.WHAT),
+Model = Annotated[
+    str,
+    options.option(
+        "--model",
+        "--scorer",
+        "-m",
+        help="What gives each moment its importance: contrastive, cluster, uniform, random, fulltransnet, "
+        "or a checkpoint of `vidsum train` (.safetensors).",
+        metavar="NAME|FILE",
+        rich_help_panel=options.WHAT,
+    ),
+]
+Beams = Annotated[
+    int,
+    options.option(
+        "--beams",
+        help="Summaries that a trained model writes side by side to choose from.",
+        min=1,
+        rich_help_panel=options.WHAT,
+    ),
 ]
 Seed = Annotated[
     int, options.option("--seed", help="Of the scorers that draw lots.", min=0, rich_help_panel=options.WHAT)
@@ -80,8 +98,9 @@ DryRun = Annotated[
 def summarize(
     sources: options.VideosOrFeatures,
     budget: Budget = "15%",
-    scorer: Scorer = options.ScorerName.contrastive,
+    model: Model = DEFAULT_MODEL,
     seed: Seed = 0,
+    beams: Beams = 1,
     keep: Keep = None,
     drop: Drop = None,
     shots: options.Shots = options.ShotMethod.kts,
@@ -154,7 +173,7 @@ def summarize(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
         )
         stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
-        selection = Selection(budget, scorer.value, seed, *stretches)
+        selection = Selection(budget, model, seed, beams, *stretches)
         files = targets[source]
         if writes:
             provenance = pipeline.summary_provenance(source, selection, cutting, how)

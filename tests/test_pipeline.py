@@ -120,7 +120,7 @@ def test_documents_hold_plain_json_only(film: Path, passes: list[int]) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("shots", "nonsense"), ("scorer", "nonsense"), ("extractor", "nonsense"), ("reader", "x")],
+    [("shots", "nonsense"), ("model", "nonsense"), ("extractor", "nonsense"), ("reader", "x")],
 )
 def test_unknown_names_are_refused(film: Path, passes: list[int], choice: str, value: str) -> None:
     with pytest.raises(UsageError, match=value):

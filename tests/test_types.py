@@ -55,7 +55,7 @@ def test_a_summary_lasts_as_long_as_its_segments() -> None:
         budget_s=4.0,
         video_duration_s=10.0,
         video_fps=25.0,
-        scorer="uniform",
+        model="uniform",
         shot_method="kts",
     )
     assert summary.duration_s == 3.5

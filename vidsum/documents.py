@@ -42,7 +42,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
             "used_s": _number(summary.duration_s),
             "used_share": _number(summary.duration_s / summary.video_duration_s),
         },
-        "scorer": summary.scorer,
+        "model": summary.model,
         "shot_method": summary.shot_method,
         "segments": [_interval(segment) for segment in summary.segments],
         "shots": [

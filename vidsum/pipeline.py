@@ -15,13 +15,13 @@ from typing import Any
 from vidsum import __version__
 from vidsum.documents import features_document, read_document
 from vidsum.errors import InputError, UsageError
-from vidsum.features import cache
+from vidsum.features import cache, describe
 from vidsum.features.cache import CacheState
 from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, transitions_job
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
-from vidsum.summary.importance import SCORERS
+from vidsum.summary.score import check, checkpoint_sha256, score
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
@@ -85,8 +85,9 @@ def summarize(
     source: Source,
     budget: str | float = Selection.budget,
     *,
-    scorer: str = Selection.scorer,
+    model: str = Selection.model,
     seed: int = 0,
+    beams: int = 1,
     keep: Sequence[tuple[float, float]] = (),
     drop: Sequence[tuple[float, float]] = (),
     shots: str = Cutting.shots,
@@ -101,8 +102,9 @@ def summarize(
     Args:
         source: a video, a feature file or features.
         budget: longest summary, as a share (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
-        scorer: one of `vidsum.summary.importance.SCORERS`.
+        model: one of `vidsum.summary.score.MODELS`, or the path of a checkpoint of `vidsum train`.
         seed: of the scorers that draw lots.
+        beams: of a trained model; 1 is greedy.
         keep: stretches (start_s, end_s) that must be in.
         drop: stretches that must not be in.
         shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
@@ -112,7 +114,7 @@ def summarize(
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
-    selection = Selection(budget, scorer, seed, tuple(keep), tuple(drop))
+    selection = Selection(budget, model, seed, beams, tuple(keep), tuple(drop))
     cutting = Cutting(shots, max_shots, min_shot_s, max_shot_s)
     return run_summary(source, selection, cutting, Extraction(**how), progress)
 
@@ -137,8 +139,11 @@ def run_summary(
     source: Source, selection: Selection, cutting: Cutting, how: Extraction, progress: Progress | None = None
 ) -> Summary:
     """`summarize`, with its settings in three."""
-    if selection.scorer not in SCORERS:
-        raise UsageError(f"there is no scorer {selection.scorer!r}", hint=f"choose from {', '.join(SCORERS)}")
+    if not isinstance(source, Features) and has_pictures(source):
+        spec = describe(
+            how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames
+        )
+        check(selection.model, how.extractor, 1 / spec.step_s)
     if cutting.shots == "transnetv2":
         video = _video_of(source)
         jobs = [extraction_job(video, how), transitions_job(video, how)]
@@ -146,8 +151,8 @@ def run_summary(
     else:
         features = seen = _features_of(source, how, progress)
     shots = _cut(seen, cutting, _shots_provenance(_provenance_of(features), cutting))
-    importance = SCORERS[selection.scorer](features, selection.seed)
     budget_s = parse_budget(selection.budget, features.duration_s)
+    importance = score(features, shots, selection, budget_s / features.duration_s, how.device)
     chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,
@@ -157,7 +162,7 @@ def run_summary(
         budget_s=budget_s,
         video_duration_s=features.duration_s,
         video_fps=features.video_fps,
-        scorer=selection.scorer,
+        model=selection.model,
         shot_method=cutting.shots,
         video=features.video,
         provenance=_summary_provenance(shots.provenance, selection),
@@ -279,4 +284,6 @@ def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> dict[st
 
 def _summary_provenance(made_from: Mapping[str, Any], selection: Selection) -> dict[str, Any]:
     plain = json.loads(json.dumps(asdict(selection)))  # tuples as lists, as they come back from a file
+    if sha256 := checkpoint_sha256(selection.model):
+        plain["model_sha256"] = sha256
     return {**made_from, "summary": plain}

@@ -10,6 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
+DEFAULT_MODEL = "contrastive"
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,18 @@ class Selection:
 
     budget: str | float = "15%"
     """A share of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
-    scorer: str = "contrastive"
+    model: str = DEFAULT_MODEL
+    """What gives the importance scores: a training-free scorer, `fulltransnet`, or a checkpoint's path."""
     seed: int = 0
-    """Of the `random` and `cluster` scorers."""
+    """Of the scorers `random` and `cluster`."""
+    beams: int = 1
+    """Summaries that a trained model writes side by side; 1 is greedy."""
     keep: tuple[Interval, ...] = ()
     drop: tuple[Interval, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.beams < 1:
+            raise UsageError(f"beams must be at least 1, not {self.beams}")
         for name, stretches in (("keep", self.keep), ("drop", self.drop)):
             for stretch in stretches:
                 if not _is_interval(stretch):

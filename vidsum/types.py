@@ -197,7 +197,8 @@ class Summary:
     """Longest summary asked for."""
     video_duration_s: float
     video_fps: float
-    scorer: str
+    model: str
+    """What gave the importance scores."""
     shot_method: str
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)

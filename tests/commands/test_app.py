@@ -12,7 +12,7 @@ import pytest
 from tests.commands.conftest import Run
 from vidsum import __version__
 from vidsum.__main__ import main as start
-from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ScorerName, ShotMethod
+from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ShotMethod
 from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
 from vidsum.features import EXTRACTORS
@@ -60,7 +60,6 @@ def test_help_loads_nothing_heavy() -> None:
         (ExtractorName, EXTRACTORS),
         (PrecisionName, PRECISIONS),
         (ShotMethod, METHODS),
-        (ScorerName, SCORERS),
         (ReaderName, ("pyav", "decord", "opencv")),
     ],
 )
@@ -212,8 +211,8 @@ class TestConfiguration:
         self, run: Run, tmp_path: Path, film: Path, loads: list[str]
     ) -> None:
         config = tmp_path / "own.yaml"
-        config.write_text("summarize:\n  scorer: uniform\nshots:\n  shots: uniform\n")
-        assert run("summarize", film, "--config", config, "-o", "-").json["scorer"] == "uniform"
+        config.write_text("summarize:\n  model: uniform\nshots:\n  shots: uniform\n")
+        assert run("summarize", film, "--config", config, "-o", "-").json["model"] == "uniform"
         assert run("shots", film, "--config", config, "-o", "-").json["method"] == "uniform"
 
     @pytest.mark.parametrize(

@@ -127,13 +127,13 @@ def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
     assert Path("film_summary.mp4").exists()
 
 
-@pytest.mark.parametrize("scorer", ["contrastive", "cluster", "uniform", "random"])
+@pytest.mark.parametrize("model", ["contrastive", "cluster", "uniform", "random"])
 @pytest.mark.parametrize("shots", ["kts", "uniform"])
-def test_every_scorer_with_every_cut(run: Run, film: Path, scorer: str, shots: str) -> None:
-    ran = run("summarize", film, "--scorer", scorer, "--shots", shots, "-o", "-")
+def test_every_scorer_with_every_cut(run: Run, film: Path, model: str, shots: str) -> None:
+    ran = run("summarize", film, "--model", model, "--shots", shots, "-o", "-")
     assert ran.code == 0, ran.err
     jsonschema.validate(ran.json, SCHEMA)
-    assert (ran.json["scorer"], ran.json["shot_method"]) == (scorer, shots)
+    assert (ran.json["model"], ran.json["shot_method"]) == (model, shots)
 
 
 def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> Non
         ["--keep", "50-60"],
         ["--keep", "1-3", "--drop", "2-4"],
         ["--drop", "0-10"],
-        ["--scorer", "nonsense"],
+        ["--model", "nonsense"],
         ["--seed", "-1"],
         ["--fps", "0"],
     ],

@@ -45,7 +45,7 @@ def make_summary(
         budget_s=duration_s,
         video_duration_s=duration_s,
         video_fps=25.0,
-        scorer="test",
+        model="test",
         shot_method="test",
     )
 

@@ -5,7 +5,7 @@ with.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -83,15 +83,21 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
         model.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
-    features = trained.features
-    model.eval().to(choose_device(device))
-    return Summarizer(model, str(features["extractor"]), int(features["dim"]), float(features["fps"]), name)
+    try:
+        reads = (
+            str(trained.features["extractor"]),
+            int(trained.features["dim"]),
+            float(trained.features["fps"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: does not say what features it reads") from error
+    return Summarizer(model.eval().to(choose_device(device)), *reads, name)
 
 
 def importance(
     summarizer: Summarizer, features: Features, shots: Shots, share: float = 0.15, width: int = 1
 ) -> FloatArray:
-    """[T] importance in [0, 1]: the chance that the decoder chooses a sample at one of its steps.
+    """[T] importance in [0, 1]: the chance that the decoder chooses a shot's samples at its steps.
 
     Args:
         summarizer: the model.
@@ -103,16 +109,40 @@ def importance(
     Raises:
         UsageError: the features are not of the extractor and the rate that the model was trained on.
     """
-    _check(summarizer, features)
+    if features.dim != summarizer.dim:
+        raise UsageError(
+            f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}",
+            hint=f"--extractor {summarizer.extractor}",
+        )
+    require_kind(summarizer, features.extractor, 1 / features.step_s)
     shot_of_sample = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
 
     def curve(window: slice) -> FloatArray:
+        shots_here = shot_of_sample[window]
         return curve_of(
-            decode_samples(summarizer, features.array[window], shot_of_sample[window], share, width)
+            decode_samples(summarizer, features.array[window], shots_here, share, width), shots_here
         )
 
     longest = len(features) if summarizer.model.config.head == "pointer" else summarizer.model.config.t_max
     return over_windows(windows(shot_of_sample, longest), len(features), curve)
+
+
+def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
+    """See to it that features are those that the model was trained on; `custom` ones are not doubted.
+
+    Raises:
+        UsageError: they are of another extractor, or of another rate (per second).
+    """
+    if extractor not in (summarizer.extractor, "custom"):
+        raise UsageError(
+            f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}",
+            hint=f"--extractor {summarizer.extractor}",
+        )
+    if abs(rate / summarizer.fps - 1) > 0.1:
+        raise UsageError(
+            f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}",
+            hint=f"--fps {summarizer.fps:g}",
+        )
 
 
 def decode_samples(
@@ -126,10 +156,15 @@ def decode_samples(
     return decode(model, torch.from_numpy(array).to(device), is_global.to(device), n_key_frames, width)
 
 
-def curve_of(decoded: Decoded) -> FloatArray:
-    """1 - prod_l (1 - p_l): the chance that a sample is chosen at one step or another."""
+def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
+    """[T] mean over each shot of 1 - prod_l (1 - p_l), the chance to be chosen at one step or another.
+
+    The mean, because a step that begins a shot gives all its chance to the shot's first sample.
+    """
     missed = np.log1p(-np.minimum(decoded.steps.astype(np.float64), 1 - 1e-12)).sum(axis=0)
-    return np.asarray(-np.expm1(missed), np.float32)
+    _, shot, counts = np.unique(shot_of_sample, return_inverse=True, return_counts=True)
+    means = np.bincount(shot, weights=-np.expm1(missed)) / counts
+    return np.asarray(means[shot], np.float32)
 
 
 def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
@@ -160,26 +195,7 @@ def over_windows(stretches: list[slice], n_samples: int, curve: Callable[[slice]
     return np.asarray(total / count, np.float32)
 
 
-def config_of(summarizer: Summarizer) -> dict[str, object]:
-    """The model's configuration as data."""
-    return asdict(summarizer.model.config)
-
-
 def _last_before(between: IntArray, most: int, least: int) -> int:
     """The last edge of a shot in [least, most]; `most` where there is none."""
     place = int(np.searchsorted(between, most, side="right")) - 1
     return int(between[place]) if place >= 0 and between[place] >= least else most
-
-
-def _check(summarizer: Summarizer, features: Features) -> None:
-    if features.dim != summarizer.dim or features.extractor not in (summarizer.extractor, "custom"):
-        raise UsageError(
-            f"{summarizer.name} reads {summarizer.dim} numbers of {summarizer.extractor}, "
-            f"not {features.dim} of {features.extractor}",
-            hint=f"--extractor {summarizer.extractor}",
-        )
-    if abs(features.step_s * summarizer.fps - 1) > 0.1:
-        raise UsageError(
-            f"{summarizer.name} reads {summarizer.fps:g} features a second, not {1 / features.step_s:g}",
-            hint=f"--fps {summarizer.fps:g}",
-        )

@@ -1,0 +1,167 @@
+"""Importance by a trained FullTransNet: the curve, windows over long videos, checkpoints that do not fit."""
+
+from dataclasses import asdict, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import InputError, UsageError
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.summary.decoding import Decoded, decode
+from vidsum.summary.fulltransnet import (
+    Summarizer,
+    curve_of,
+    importance,
+    load_summarizer,
+    over_windows,
+    require_kind,
+    windows,
+)
+from vidsum.types import Features, Shots
+
+CONFIG = FullTransNetConfig(dim_in=6, d=16, layers=1, heads=2, d_ff=8, window=3, t_max=24)
+
+
+def trained(sizes: FullTransNetConfig = CONFIG, **changes: object) -> Trained:
+    torch.manual_seed(0)
+    model = FullTransNet(sizes)
+    torch.nn.init.constant_(model.end.bias, -50)  # it never wants to end
+    facts = {"extractor": "toy", "dim": 6, "fps": 2.0}
+    return replace(Trained("fulltransnet", asdict(sizes), facts, {}, model.state_dict()), **changes)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    save_trained(tmp_path / "best.safetensors", trained())
+    return str(tmp_path / "best.safetensors")
+
+
+@pytest.fixture
+def summarizer(checkpoint: str) -> Summarizer:
+    return load_summarizer(checkpoint, "cpu")
+
+
+def video(n_samples: int) -> tuple[Features, Shots]:
+    rows = np.random.default_rng(0).normal(size=(n_samples, 6))
+    edges = np.append(np.arange(0, n_samples / 2, 2.5), n_samples / 2)
+    return Features.from_array(rows, 2.0, extractor="toy"), Shots(edges, "test")
+
+
+def test_curve_is_the_chance_of_being_chosen_at_one_step_or_another():
+    steps = np.array([[0.5, 0.2, 0.0], [0.5, 0.1, 0.0]], np.float32)
+    assert np.allclose(curve_of(Decoded((0,), steps), np.array([0, 1, 2])), [0.75, 0.28, 0])
+
+
+def test_curve_is_level_within_a_shot():
+    steps = np.array([[0.5, 0.1, 0.3, 0.0]], np.float32)
+    assert np.allclose(curve_of(Decoded((0,), steps), np.array([0, 0, 1, 1])), [0.3, 0.3, 0.15, 0.15])
+
+
+def test_a_sure_step_is_no_infinity():
+    assert curve_of(Decoded((0,), np.array([[1.0, 0.0]], np.float32)), np.array([0, 1])).tolist() == [1, 0]
+
+
+def test_importance_of_a_short_video_is_that_of_one_decoding(summarizer):
+    features, shots = video(20)
+    shot_of_sample = np.arange(20) // 5
+    is_global = global_tokens(torch.from_numpy(shot_of_sample), 3)
+    decoded = decode(summarizer.model, torch.from_numpy(features.array), is_global, 4)
+    found = importance(summarizer, features, shots, share=0.2)
+    assert np.array_equal(found, curve_of(decoded, shot_of_sample))
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("n_samples", [25, 60, 200])
+def test_a_video_longer_than_the_linear_head_goes_through_windows(summarizer, n_samples):
+    curve = importance(summarizer, *video(n_samples))
+    assert curve.shape == (n_samples,)
+    assert np.isfinite(curve).all()
+    assert curve.min() >= 0
+    assert 0 < curve[-10:].max() <= 1  # the end of the video is scored as well
+
+
+def test_the_pointer_head_reads_a_long_video_at_once(tmp_path: Path):
+    save_trained(tmp_path / "pointer.safetensors", trained(replace(CONFIG, head="pointer")))
+    summarizer = load_summarizer(str(tmp_path / "pointer.safetensors"), "cpu")
+    features, shots = video(60)
+    shot_of_sample = np.arange(60) // 5
+    is_global = global_tokens(torch.from_numpy(shot_of_sample), 3)
+    decoded = decode(summarizer.model, torch.from_numpy(features.array), is_global, 9)
+    assert np.array_equal(importance(summarizer, features, shots), curve_of(decoded, shot_of_sample))
+
+
+@pytest.mark.parametrize("share", [0.001, 1.0])
+def test_any_budget_gives_a_curve(summarizer, share):
+    assert importance(summarizer, *video(20), share=share).max() > 0
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(8, 40))
+def test_windows_cover_the_video_and_overlap(lengths, longest):
+    shot_of_sample = np.repeat(np.arange(len(lengths)), lengths)
+    found = windows(shot_of_sample, longest)
+    assert found[0].start == 0
+    assert found[-1].stop == len(shot_of_sample)
+    assert all(0 < window.stop - window.start <= longest for window in found)
+    for before, after in pairwise(found):
+        assert before.start < after.start < before.stop < after.stop
+
+
+@given(st.lists(st.integers(1, 5), min_size=8, max_size=40))
+def test_windows_begin_and_end_between_shots_where_shots_are_short(lengths):
+    shot_of_sample = np.repeat(np.arange(len(lengths)), lengths)
+    edges = {0, len(shot_of_sample), *(np.flatnonzero(np.diff(shot_of_sample)) + 1).tolist()}
+    assert {place for window in windows(shot_of_sample, 24) for place in (window.start, window.stop)} <= edges
+
+
+def test_where_windows_overlap_the_mean_counts():
+    curves = {0: np.array([1.0, 1, 1]), 2: np.array([0.0, 0.5])}
+    merged = over_windows(
+        [slice(0, 3), slice(2, 4)], 4, lambda window: curves[window.start].astype(np.float32)
+    )
+    assert merged.tolist() == [1, 1, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("extractor", "rate", "message", "hint"),
+    [
+        ("i3d", 2.0, "reads features of toy, not of i3d", "--extractor toy"),
+        ("toy", 1.0, "reads 2 features a second, not 1", "--fps 2"),
+    ],
+)
+def test_features_of_another_kind_are_refused(summarizer, extractor, rate, message, hint):
+    with pytest.raises(UsageError, match=message) as raised:
+        require_kind(summarizer, extractor, rate)
+    assert raised.value.hint == hint
+
+
+def test_features_of_another_size_are_refused(summarizer):
+    with pytest.raises(UsageError, match="reads features of 6 numbers, not of 5"):
+        importance(summarizer, Features.from_array(np.ones((9, 5))), video(9)[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "mrnet"}, "a checkpoint of mrnet, not of fulltransnet"),
+        ({"config": {**asdict(CONFIG), "d": 32}}, "its tensors and its configuration do not fit together"),
+        ({"config": {**asdict(CONFIG), "depth": 3}}, "its tensors and its configuration do not fit together"),
+        ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
+    ],
+)
+def test_checkpoints_that_make_no_summarizer_are_refused(tmp_path: Path, changes, message):
+    save_trained(tmp_path / "x.safetensors", trained(**changes))
+    with pytest.raises(InputError, match=message):
+        load_summarizer(str(tmp_path / "x.safetensors"), "cpu")
+
+
+def test_a_checkpoint_in_half_precision_is_read(tmp_path: Path, summarizer):
+    halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
+    save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
+    half = load_summarizer(str(tmp_path / "half.safetensors"), "cpu")
+    assert np.allclose(importance(half, *video(20)), importance(summarizer, *video(20)), atol=0.02)

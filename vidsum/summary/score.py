@@ -1,0 +1,89 @@
+"""Importance scores by whatever was asked for: a scorer that needs no training, or a trained model."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from vidsum.errors import UsageError
+from vidsum.settings import Selection
+from vidsum.summary.importance import SCORERS
+from vidsum.types import Features, FloatArray, Shots
+
+if TYPE_CHECKING:
+    from vidsum.summary.fulltransnet import Summarizer
+
+MODELS = (*SCORERS, "fulltransnet")
+"""What has a name; a checkpoint of `vidsum train` goes by its path."""
+
+
+def check(model: str, extractor: str, rate: float) -> None:
+    """See to it, before a video is decoded, that the model is there and can read what will be extracted.
+
+    Args:
+        model: one of MODELS, or the path of a checkpoint.
+        extractor: by name.
+        rate: features per second.
+
+    Raises:
+        UsageError: there is no such model, or it reads other features.
+        InputError: the file is missing or is no checkpoint.
+    """
+    if model not in SCORERS:
+        summarizer = _summarizer(model)
+        from vidsum.summary.fulltransnet import require_kind
+
+        require_kind(summarizer, extractor, rate)
+
+
+def score(
+    features: Features, shots: Shots, selection: Selection, share: float, device: str = "auto"
+) -> FloatArray:
+    """[T] importance in [0, 1].
+
+    Args:
+        features: of the video.
+        shots: of the video.
+        selection: whose model, seed and beams count here.
+        share: the budget's share of the video.
+        device: that a trained model runs on.
+
+    Raises:
+        UsageError, InputError: see `check`.
+    """
+    if selection.model in SCORERS:
+        return SCORERS[selection.model](features, selection.seed)
+    from vidsum.summary.fulltransnet import importance
+
+    return importance(_summarizer(selection.model, device), features, shots, share, selection.beams)
+
+
+def checkpoint_sha256(model: str) -> str | None:
+    """SHA-256 of a trained model's checkpoint; None for a scorer that needs no training."""
+    if model in SCORERS:
+        return None
+    _require_known(model)
+    from vidsum.summary.fulltransnet import sha256_of
+
+    return sha256_of(model)
+
+
+def _summarizer(model: str, device: str = "cpu") -> "Summarizer":
+    _require_known(model)
+    from vidsum.summary.fulltransnet import sha256_of
+
+    return _loaded(model, device, sha256_of(model))
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
+    """Kept for the next video of a batch, unless the file has changed."""
+    from vidsum.summary.fulltransnet import load_summarizer
+
+    return load_summarizer(model, device)
+
+
+def _require_known(model: str) -> None:
+    if model not in MODELS and not model.endswith(".safetensors"):
+        raise UsageError(
+            f"there is no model {model!r}",
+            hint=f"choose from {', '.join(MODELS)}, or name a checkpoint: OUT/split_0/best.safetensors",
+        )
