@@ -72,15 +72,6 @@ class PlotFormat(str, Enum):
     svg = "svg"
 
 
-class ScorerName(str, Enum):
-    """What gives each feature its importance score."""
-
-    contrastive = "contrastive"
-    cluster = "cluster"
-    uniform = "uniform"
-    random = "random"
-
-
 VIDEO, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output", "Messages"
 
 Inputs = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO...")]
