@@ -5,6 +5,9 @@ A key is an option's long name; a key that is a command's name holds options for
     device: cpu
     summarize:
       budget: 20%
+    train:
+      fulltransnet:
+        epochs: 100
 """
 
 from pathlib import Path
@@ -14,7 +17,7 @@ import typer
 
 from vidsum.errors import UsageError
 
-COMMANDS = ("extract", "shots", "summarize", "weights", "info")
+COMMANDS = ("extract", "shots", "summarize", "train", "evaluate", "weights", "info")
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -49,24 +52,42 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    command = context.info_name or ""
     known = {parameter.name for parameter in context.command.params}
-    section = config.get(command) or {}
-    if not isinstance(section, dict):
-        raise UsageError(f"{path}: {command} must hold a mapping of options to values")
-    own = {str(key).replace("-", "_"): value for key, value in section.items()}
+    words, own = _section(context, config, path)
     if unknown := sorted(set(own) - known):
-        raise UsageError(f"{path}: `vidsum {command}` has no option {unknown[0]!r}")
+        raise UsageError(f"{path}: `vidsum {words}` has no option {unknown[0]!r}")
     general = {key: value for key, value in config.items() if key not in COMMANDS}
     if unknown := sorted(set(general) - _all_options()):
         raise UsageError(f"{path}: no command has an option {unknown[0]!r}")
     return {**{key: value for key, value in general.items() if key in known}, **own}
 
 
+def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dict[str, Any]]:
+    """The words of a command after `vidsum`, and what the file holds under them."""
+    if context.parent is None:
+        return "", config
+    group, outer = _section(context.parent, config, path)
+    if group and (unknown := sorted(set(outer) - set(_subcommands(context.parent.command)))):
+        raise UsageError(f"{path}: `vidsum {group}` has no command {unknown[0]!r}")
+    words = f"{group} {context.info_name}".strip()
+    section = outer.get(context.info_name or "") or {}
+    if not isinstance(section, dict):
+        raise UsageError(f"{path}: {words} must hold a mapping of options to values")
+    return words, {str(key).replace("-", "_"): value for key, value in section.items()}
+
+
 def _all_options() -> set[str]:
     """The options of all commands: a general key may be meant for another one than that which runs now."""
     from vidsum.commands.app import app
 
-    group = typer.main.get_command(app)
-    commands = getattr(group, "commands", {}).values()
-    return {str(parameter.name) for command in commands for parameter in command.params}
+    return _options_of(typer.main.get_command(app))
+
+
+def _options_of(command: Any) -> set[str]:
+    inner = [_options_of(each) for each in _subcommands(command).values()]
+    return {str(parameter.name) for parameter in command.params}.union(*inner)
+
+
+def _subcommands(command: Any) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(command, "commands", {})
+    return found

@@ -19,9 +19,10 @@ from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.hashing import hash_file
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
-from vidsum.training.fulltransnet import Settings, prepare_run, train_split, train_splits
+from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
 from vidsum.training.loop import LoopSettings
 from vidsum.training.run import read_run
+from vidsum.training.settings import Settings
 from vidsum.training.targets import shots_of
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
@@ -40,19 +41,6 @@ def splits(videos: dict[str, AnnotatedVideo]) -> list[Split]:
 
 def _with(changes: dict[str, Any]) -> Settings:
     return replace(SETTINGS, **changes)
-
-
-def test_the_defaults_are_those_of_the_paper() -> None:
-    settings = Settings()
-    assert (settings.lr, settings.weight_decay, settings.loop.epochs) == (1e-3, 1e-4, 300)
-    model = settings.model
-    assert (model.d, model.layers, model.heads, model.d_ff, model.window) == (64, 6, 8, 2048, 17)
-    assert (model.attention, model.global_tokens, model.head, model.t_max) == (
-        "local-global",
-        3,
-        "linear",
-        1536,
-    )
 
 
 def test_a_run_has_a_folder_a_split_and_says_what_it_was(
@@ -249,14 +237,6 @@ def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_i
     assert "--head pointer" in str(refused.value.hint)
     pointer = _with({"model": replace(SMALL, head="pointer")})
     assert train_splits(longer, splits[:1], pointer, tmp_path)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"lr": 0}, {"lr": float("nan")}, {"weight_decay": -1}, {"validation": 1}, {"validation": -0.1}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"lr|validation"):
-        _with(wrong)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])

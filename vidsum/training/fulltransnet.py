@@ -6,7 +6,7 @@ with no labels; test videos are not looked at.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +20,14 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, fulltransnet_loss, global_tokens
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
-from vidsum.training.loop import Fitted, LoopSettings, Recipe, fit, seed_of
+from vidsum.training.loop import Fitted, Recipe, fit, seed_of
 from vidsum.training.run import claim_run
+from vidsum.training.settings import Settings
 from vidsum.training.targets import key_frames, shot_of_sample, shots_of
 from vidsum.types import Progress
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What can be chosen about a run, with the defaults of the paper; patience and validation it has not."""
-
-    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
-    """`dim_in` is that of the data, whatever it is here."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
-    """Without a validation part there is no early stop."""
-    lr: float = 1e-3
-    weight_decay: float = 1e-4
-    validation: float = 0.2
-    """Share of the training videos that choose the best epoch; with 0 the last one is taken."""
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        if not (self.lr > 0 and self.weight_decay >= 0):
-            raise UsageError(
-                f"lr must be positive, weight_decay not negative: {self.lr:g}, {self.weight_decay:g}"
-            )
-        if not 0 <= self.validation < 1:
-            raise UsageError(f"the share for validation must lie in 0 ... 1, not {self.validation:g}")
 
 
 @dataclass(frozen=True)
@@ -220,14 +198,7 @@ def _document(run: Run) -> dict[str, Any]:
         "model": "fulltransnet",
         "data": run.facts["data"],
         "features": run.features,
-        "settings": {
-            **asdict(run.settings.model),
-            **asdict(run.settings.loop),
-            "lr": run.settings.lr,
-            "weight_decay": run.settings.weight_decay,
-            "validation": run.settings.validation,
-            "device": run.device.type,
-        },
+        "settings": {**run.settings.flat, "device": run.device.type},
         "splits": [
             {"folder": run.folder(number).name, **_split_facts(split)}
             for number, split in enumerate(run.splits)
