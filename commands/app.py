@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands import extract, info, shots, summarize, train, weights
+from vidsum.commands import evaluate, extract, info, shots, summarize, train, weights
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError, VidsumError
 
@@ -24,6 +24,7 @@ app.command("shots")(shots.shots)
 app.command("summarize")(summarize.summarize)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
+app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(weights.app, name="weights")
 
 

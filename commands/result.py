@@ -34,6 +34,8 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    """A line above, where the columns do not say it all."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ def _print_for_people(result: Result, stream: TextIO) -> None:
 
 def _print_table(table: Table, stream: TextIO) -> None:
     """Columns as wide as their widest cell; numbers to the right, texts to the left."""
+    if table.title:
+        print(table.title, file=stream)
     grid = [table.columns, *table.rows]
     widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
     right = [

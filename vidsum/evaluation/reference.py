@@ -72,7 +72,8 @@ class Reference:
         if self.frame_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
-                f"{self.name}: the data holds {what}: there is nothing to compare summaries with"
+                f"{self.name}: the data holds {what}: there is nothing to compare summaries with",
+                hint="for TVSum: --annotations ydata-tvsum50.mat",
             )
         return key_shots(self.frame_scores(), shots, knapsack)
 

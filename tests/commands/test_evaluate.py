@@ -1,0 +1,156 @@
+"""`vidsum evaluate summary`."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.commands.conftest import Run
+from tests.evaluation.annotated import dataset
+from vidsum.commands.evaluate import ScorerName, SegmentationName
+from vidsum.datasets.summaries import write_annotated
+from vidsum.evaluation.measure import RANDOM, UNIFORM
+from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.summary.importance import SCORERS
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/evaluation.schema.json").read_text())
+
+
+@pytest.fixture
+def data() -> Path:
+    """An h5 file of three annotated videos with the scores of their annotators."""
+    write_annotated(dataset(), "made.h5")
+    return Path("made.h5")
+
+
+@pytest.fixture
+def mine() -> Path:
+    """Scores of two of the videos, made elsewhere."""
+    videos = list(dataset().values())[:2]
+    scores = {video.name.partition("/")[2]: video.gtscore.tolist() for video in videos}
+    Path("mine.json").write_text(json.dumps(scores))
+    return Path("mine.json")
+
+
+def test_scorers_stand_beside_annotators_and_chance(run: Run, data: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--seeds", 2)
+    assert ran.code == 0, ran.err
+    title, head, *rows, about = ran.out.splitlines()
+    assert "3 videos, 4 annotators each" in title
+    assert "segmentation change-points, knapsack dsnet and pgl-sum" in title
+    assert head.split()[:3] == ["row", "tau", "rho"]
+    names = ["human", "mean annotator", "contrastive", "cluster", "random", "uniform"]
+    assert [row[:14].strip() for row in rows] == names
+    assert "2 draws" in about
+
+
+def test_the_document_fits_its_schema_and_the_table(run: Run, data: Path) -> None:
+    document = run("evaluate", "summary", "--data", data, "--scorer", "cluster", "-o", "-").json
+    jsonschema.validate(document, SCHEMA)
+    assert [row["name"] for row in document["rows"]][2] == "cluster"
+    shown = run("evaluate", "summary", "--data", data, "--scorer", "cluster").out.splitlines()[4]
+    assert f"{document['rows'][2]['tau']:.3f}" in shown
+
+
+def test_scores_made_elsewhere_are_evaluated_on_the_videos_they_have(
+    run: Run, data: Path, mine: Path
+) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--scores", mine, "--json")
+    document = ran.json["data"]
+    assert document["n_videos"] == 2
+    assert "2 of 3 videos" in ran.json["messages"][0]
+    tau = {row["name"]: row["tau"] for row in document["rows"]}
+    assert set(tau) == {"human", "mean annotator", "mine", "random", "uniform"}
+    assert tau["mine"] == pytest.approx(tau["mean annotator"])
+
+
+def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
+    run: Run, data: Path, mine: Path
+) -> None:
+    arguments = ("evaluate", "summary", "--data", data, "--scores", mine, "-o")
+    assert run(*arguments, "one.json").code == run(*arguments, "two.json").code == 0
+    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    jsonschema.validate(json.loads(Path("one.json").read_text()), SCHEMA)
+    assert "up to date" in run(*arguments, "one.json").out
+    changed = run(*arguments, "one.json", "--seeds", 3)
+    assert (changed.code, "--overwrite" in changed.err) == (1, True)
+    assert run(*arguments, "one.json", "--seeds", 3, "--overwrite").code == 0
+
+
+def test_several_segmentations_stand_side_by_side(run: Run, data: Path) -> None:
+    asked = ("--segmentation", "change-points", "--segmentation", "two-peak")
+    ran = run("evaluate", "summary", "--data", data, *asked, "--seeds", 2)
+    assert "F change-points" in ran.out
+    assert "F two-peak" in ran.out
+    assert "knapsack pgl-sum" in ran.out
+
+
+def test_several_files_are_a_batch(run: Run, data: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--data", "no.h5", "--json")
+    assert ran.code == 1
+    assert [line["ok"] for line in ran.json_lines] == [True, False]
+
+
+def test_without_the_annotators_scores_the_human_row_has_no_rank(run: Run) -> None:
+    write_annotated(dataset(scored=False), "plain.h5")
+    ran = run("evaluate", "summary", "--data", "plain.h5", "--seeds", 2)
+    assert "human                -       -" in ran.out
+    assert "tau and rho with gtscore" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        ([], 2, "nothing to evaluate on"),
+        (["--annotations", "x.mat", "--scorer", "cluster"], 2, "need videos with features"),
+        (["--annotations", "x.mat"], 3, "x.mat"),
+        (["--data", "no.h5"], 3, "no.h5"),
+        (["--data", "made.h5", "--scores", "no.json"], 3, "no.json"),
+        (["--data", "made.h5", "--seeds", "0"], 2, "--seeds"),
+        (["--data", "made.h5", "--scorer", "nonsense"], 2, "nonsense"),
+        (["--data", "made.h5", "-o", "report.txt"], 2, ".json"),
+        (["--data", "made.h5", "--data", "made.h5", "-o", "report.json"], 2, "several inputs"),
+        (["--data", "made.h5", "--scores", "mine.json", "--scores", "mine.json"], 2, "'mine'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    run: Run, data: Path, mine: Path, arguments: list[str], code: int, reason: str
+) -> None:
+    ran = run("evaluate", "summary", *arguments)
+    assert ran.code == code
+    error, *hints = ran.err.splitlines()
+    assert reason in error
+    assert len(hints) <= 1
+
+
+def test_two_files_of_scores_need_a_video_in_common(run: Run, data: Path, mine: Path) -> None:
+    Path("other.json").write_text(json.dumps({"video_3": dataset()["made/video_3"].gtscore.tolist()}))
+    ran = run("evaluate", "summary", "--data", data, "--scores", mine, "--scores", "other.json")
+    assert (ran.code, "no video in common" in ran.err) == (2, True)
+
+
+def test_options_come_from_the_configuration_too(run: Run, data: Path) -> None:
+    Path("own.yaml").write_text("evaluate:\n  summary:\n    seeds: 2\n    scorer: [cluster]\n")
+    ran = run("evaluate", "summary", "--data", data, "--config", "own.yaml", "-o", "-")
+    assert ran.code == 0, ran.err
+    assert ran.json["provenance"]["scorers"] == ["cluster"]
+    assert ran.json["n_seeds"] == 2
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    assert [name.value for name in SegmentationName] == [CHANGE_POINTS, *SEGMENTATIONS]
+    assert {name.value for name in ScorerName} | {UNIFORM, RANDOM} == set(SCORERS)
+
+
+@pytest.mark.shared
+def test_the_annotations_of_tvsum_alone(run: Run, shared: Path) -> None:
+    mat = shared / "data" / "tvsum" / "ydata-tvsum50.mat"
+    ran = run("evaluate", "summary", "--annotations", mat, "--segmentation", "uniform-60", "--json")
+    document = ran.json["data"]
+    document.pop("output")
+    jsonschema.validate(document, SCHEMA)
+    rows = {row["name"]: row for row in document["rows"]}
+    assert list(rows) == ["human", "mean annotator", "random", "uniform"]
+    assert rows["human"]["tau"] == pytest.approx(0.1774, abs=5e-5)
+    assert rows["human"]["key_shots"][0]["f_avg"] == pytest.approx(0.257, abs=5e-4)

@@ -1,0 +1,105 @@
+"""An evaluation from files: which videos, which rows, and what the report was made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vidsum import __version__
+from vidsum.datasets.summaries import AnnotatedVideo, read_annotated
+from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
+from vidsum.errors import UsageError
+from vidsum.evaluation.predictions import read_scores, scored_by
+from vidsum.evaluation.report import Predictions, SummaryReport, evaluate_annotations, evaluate_summaries
+from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.outputs import as_utf8
+from vidsum.provenance import of_file
+from vidsum.types import Progress
+
+KNAPSACK_OF_ANNOTATIONS = "pgl-sum"
+"""Annotations alone are measured with one knapsack: they have no shots that either was published with."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to measure on a file of annotated videos, or of annotations."""
+
+    annotations: Path | None = None
+    """TVSum's own, to join to the videos of an h5 file."""
+    scorers: tuple[str, ...] = ()
+    """Names of `vidsum.summary.importance.SCORERS`."""
+    scores: tuple[Path, ...] = ()
+    """JSON files of scores; each is a row that goes by the file's stem."""
+    segmentations: tuple[str, ...] = ()
+    """Those of the data if not given: its change points, or for annotations all that need none."""
+    n_seeds: int = 10
+
+
+def run_data(source: Path, asked: Asked, progress: Progress | None = None) -> SummaryReport:
+    """Evaluate rows of scores on an h5 file of annotated videos: on those that all rows have.
+
+    Raises:
+        InputError: a file cannot be read, or does not go with the data.
+        UsageError: two rows have one name or no video in common; or see `evaluate_summaries`.
+    """
+    videos: Mapping[str, AnnotatedVideo] = read_annotated(source)
+    n_read = len(videos)
+    if asked.annotations:
+        videos = with_user_scores(videos, read_tvsum_mat(asked.annotations))
+    rows = _read_rows(asked, videos)
+    videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
+    if not videos:
+        raise UsageError(f"{source}: the files of --scores have no video in common")
+    rows |= {scorer: scored_by(scorer, videos) for scorer in asked.scorers}
+    report = evaluate_summaries(
+        videos,
+        rows,
+        segmentations=asked.segmentations or (CHANGE_POINTS,),
+        n_seeds=asked.n_seeds,
+        progress=progress,
+    )
+    if len(videos) == n_read:
+        return report
+    part = f"{source}: evaluated on {len(videos)} of {n_read} videos, those that --scores has"
+    return replace(report, warnings=(part, *report.warnings))
+
+
+def run_annotations(source: Path, asked: Asked, progress: Progress | None = None) -> SummaryReport:
+    """Evaluate what needs no features on TVSum's own annotations: the annotators, and chance.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: see `evaluate_annotations`.
+    """
+    return evaluate_annotations(
+        read_tvsum_mat(source),
+        segmentations=asked.segmentations or tuple(SEGMENTATIONS),
+        knapsacks=(KNAPSACK_OF_ANNOTATIONS,),
+        n_seeds=asked.n_seeds,
+        progress=progress,
+    )
+
+
+def provenance(source: Path, asked: Asked) -> dict[str, Any]:
+    """What a report is made from, known before it is made.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    files = [source, *([asked.annotations] if asked.annotations else []), *asked.scores]
+    return {
+        "vidsum": __version__,
+        "files": [{"name": as_utf8(file.name), **of_file(file)} for file in files],
+        "scorers": list(asked.scorers),
+        "segmentations": list(asked.segmentations),
+        "n_seeds": asked.n_seeds,
+    }
+
+
+def _read_rows(asked: Asked, videos: Mapping[str, AnnotatedVideo]) -> dict[str, Predictions]:
+    rows: dict[str, Predictions] = {}
+    for path in asked.scores:
+        if path.stem in rows or path.stem in asked.scorers:
+            raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
+        rows[path.stem] = read_scores(path, videos)
+    return rows
