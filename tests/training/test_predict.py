@@ -1,0 +1,84 @@
+"""Scoring the test videos of a run: each by its own split's model, with no labels unless asked for."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.videos import made_up_videos
+from vidsum.datasets.splits import Split, k_fold
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import InputError, UsageError
+from vidsum.models.fulltransnet import FullTransNetConfig
+from vidsum.summary.fulltransnet import importance, load_summarizer
+from vidsum.training.fulltransnet import train_splits
+from vidsum.training.loop import LoopSettings
+from vidsum.training.predict import predict_run
+from vidsum.training.settings import Settings
+from vidsum.training.targets import shots_of
+
+SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
+SETTINGS = Settings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
+VIDEOS = made_up_videos(6)
+SPLITS = k_fold(VIDEOS, folds=2)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    train_splits(VIDEOS, SPLITS, SETTINGS, out)
+    return out
+
+
+def without_labels(video: AnnotatedVideo) -> AnnotatedVideo:
+    return replace(video, gtscore=np.zeros_like(video.gtscore))
+
+
+def test_each_video_is_scored_by_the_model_that_has_not_seen_it(run: Path) -> None:
+    tested = predict_run(run, VIDEOS, device="cpu")
+    assert tested.scores.keys() == tested.videos.keys() == VIDEOS.keys()
+    for number, split in enumerate(SPLITS):
+        model = load_summarizer(str(run / f"split_{number}" / "best.safetensors"), "cpu")
+        for name in split.test:
+            expected = importance(model, VIDEOS[name].features, shots_of(VIDEOS[name]))
+            assert np.array_equal(tested.scores[name], expected)
+
+
+def test_no_label_is_looked_at(run: Path) -> None:
+    blind = {name: without_labels(video) for name, video in VIDEOS.items()}
+    seen, unseen = (predict_run(run, videos, device="cpu").scores for videos in (VIDEOS, blind))
+    assert all(np.array_equal(seen[name], unseen[name]) for name in VIDEOS)
+
+
+def test_the_protocol_of_the_paper_looks_at_them_and_says_so(run: Path) -> None:
+    blind = {name: without_labels(video) for name, video in VIDEOS.items()}
+    seen, unseen = (predict_run(run, videos, "paper", device="cpu") for videos in (VIDEOS, blind))
+    assert seen.row == "fulltransnet (uses ground truth at test time)"
+    assert any(not np.array_equal(seen.scores[name], unseen.scores[name]) for name in VIDEOS)
+
+
+def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
+    first, second, *others = VIDEOS
+    splits = [Split("a", tuple(others), (first,)), Split("b", tuple(others[1:]), (first, second))]
+    train_splits(VIDEOS, splits, SETTINGS, tmp_path)
+    assert set(predict_run(tmp_path, VIDEOS).scores) == {f"{first} (a)", f"{first} (b)", second}
+
+
+def test_a_run_that_is_not_over_is_refused(run: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    shutil.copytree(run, half)
+    (half / "split_1" / "best.safetensors").unlink()
+    with pytest.raises(InputError, match="this split is not trained yet"):
+        predict_run(half, VIDEOS)
+
+
+def test_a_test_video_that_is_not_given_is_named(run: Path) -> None:
+    with pytest.raises(UsageError, match=f"tests on {SPLITS[0].test[0]}, which is not in the data"):
+        predict_run(run, {name: VIDEOS[name] for name in SPLITS[0].train})
+
+
+def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"run\.json: cannot be read"):
+        predict_run(tmp_path, VIDEOS)

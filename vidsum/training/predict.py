@@ -1,0 +1,108 @@
+"""What the models of a training run say of the videos that they were not trained on."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import torch
+
+from vidsum.checkpoints.trained import read_trained
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import InputError, UsageError
+from vidsum.models.fulltransnet import global_tokens
+from vidsum.summary.decoding import Decoded
+from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_kind, summarizer_of
+from vidsum.training.run import read_run
+from vidsum.training.state import BEST
+from vidsum.training.targets import key_frames, shot_of_sample, shots_of
+from vidsum.types import FloatArray, Progress
+
+Protocol = Literal["auto", "paper"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+
+LEAK: Final = "uses ground truth at test time"
+"""What every result of the protocol `paper` is labelled with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """The test videos of all splits of a run, each scored by the model that has not seen it."""
+
+    row: str
+    """A name for the scores."""
+    videos: dict[str, AnnotatedVideo]
+    """By name; one that several splits test is there for each of them, with the split's name."""
+    scores: dict[str, FloatArray]
+    """[T] of each."""
+
+
+def predict_run(
+    out: Path,
+    videos: Mapping[str, AnnotatedVideo],
+    protocol: Protocol = "auto",
+    *,
+    beams: int = 1,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Tested:
+    """Score the test videos of every split of a run.
+
+    Args:
+        out: the run's folder.
+        videos: by name; at least all test videos.
+        protocol: `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
+            video's own annotators, as the paper's figures were made; it measures no summarizer.
+        beams: of decoding.
+        device: that the models run on.
+        progress: called after each video.
+
+    Raises:
+        InputError: the folder holds no whole run.
+        UsageError: a test video is not given, or has other features than the run's.
+    """
+    splits = read_run(out)["splits"]
+    tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
+    times = Counter(name for _, _, name in tests)
+    row = "fulltransnet" if protocol == "auto" else f"fulltransnet ({LEAK})"
+    tested = Tested(row, {}, {})
+    summarizers: dict[str, Summarizer] = {}
+    for done, (split, folder, name) in enumerate(tests, 1):
+        if name not in videos:
+            raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
+        if folder not in summarizers:
+            summarizers = {folder: _load(out / folder / BEST, device)}
+        video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
+        tested.videos[key] = video
+        tested.scores[key] = _scores(summarizers[folder], video, protocol, beams)
+        if progress:
+            progress("videos decoded", done, len(tests))
+    return tested
+
+
+def _load(path: Path, device: str) -> Summarizer:
+    if not path.is_file():
+        raise InputError(f"{path}: this split is not trained yet", hint="vidsum train goes on with a run")
+    return summarizer_of(read_trained(path), str(path), device)
+
+
+def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
+    if protocol == "auto":
+        return importance(summarizer, video.features, shots_of(video), width=beams)
+    require_kind(summarizer, video.features.extractor, 1 / video.features.step_s)
+    return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
+
+
+@torch.inference_mode()
+def _teacher_forced(summarizer: Summarizer, video: AnnotatedVideo) -> Decoded:
+    """The model's steps, each told all key frames before it that it should have chosen."""
+    wanted = key_frames(video)
+    device = next(summarizer.model.parameters()).device
+    is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), summarizer.model.config.global_tokens)
+    log_probabilities = summarizer.model(
+        torch.from_numpy(video.features.array)[None].to(device),
+        is_global[None].to(device),
+        torch.from_numpy(wanted)[None].to(device),
+    )
+    return Decoded(tuple(wanted.tolist()), log_probabilities[0, :, :-1].exp().cpu().numpy())
