@@ -1,6 +1,7 @@
 """`vidsum evaluate`: how near importance scores come to annotators, and how near chance comes."""
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,10 @@ from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vidsum.evaluation import SummaryReport
+    from vidsum.evaluation.run import Asked, Predict
     from vidsum.types import Progress
 
 _COMMAND = "evaluate summary"
@@ -36,6 +40,13 @@ class SegmentationName(str, Enum):
     one_peak = "one-peak"
     two_peak = "two-peak"
     two_peak_30_300 = "two-peak-30-300"
+
+
+class ProtocolName(str, Enum):
+    """How a trained model is asked for a summary."""
+
+    auto = "auto"
+    paper = "paper"
 
 
 WHAT = "What to evaluate"
@@ -79,6 +90,26 @@ Scores = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+Runs = Annotated[
+    list[Path] | None,
+    options.option(
+        "--run",
+        help="Folder of `vidsum train`: each test video scored by the model that has not seen it; "
+        "may be given several times.",
+        show_default=False,
+        metavar="FOLDER",
+        rich_help_panel=WHAT,
+    ),
+]
+ModelProtocol = Annotated[
+    ProtocolName,
+    options.option(
+        "--protocol",
+        help="auto: models of --run see no labels. paper: they are told the key frames of the test video's "
+        "annotators, as the paper's figures were made.",
+        rich_help_panel=WHAT,
+    ),
+]
 Segmentation = Annotated[
     list[SegmentationName] | None,
     options.option(
@@ -113,8 +144,12 @@ def summary(
     annotations: Annotations = None,
     scorer: Scorer = None,
     scores: Scores = None,
+    runs: Runs = None,
+    protocol: ModelProtocol = ProtocolName.auto,
+    beams: options.Beams = 1,
     segmentation: Segmentation = None,
     seeds: Seeds = 10,
+    device: options.Device = "auto",
     output: Output = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
@@ -130,14 +165,16 @@ def summary(
 
     vidsum evaluate summary --data tvsum.h5 --annotations ydata-tvsum50.mat --scorer contrastive
 
+    vidsum evaluate summary --data tvsum.h5 --run OUT
+
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
     files = data or ([annotations] if annotations else [])
     inputs = [str(path) for path in files]
     if not inputs:
         raise UsageError("there is nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
-    if not data and (scorer or scores):
-        raise UsageError("--scorer and --scores need videos with features", hint="--data FILE.h5")
+    if not data and (scorer or scores or runs):
+        raise UsageError("--scorer, --scores and --run need videos with features", hint="--data FILE.h5")
     target = None if output in (None, "-") else Path(str(output))
     if target:
         prepare(output, Path(), inputs, (".json",))
@@ -155,13 +192,19 @@ def summary(
             scores=tuple(scores or ()),
             segmentations=tuple(one.value for one in segmentation or ()),
             n_seeds=seeds,
+            runs=tuple(runs or ()),
+            protocol=protocol.value,
+            beams=beams,
         )
-        made_from = provenance(Path(source), asked)
+        made_from = provenance(Path(source), asked, _files_of(asked.runs))
         if target:
             before = recorded([target], target, made_from, overwrite)
             if before is not None:
                 return up_to_date(_COMMAND, source, before, [target], {"output": str(target)})
-        report = (run_data if data else run_annotations)(Path(source), asked, progress)
+        if data:
+            report = run_data(Path(source), asked, _predictor(asked, device, progress), progress)
+        else:
+            report = run_annotations(Path(source), asked, progress)
         document = report_document(report, made_from)
         if output == "-":
             return Result(_COMMAND, source, document, document=to_text(document), messages=report.warnings)
@@ -177,6 +220,23 @@ def summary(
         )
 
     run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
+
+
+def _files_of(runs: "Sequence[Path]") -> list[Path]:
+    if not runs:
+        return []
+    from vidsum.training.predict import run_files
+
+    return [file for run in runs for file in run_files(run)]
+
+
+def _predictor(asked: "Asked", device: str, progress: "Progress | None") -> "Predict | None":
+    """What scores the test videos of runs; PyTorch is loaded only where there are any."""
+    if not asked.runs:
+        return None
+    from vidsum.training.predict import predict_run
+
+    return partial(predict_run, protocol=asked.protocol, beams=asked.beams, device=device, progress=progress)
 
 
 def _table(name: str, report: "SummaryReport") -> Table:

@@ -165,6 +165,16 @@ Logits = Annotated[
     bool, option("--logits", help="Keep the class scores too (i3d, mobilenet_v2).", rich_help_panel=VIDEO)
 ]
 
+Beams = Annotated[
+    int,
+    option(
+        "--beams",
+        help="Summaries that a trained model writes side by side to choose from.",
+        min=1,
+        rich_help_panel=WHAT,
+    ),
+]
+
 Output = Annotated[
     str | None,
     option(

@@ -32,15 +32,6 @@ Model = Annotated[
         rich_help_panel=options.WHAT,
     ),
 ]
-Beams = Annotated[
-    int,
-    options.option(
-        "--beams",
-        help="Summaries that a trained model writes side by side to choose from.",
-        min=1,
-        rich_help_panel=options.WHAT,
-    ),
-]
 Seed = Annotated[
     int, options.option("--seed", help="Of the scorers that draw lots.", min=0, rich_help_panel=options.WHAT)
 ]
@@ -100,7 +91,7 @@ def summarize(
     budget: Budget = "15%",
     model: Model = DEFAULT_MODEL,
     seed: Seed = 0,
-    beams: Beams = 1,
+    beams: options.Beams = 1,
     keep: Keep = None,
     drop: Drop = None,
     shots: options.Shots = options.ShotMethod.kts,

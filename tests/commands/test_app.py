@@ -17,7 +17,6 @@ from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
 from vidsum.features import EXTRACTORS
 from vidsum.shots import METHODS
-from vidsum.summary.importance import SCORERS
 
 ROOT = Path(__file__).parents[2]
 RESULT_SCHEMA = json.loads((ROOT / "docs/schemas/result.schema.json").read_text())

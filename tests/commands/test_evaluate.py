@@ -154,3 +154,56 @@ def test_the_annotations_of_tvsum_alone(run: Run, shared: Path) -> None:
     assert list(rows) == ["human", "mean annotator", "random", "uniform"]
     assert rows["human"]["tau"] == pytest.approx(0.1774, abs=5e-5)
     assert rows["human"]["key_shots"][0]["f_avg"] == pytest.approx(0.257, abs=5e-4)
+
+
+@pytest.fixture
+def trained(data: Path, run: Run) -> Path:
+    """A run of two epochs over five folds of the videos of `data`."""
+    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
+    split = [{"train_keys": ["video_1", "video_2"], "test_keys": ["video_3"]}]
+    Path("made_splits.json").write_text(json.dumps(split))
+    ran = run(
+        "train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "mine", *sizes
+    )
+    assert ran.code == 0, ran.err
+    return Path("mine")
+
+
+def test_a_run_is_evaluated_on_its_test_videos(run: Run, data: Path, trained: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--run", trained, "--seeds", 2, "--json")
+    document = ran.json["data"]
+    names = [row["name"] for row in document["rows"]]
+    assert names == ["human", "mean annotator", "mine", "contrastive", "cluster", "random", "uniform"]
+    assert set(document["rows"][2]["videos"]) == {"made/video_3"}
+    assert "evaluated on 1 of 3 videos" in ran.json["messages"][0]
+    files = [file["name"] for file in document["provenance"]["runs"]["files"]]
+    assert files == ["mine/run.json", "mine/split_0/best.safetensors"]
+
+
+def test_the_protocol_of_the_paper_is_labelled(run: Run, data: Path, trained: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--run", trained, "--protocol", "paper", "--seeds", 2)
+    assert "mine (uses ground truth at test time)" in ran.out
+
+
+def test_a_run_with_scores_made_elsewhere(run: Run, data: Path, trained: Path) -> None:
+    scores = {"video_3": dataset()["made/video_3"].gtscore.tolist()}
+    Path("other.json").write_text(json.dumps(scores))
+    ran = run("evaluate", "summary", "--data", data, "--run", trained, "--scores", "other.json", "--json")
+    rows = {row["name"]: row["tau"] for row in ran.json["data"]["rows"]}
+    assert rows["other"] == rows["mean annotator"]
+    assert "mine" in rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--run", "nowhere"], "nowhere/run.json: cannot be read"),
+        (["--run", "mine", "--run", "mine"], "two runs are called mine"),
+    ],
+)
+def test_runs_that_will_not_do(
+    run: Run, data: Path, trained: Path, arguments: list[str], message: str
+) -> None:
+    ran = run("evaluate", "summary", "--data", data, *arguments)
+    assert ran.code in (2, 3)
+    assert message in ran.err

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,18 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
 from vidsum.summary.importance import SCORERS
 from vidsum.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
+
+    row: str
+    """A name for the scores."""
+    videos: dict[str, AnnotatedVideo]
+    """By name; one that several splits test is there for each of them, with the split's name."""
+    scores: dict[str, FloatArray]
+    """[T] of each."""
 
 
 def scored_by(scorer: str, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:

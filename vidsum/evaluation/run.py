@@ -1,20 +1,24 @@
 """An evaluation from files: which videos, which rows, and what the report was made from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vidsum import __version__
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import UsageError
-from vidsum.evaluation.predictions import read_scores, scored_by
+from vidsum.evaluation.predictions import Tested, read_scores, scored_by
 from vidsum.evaluation.report import Predictions, SummaryReport, evaluate_annotations, evaluate_summaries
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.types import Progress
+
+Videos = Mapping[str, AnnotatedVideo]
+Predict = Callable[[Path, Videos], Tested]
+"""predict(folder of a run, videos) -> its test videos, scored."""
 
 KNAPSACK_OF_ANNOTATIONS = "pgl-sum"
 """Annotations alone are measured with one knapsack: they have no shots that either was published with."""
@@ -33,23 +37,44 @@ class Asked:
     segmentations: tuple[str, ...] = ()
     """Those of the data if not given: its change points, or for annotations all that need none."""
     n_seeds: int = 10
+    runs: tuple[Path, ...] = ()
+    """Folders of training runs; each is a row that goes by the folder's name."""
+    protocol: Literal["auto", "paper"] = "auto"
+    """How the models of runs are asked, see `vidsum.training.predict`."""
+    beams: int = 1
 
 
-def run_data(source: Path, asked: Asked, progress: Progress | None = None) -> SummaryReport:
+def run_data(
+    source: Path,
+    asked: Asked,
+    predict: Predict | None = None,
+    progress: Progress | None = None,
+) -> SummaryReport:
     """Evaluate rows of scores on an h5 file of annotated videos: on those that all rows have.
+
+    Args:
+        source: the h5 file.
+        asked: the rows, and how they are measured.
+        predict: scores the test videos of a run; needed where `asked.runs` has any.
+        progress: called after each video.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
         UsageError: two rows have one name or no video in common; or see `evaluate_summaries`.
     """
-    videos: Mapping[str, AnnotatedVideo] = read_annotated(source)
+    videos: Videos = read_annotated(source)
     n_read = len(videos)
     if asked.annotations:
         videos = with_user_scores(videos, read_tvsum_mat(asked.annotations))
     rows = _read_rows(asked, videos)
+    tests = [predict(run, videos) for run in asked.runs] if predict else []
+    if tests:
+        videos = _tested_by_all(tests)
+        rows = {row: _by_key(scores, videos) for row, scores in rows.items()}
+        rows |= {tested.row: tested.scores for tested in tests}
     videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
     if not videos:
-        raise UsageError(f"{source}: the files of --scores have no video in common")
+        raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
     rows |= {scorer: scored_by(scorer, videos) for scorer in asked.scorers}
     report = evaluate_summaries(
         videos,
@@ -60,7 +85,10 @@ def run_data(source: Path, asked: Asked, progress: Progress | None = None) -> Su
     )
     if len(videos) == n_read:
         return report
-    part = f"{source}: evaluated on {len(videos)} of {n_read} videos, those that --scores has"
+    n_different = len({video.name for video in videos.values()})
+    part = f"{source}: evaluated on {n_different} of {n_read} videos, those that all rows have"
+    if n_different < len(videos):
+        part += f"; what several splits test counts for each ({len(videos)} in all)"
     return replace(report, warnings=(part, *report.warnings))
 
 
@@ -80,8 +108,13 @@ def run_annotations(source: Path, asked: Asked, progress: Progress | None = None
     )
 
 
-def provenance(source: Path, asked: Asked) -> dict[str, Any]:
+def provenance(source: Path, asked: Asked, run_files: Sequence[Path] = ()) -> dict[str, Any]:
     """What a report is made from, known before it is made.
+
+    Args:
+        source: the file of videos or annotations.
+        asked: see `run_data`.
+        run_files: what scores by the runs come from.
 
     Raises:
         InputError: a file cannot be read.
@@ -93,7 +126,29 @@ def provenance(source: Path, asked: Asked) -> dict[str, Any]:
         "scorers": list(asked.scorers),
         "segmentations": list(asked.segmentations),
         "n_seeds": asked.n_seeds,
+        "runs": {
+            "protocol": asked.protocol,
+            "beams": asked.beams,
+            "files": [{"name": as_utf8(str(file)), **of_file(file)} for file in run_files],
+        },
     }
+
+
+def _tested_by_all(tests: Sequence[Tested]) -> Videos:
+    """The test videos of several runs, which have to be the same."""
+    for other in tests[1:]:
+        if other.videos.keys() != tests[0].videos.keys():
+            raise UsageError(
+                f"the runs {tests[0].row} and {other.row} test on other videos", hint="one --run at a time"
+            )
+        if other.row == tests[0].row:
+            raise UsageError(f"two runs are called {other.row}", hint="rename a folder")
+    return tests[0].videos
+
+
+def _by_key(scores: Predictions, videos: Videos) -> Predictions:
+    """Scores by the names of a run's tests, in which a video may be there more than once."""
+    return {key: scores[video.name] for key, video in videos.items() if video.name in scores}
 
 
 def _read_rows(asked: Asked, videos: Mapping[str, AnnotatedVideo]) -> dict[str, Predictions]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -11,9 +10,11 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError, UsageError
+from vidsum.evaluation.predictions import Tested
 from vidsum.models.fulltransnet import global_tokens
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_kind, summarizer_of
+from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
 from vidsum.training.targets import key_frames, shot_of_sample, shots_of
@@ -24,18 +25,6 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LEAK: Final = "uses ground truth at test time"
 """What every result of the protocol `paper` is labelled with."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """The test videos of all splits of a run, each scored by the model that has not seen it."""
-
-    row: str
-    """A name for the scores."""
-    videos: dict[str, AnnotatedVideo]
-    """By name; one that several splits test is there for each of them, with the split's name."""
-    scores: dict[str, FloatArray]
-    """[T] of each."""
 
 
 def predict_run(
@@ -65,8 +54,8 @@ def predict_run(
     splits = read_run(out)["splits"]
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
-    row = "fulltransnet" if protocol == "auto" else f"fulltransnet ({LEAK})"
-    tested = Tested(row, {}, {})
+    row = out.resolve().name
+    tested = Tested(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
     summarizers: dict[str, Summarizer] = {}
     for done, (split, folder, name) in enumerate(tests, 1):
         if name not in videos:
@@ -79,6 +68,15 @@ def predict_run(
         if progress:
             progress("videos decoded", done, len(tests))
     return tested
+
+
+def run_files(out: Path) -> list[Path]:
+    """What scores by a run come from: its description, and the checkpoint of each split.
+
+    Raises:
+        InputError: the folder holds no run.
+    """
+    return [out / RUN, *(out / split["folder"] / BEST for split in read_run(out)["splits"])]
 
 
 def _load(path: Path, device: str) -> Summarizer:
