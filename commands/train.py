@@ -130,6 +130,23 @@ WeightDecay = Annotated[
 Seed = Annotated[
     int, option("--seed", help="Of weights, order and dropout.", min=0, rich_help_panel=TRAINING)
 ]
+Crop = Annotated[
+    float,
+    option(
+        "--crop",
+        help="Train on random runs of shots, at least this share of a video; 1: whole videos, as the paper.",
+        rich_help_panel=TRAINING,
+    ),
+]
+Noise = Annotated[
+    float,
+    option(
+        "--noise",
+        help="Most that is replaced, at random, of what the decoder is told of the steps before, so that it "
+        "relies on the video; 0: nothing, as the paper.",
+        rich_help_panel=TRAINING,
+    ),
+]
 Validation = Annotated[
     float,
     option(
@@ -173,6 +190,8 @@ def fulltransnet(
     epochs: Epochs = 300,
     lr: LearningRate = 1e-3,
     weight_decay: WeightDecay = 1e-4,
+    crop: Crop = 1.0,
+    noise: Noise = 0.0,
     seed: Seed = 0,
     validation: Validation = 0.2,
     patience: Patience = 50,
@@ -205,6 +224,8 @@ def fulltransnet(
         epochs=epochs,
         lr=lr,
         weight_decay=weight_decay,
+        crop=crop,
+        noise=noise,
         seed=seed,
         validation=validation,
         patience=patience,

@@ -7,12 +7,12 @@ with no labels; test videos are not looked at.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.splits import Split, with_validation
@@ -20,26 +20,15 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
+from vidsum.training.examples import VideoExample, example_of, loss_of
 from vidsum.training.loop import Fitted, Recipe, fit, seed_of
 from vidsum.training.run import claim_run
 from vidsum.training.settings import Settings
-from vidsum.training.targets import key_frames, shot_of_sample, shots_of
+from vidsum.training.targets import shots_of
 from vidsum.types import Progress
-
-
-@dataclass(frozen=True)
-class Example:
-    """A training video as the model takes it, on its device."""
-
-    features: Tensor
-    """[1, T, D]"""
-    is_global: Tensor
-    """[1, T] bool"""
-    key_frames: Tensor
-    """[1, L] int64"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +140,7 @@ def train_split(
         # betas (0.9, 0.999): the paper's "momentum of 0.9"
         optimizer=torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
         examples=examples,
-        loss=_loss,
+        loss=partial(loss_of, crop=settings.crop, noise=settings.noise),
         validate=(lambda model: _score(model, run, split)) if split.validation else None,
         about=_about(run, split),
     )
@@ -220,26 +209,18 @@ def _about(run: Run, split: Split) -> Trained:
     return Trained("fulltransnet", asdict(run.settings.model), run.features, training, {})
 
 
-def _examples(run: Run, split: Split) -> tuple[dict[str, Example], tuple[str, ...]]:
+def _examples(run: Run, split: Split) -> tuple[dict[str, VideoExample], tuple[str, ...]]:
     """The training videos that have key frames, and a warning for each that has not."""
     examples, warnings = {}, []
     for name in split.train:
-        video = run.videos[name]
-        wanted = key_frames(video)
-        if len(wanted) == 0:
+        whole = example_of(run.videos[name], run.settings.model.global_tokens, run.device)
+        if whole is None:
             warnings.append(f"{name}: not trained on, as none of its shots makes a summary of 15 %")
-            continue
-        is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), run.settings.model.global_tokens)
-        tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(wanted))
-        examples[name] = Example(*(tensor[None].to(run.device) for tensor in tensors))
+        else:
+            examples[name] = VideoExample(run.videos[name], whole)
     if not examples:
         raise UsageError(f"{split.name}: no training video has a shot that makes a summary of 15 %")
     return examples, tuple(warnings)
-
-
-def _loss(model: FullTransNet, example: Example) -> Tensor:
-    log_probabilities = model(example.features, example.is_global, example.key_frames)
-    return fulltransnet_loss(log_probabilities.float(), example.key_frames)
 
 
 def _score(model: FullTransNet, run: Run, split: Split) -> float:

@@ -18,6 +18,10 @@ class Settings:
     """Without a validation part there is no early stop."""
     lr: float = 1e-3
     weight_decay: float = 1e-4
+    crop: float = 1.0
+    """Least share of a video's shots that is trained on at a time; 1: the whole video, as the paper."""
+    noise: float = 0.0
+    """Most that is replaced of what the decoder is told of the steps before; 0: nothing, as the paper."""
     validation: float = 0.2
     """Share of the training videos that choose the best epoch; with 0 the last one is taken."""
     device: str = "auto"
@@ -27,13 +31,16 @@ class Settings:
             raise UsageError(
                 f"lr must be positive, weight_decay not negative: {self.lr:g}, {self.weight_decay:g}"
             )
+        if not (0 < self.crop <= 1 and 0 <= self.noise <= 1):
+            raise UsageError(f"crop and noise are shares, up to 1: {self.crop:g}, {self.noise:g}")
         if not 0 <= self.validation < 1:
             raise UsageError(f"the share for validation must lie in 0 ... 1, not {self.validation:g}")
 
     @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
-        own = {name: getattr(self, name) for name in ("lr", "weight_decay", "validation", "device")}
+        names = ("lr", "weight_decay", "crop", "noise", "validation", "device")
+        own = {name: getattr(self, name) for name in names}
         return {**asdict(self.model), **asdict(self.loop), **own}
 
 

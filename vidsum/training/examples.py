@@ -1,0 +1,111 @@
+"""Training videos as FullTransNet takes them: whole and told the truth, as in the paper, or varied at random.
+
+The draws are those of PyTorch's global generator, which the loop seeds anew for each epoch.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
+from vidsum.training.targets import key_frames, shot_of_sample
+
+
+@dataclass(frozen=True)
+class Example:
+    """A training video, on its device."""
+
+    features: Tensor
+    """[1, T, D]"""
+    is_global: Tensor
+    """[1, T] bool"""
+    key_frames: Tensor
+    """[1, L] int64"""
+
+
+@dataclass(frozen=True, eq=False)
+class VideoExample:
+    """A training video, whole, and what parts of it are made from."""
+
+    video: AnnotatedVideo
+    whole: Example
+
+
+def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
+    """A video as the model takes it; None where no shot fits the budget.
+
+    Args:
+        video: with its annotations.
+        per_shot: global tokens of a shot.
+        device: that the tensors go to.
+    """
+    wanted = key_frames(video)
+    if len(wanted) == 0:
+        return None
+    is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
+    tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(wanted))
+    return Example(*(tensor[None].to(device) for tensor in tensors))
+
+
+def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: float) -> Tensor:
+    """Eq. 13 on one video.
+
+    Args:
+        model: on the example's device.
+        example: the video.
+        crop: least share of the shots that a random part of the video has; 1: the whole video, as the paper.
+        noise: most that is replaced, by frames drawn at random, of what the decoder is told of the steps
+            before; 0: nothing, as the paper. A decoder that always hears the truth learns to go on with what
+            looks like its last frame, and a wrong first choice spoils the summary.
+    """
+    shown = example.whole
+    if crop < 1:
+        part = random_part(example.video, crop)
+        shown = example_of(part, model.config.global_tokens, shown.features.device) or shown
+    told = with_noise(shown.key_frames, shown.features.shape[1], noise) if noise else shown.key_frames
+    log_probabilities = model(shown.features, shown.is_global, told)
+    return fulltransnet_loss(log_probabilities.float(), shown.key_frames)
+
+
+def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
+    """A run of a video's shots, at least this share of them, with importance scores and no annotators' own.
+
+    The summary that is wanted of it is another one than that of the whole video: what is important there may
+    not be the most important here.
+    """
+    n_shots = len(video.change_points)
+    n_kept = min(n_shots, int(torch.empty(()).uniform_(least, 1).item() * n_shots) + 1)
+    first_shot = int(torch.randint(n_shots - n_kept + 1, ()))
+    shots = video.change_points[first_shot : first_shot + n_kept]
+    start = 0 if first_shot == 0 else int(shots[0, 0])
+    end = video.n_frames if first_shot + n_kept == n_shots else int(shots[-1, 1]) + 1
+    is_in = (video.picks >= start) & (video.picks < end)
+    if not is_in.any():  # shots between two samples
+        return video
+    fps = video.features.video_fps
+    return replace(
+        video,
+        features=replace(
+            video.features,
+            array=video.features.array[is_in],
+            timestamps=video.features.timestamps[is_in] - start / fps,
+            duration_s=(end - start) / fps,
+            logits=None,
+        ),
+        picks=video.picks[is_in] - start,
+        n_frames=end - start,
+        change_points=shots - start,
+        gtscore=video.gtscore[is_in],
+        user_summary=None,
+        user_scores=None,
+    )
+
+
+def with_noise(key_frames: Tensor, n_samples: int, most: float) -> Tensor:
+    """Key frames [1, L] of which a random share, up to `most`, are any of the samples instead."""
+    share = torch.rand(()) * most
+    is_replaced = (torch.rand(key_frames.shape) < share).to(key_frames.device)
+    others = torch.randint(n_samples, key_frames.shape).to(key_frames.device)
+    return torch.where(is_replaced, others, key_frames)
