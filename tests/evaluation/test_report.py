@@ -115,8 +115,17 @@ def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
 
 def test_where_one_video_has_no_scores_of_annotators_all_are_ranked_alike() -> None:
     videos = dataset(1) | {"made/other": dataset(scored=False)["made/video_2"]}
-    videos["made/other"] = replace(videos["made/other"], name="made/other")
     assert evaluate_summaries(videos, {}).ranked_against == "gtscore"
+
+
+def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
+    video = VIDEOS["made/video_1"]
+    twice = {"made/video_1 (split 1)": video, "made/video_1 (split 2)": video}
+    scores = {"made/video_1 (split 1)": video.gtscore, "made/video_1 (split 2)": -video.gtscore}
+    report = evaluate_summaries(twice, {"ours": scores})
+    assert list(report.rows[2].videos) == list(twice)
+    assert means(report)["ours"].tau == pytest.approx(0)
+    assert report.rows[0].videos["made/video_1 (split 1)"].tau == means(report)["human"].tau
 
 
 def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:

@@ -78,11 +78,14 @@ class Reference:
         return key_shots(self.frame_scores(), shots, knapsack)
 
 
-def of_video(video: AnnotatedVideo) -> Reference:
-    """The annotators of a video of an h5 file; between the picks their scores stay the same."""
+def of_video(name: str, video: AnnotatedVideo) -> Reference:
+    """The annotators of a video of an h5 file; between the picks their scores stay the same.
+
+    `name` may be another than the video's own: one that several splits test is there for each of them.
+    """
     scores, summary = video.user_scores, video.user_summary
     return Reference(
-        name=video.name,
+        name=name,
         picks=video.picks,
         n_frames=video.n_frames,
         mean_scores=video.gtscore if scores is None else scores.mean(axis=0),

@@ -59,8 +59,8 @@ def evaluate_summaries(
     data's own change points, and with summaries made from each annotator's scores for another segmentation.
 
     Args:
-        videos: by name.
-        predictions: by the name of the row; a row must have all videos.
+        videos: by name, which need not be their own.
+        predictions: by the name of the row; a row must have all videos, by the same names.
         segmentations: `change-points`, or names of `SEGMENTATIONS`.
         knapsacks: names of `KNAPSACKS`.
         n_seeds: how many random rows, and draws of random segmentations, are averaged.
@@ -72,7 +72,8 @@ def evaluate_summaries(
     """
     scored = all(video.user_scores is not None for video in videos.values())
     references = [
-        of_video(video if scored else replace(video, user_scores=None)) for video in videos.values()
+        of_video(name, video if scored else replace(video, user_scores=None))
+        for name, video in videos.items()
     ]
     report = _report(references, predictions, segmentations, knapsacks, n_seeds, progress)
     return replace(report, warnings=_mended(videos))
