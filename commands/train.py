@@ -301,9 +301,16 @@ def _result(folder: str, trained: "SplitResult") -> Result:
 
 
 def _next(data: Sequence[Path], out: Path) -> Result:
-    """How the run is evaluated."""
+    """How the run is evaluated, or which splits it still lacks."""
+    from vidsum.training.run import unfinished_splits
+
     files = " ".join(f"--data {quote(str(path))}" for path in data)
     command = f"vidsum evaluate summary {files} --run {quote(str(out))}"
+    left = unfinished_splits(out)
+    line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     return Result(
-        "train fulltransnet", str(out), {"evaluate": command}, lines=(f"evaluate it with: {command}",)
+        "train fulltransnet",
+        str(out),
+        {"unfinished_splits": left, "evaluate": None if left else command},
+        lines=(line if left else f"evaluate it with: {command}",),
     )

@@ -59,8 +59,16 @@ def test_json_has_an_object_a_split(run: Run, data: Path) -> None:
         assert facts["best_epoch"] in (1, 2)
         assert not facts["up_to_date"]
         assert Path(facts["checkpoint"]).is_file()
-    assert results[2]["data"]["evaluate"].startswith("vidsum evaluate summary")
+    assert results[2]["data"] == {"unfinished_splits": [0, 2, 4], "evaluate": None}
     assert not Path("run/split_0").exists()
+
+
+def test_a_run_in_parts_says_what_is_left(run: Run, data: Path) -> None:
+    parts = [("--split", 1, "--split", 4), ("--split", 0), ("--split", 2, "--split", 3)]
+    lines = [_train(run, data, *part).out.splitlines()[-1] for part in parts]
+    assert lines[0] == "still to train: --split 0 --split 2 --split 3"
+    assert lines[1] == "still to train: --split 2 --split 3"
+    assert lines[2].startswith("evaluate it with: ")
 
 
 def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vidsum.errors import InputError, OutputError
 from vidsum.outputs import as_utf8, whole_file
-from vidsum.training.state import LAST, clear, require_same
+from vidsum.training.state import CURVES, LAST, clear, require_same
 
 SCHEMA = "vidsum.training_run/1"
 NAME = "run.json"
@@ -59,6 +59,16 @@ def read_run(out: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
     return document
+
+
+def unfinished_splits(out: Path) -> list[int]:
+    """Numbers of the splits of a run whose training has not come to its end.
+
+    Raises:
+        InputError: the folder holds no run.
+    """
+    folders = [out / split["folder"] for split in read_run(out)["splits"]]
+    return [number for number, folder in enumerate(folders) if not (folder / CURVES).is_file()]
 
 
 def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
