@@ -112,8 +112,7 @@ def prepare_run(
     device = choose_device(settings.device)
     facts = {
         "data": [{"name": path.name, **of_file(path)} for path in sources],
-        "lr": settings.lr,
-        "weight_decay": settings.weight_decay,
+        **settings.own,
         "device": device.type,
     }
     run = Run(out, videos, tuple(splits), settings, device, _kind_of(used), facts)

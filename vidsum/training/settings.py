@@ -37,11 +37,15 @@ class Settings:
             raise UsageError(f"the share for validation must lie in 0 ... 1, not {self.validation:g}")
 
     @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        names = ("lr", "weight_decay", "crop", "noise", "validation", "device")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
-        names = ("lr", "weight_decay", "crop", "noise", "validation", "device")
-        own = {name: getattr(self, name) for name in names}
-        return {**asdict(self.model), **asdict(self.loop), **own}
+        return {**asdict(self.model), **asdict(self.loop), **self.own}
 
 
 def settings_of(**choices: Any) -> Settings:

@@ -149,5 +149,5 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 
 def _short(value: object) -> str:
-    text = str(value)
+    text = "absent" if value is None else str(value)
     return text if len(text) <= 24 else f"{text[:20]} ..."
