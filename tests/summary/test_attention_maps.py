@@ -1,0 +1,183 @@
+"""The weights that are drawn are those that the model uses, of what it decodes with no labels."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor, nn
+
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, MultiHeadAttention, Pattern
+from vidsum.summary import attention_maps as module
+from vidsum.summary.attention_maps import attention_maps, pooled
+from vidsum.summary.fulltransnet import Summarizer, decode_samples
+from vidsum.types import Features, Shots
+
+N_SAMPLES = 40
+SMALL = FullTransNetConfig(dim_in=12, d=8, layers=2, heads=2, d_ff=16, window=5, t_max=64)
+SHOTS = Shots(np.array([0.0, 4.0, 9.5, 15.0, 20.0]), "made up")
+
+
+def summarizer_of(config: FullTransNetConfig = SMALL) -> Summarizer:
+    """One that never ends a summary by itself."""
+    torch.manual_seed(3)
+    model = FullTransNet(config).eval()
+    nn.init.constant_(model.end.bias, -100.0)
+    return Summarizer(model, "custom", config.dim_in, 2.0, "made up")
+
+
+def features_of(n_samples: int = N_SAMPLES) -> Features:
+    array = np.random.default_rng(0).standard_normal((n_samples, SMALL.dim_in)).astype(np.float32)
+    return Features.from_array(array)
+
+
+def run_by_itself(
+    summarizer: Summarizer, features: Features, key_frames: list[int]
+) -> dict[nn.Module, Tensor]:
+    """What the model's own forward gives each attention's `v` and `out`: values [*, d], joined heads [*, d]."""
+    seen: dict[nn.Module, Tensor] = {}
+    shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
+    is_global = torch.zeros(len(features), dtype=torch.bool)
+    for shot in range(len(SHOTS)):
+        (samples,) = np.nonzero(shot_of_sample == shot)
+        is_global[[samples[0], samples[(len(samples) - 1) // 2], samples[-1]]] = True
+    for attention in summarizer.model.modules():
+        if isinstance(attention, MultiHeadAttention):
+            attention.v.register_forward_hook(lambda at, _, output: seen.update({at: output[0]}))
+            attention.out.register_forward_pre_hook(lambda at, given: seen.update({at: given[0][0]}))
+    with torch.inference_mode():
+        summarizer.model(torch.from_numpy(features.array)[None], is_global[None], torch.tensor([key_frames]))
+    return seen
+
+
+def heads_by_weights(weights: npt.NDArray[np.float32], values: Tensor) -> npt.NDArray[np.float32]:
+    """[Q, d] the heads side by side, of weights [h, Q, K] and values [K, d]."""
+    split = np.split(values.numpy(), len(weights), axis=1)
+    return np.concatenate([one @ part for one, part in zip(weights, split, strict=True)], axis=1)
+
+
+@pytest.mark.parametrize("head", ["linear", "pointer"])
+@pytest.mark.parametrize("pattern", get_args(Pattern))
+def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head: Any) -> None:
+    summarizer, features = summarizer_of(replace(SMALL, attention=pattern, head=head)), features_of()
+    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
+    for layer in range(SMALL.layers):
+        encoder: Any = summarizer.model.encoder[layer]
+        decoder: Any = summarizer.model.decoder[layer]
+        for weights, attention in [
+            (maps.encoder[layer], encoder.attention),
+            (maps.decoder[layer], decoder.attention),
+            (maps.cross[layer], decoder.cross),
+        ]:
+            ours = heads_by_weights(weights, seen[attention.v])
+            np.testing.assert_allclose(ours, seen[attention.out].numpy(), atol=1e-5)
+
+
+def test_maps_are_of_the_summary_that_is_decoded() -> None:
+    summarizer, features = summarizer_of(), features_of()
+    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
+    decoded = decode_samples(summarizer, features.array, shot_of_sample, 0.3)
+    assert maps.key_frames.tolist() == list(decoded.key_frames)
+    assert maps.encoder.shape == (2, 2, N_SAMPLES, N_SAMPLES)
+    assert maps.decoder.shape == (2, 2, 12, 12)
+    assert maps.cross.shape == (2, 2, 12, N_SAMPLES)
+
+
+def test_rows_sum_to_one_and_steps_see_none_after_them() -> None:
+    maps = attention_maps(summarizer_of(), features_of(), SHOTS)
+    for weights in (maps.encoder, maps.decoder, maps.cross):
+        np.testing.assert_allclose(weights.sum(axis=3), 1, atol=1e-5)
+    assert (np.triu(maps.decoder, 1) == 0).all()
+
+
+def test_encoder_looks_near_to_global_samples_and_from_them() -> None:
+    encoder = attention_maps(summarizer_of(), features_of(), SHOTS).encoder
+    assert (encoder[:, :, 15, 13:18] > 0).all()
+    assert (encoder[:, :, 15, [0, 7, 8, 18, 19, 39]] > 0).all()  # ends of shots
+    assert (encoder[:, :, 15, [10, 11, 12, 21, 22]] == 0).all()
+    assert (encoder[:, :, 19] > 0).all()
+
+
+def test_only_the_layers_and_heads_asked_for() -> None:
+    summarizer, features = summarizer_of(), features_of()
+    whole = attention_maps(summarizer, features, SHOTS)
+    part = attention_maps(summarizer, features, SHOTS, layers=[1], heads=[0])
+    assert (part.layers, part.heads) == ((1,), (0,))
+    assert (whole.layers, whole.heads) == ((0, 1), (0, 1))
+    np.testing.assert_array_equal(part.encoder[0, 0], whole.encoder[1, 0])
+    np.testing.assert_array_equal(part.cross[0, 0], whole.cross[1, 0])
+
+
+def test_a_model_that_ends_at_once_still_has_its_one_step() -> None:
+    summarizer = summarizer_of()
+    nn.init.constant_(summarizer.model.end.bias, 100.0)
+    maps = attention_maps(summarizer, features_of(), SHOTS)
+    assert maps.key_frames.size == 0
+    assert maps.decoder.shape == (2, 2, 1, 1)
+    assert maps.cross.shape == (2, 2, 1, N_SAMPLES)
+
+
+def test_the_step_that_writes_the_end_is_shown() -> None:
+    summarizer = summarizer_of()
+    summarizer.model.end.register_forward_hook(end_after(steps=3))
+    maps = attention_maps(summarizer, features_of(), SHOTS, share=0.3)
+    assert len(maps.key_frames) == 3
+    assert maps.decoder.shape == (2, 2, 4, 4)
+
+
+def end_after(steps: int) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:
+    """A hook that makes the end certain after so many steps, and impossible before."""
+    done = 0
+
+    def hook(_: nn.Module, given: tuple[Tensor], logits: Tensor) -> Tensor:
+        nonlocal done
+        done += given[0].shape[1]
+        return torch.full_like(logits, 100.0 if done > steps else -100.0)
+
+    return hook
+
+
+def test_pooling_means_rows_and_sums_columns() -> None:
+    weights = torch.tensor([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.0, 0.5, 0.5]])
+    np.testing.assert_allclose(pooled(weights, 2, 2), [[0.45, 0.55], [0.5, 0.5]], atol=1e-6)
+    np.testing.assert_allclose(pooled(weights, 1, 1), weights)
+
+
+def test_many_samples_stand_in_few_cells() -> None:
+    summarizer, features = summarizer_of(), features_of()
+    whole = attention_maps(summarizer, features, SHOTS)
+    few = attention_maps(summarizer, features, SHOTS, cells=15)
+    assert (whole.samples_per_cell, few.samples_per_cell) == (1, 3)
+    assert few.encoder.shape == (2, 2, 14, 14)
+    assert few.cross.shape == (2, 2, 6, 14)
+    np.testing.assert_allclose(few.encoder.sum(axis=3), 1, atol=1e-5)
+    np.testing.assert_allclose(
+        few.encoder[0, 0, 2, 4], whole.encoder[0, 0, 6:9, 12:15].mean(axis=0).sum(), atol=1e-6
+    )
+
+
+def test_a_video_longer_than_the_model_is_shown_in_part_and_says_so() -> None:
+    summarizer, features = summarizer_of(replace(SMALL, t_max=30)), features_of()
+    maps = attention_maps(summarizer, features, SHOTS)
+    assert maps.encoder.shape[2:] == (30, 30)  # the shots end at samples 8, 19, 30 and 40
+    np.testing.assert_array_equal(maps.timestamps, features.timestamps[:30])
+    np.testing.assert_array_equal(maps.edges_s, [0, 4, 9.5, 15])
+    assert maps.warnings == ("attention is shown of 0:00-0:15 only, of 0:20",)
+    assert attention_maps(summarizer_of(), features, SHOTS).warnings == ()
+
+
+def test_a_pointer_head_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST", 19)
+    maps = attention_maps(summarizer_of(replace(SMALL, head="pointer")), features_of(), SHOTS)
+    assert len(maps.timestamps) == 19
+
+
+def test_the_model_is_left_as_it_was() -> None:
+    summarizer = summarizer_of()
+    attention_maps(summarizer, features_of(), SHOTS)
+    assert not any(part._forward_hooks for part in summarizer.model.modules())

@@ -1,0 +1,204 @@
+"""Where a trained FullTransNet looks: the attention of its encoder and decoder while it summarizes a video.
+
+The model runs as it always does. What its attentions are given is overheard, and the weights, which it never
+makes as a matrix, are computed from that.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vidsum.models.attention.local_global import local_global_mask
+from vidsum.models.fulltransnet import (
+    DecoderLayer,
+    EncoderLayer,
+    FullTransNet,
+    MultiHeadAttention,
+    global_tokens,
+)
+from vidsum.summary.axis import clock
+from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
+from vidsum.types import Features, FloatArray, Shots, TimeArray
+
+LONGEST = 1536
+"""Samples that maps are made of; a map is quadratic in them."""
+
+Overheard = Mapping[nn.Module, Tensor]
+"""[1, *, d], what each projection to queries or keys has given."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMaps:
+    """Attention weights of some layers and heads. Step l of the decoder reads a token and writes one.
+
+    T samples stand in C cells, where C = T unless T is large. Every row sums to 1.
+    """
+
+    encoder: FloatArray
+    """[N, h, C, C] of the samples, to the samples."""
+    decoder: FloatArray
+    """[N, h, L, L] of step l, to the tokens that steps 0 ... l have read."""
+    cross: FloatArray
+    """[N, h, L, C] of step l, to the samples."""
+    layers: tuple[int, ...]
+    """Numbers of the N layers, from 0."""
+    heads: tuple[int, ...]
+    key_frames: IntArray
+    """[L] or [L - 1] the sample that each step writes; the last step may write the end instead."""
+    samples_per_cell: int
+    timestamps: TimeArray
+    """[T] seconds, of the samples."""
+    edges_s: TimeArray
+    """[S + 1] of the shots that the samples lie in."""
+    warnings: tuple[str, ...] = ()
+
+
+def attention_maps(
+    summarizer: Summarizer,
+    features: Features,
+    shots: Shots,
+    share: float = 0.15,
+    width: int = 1,
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    cells: int = 768,
+) -> AttentionMaps:
+    """The maps of Figs. 5-8 for a summary that the model writes with no labels.
+
+    Of a video of more samples than `LONGEST`, or than a linear head has places for, only the first window is
+    read, and a warning says so.
+
+    Args:
+        summarizer, features, shots, share, width: see `vidsum.summary.fulltransnet.importance`, which checks
+            them.
+        layers: numbers from 0; all if not given.
+        heads: numbers from 0; all if not given.
+        cells: most cells that the samples stand in. A cell's row is the mean of its samples' rows, its
+            column the sum of their columns.
+    """
+    model = summarizer.model
+    all_shots = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
+    longest = LONGEST if model.config.head == "pointer" else min(LONGEST, model.config.t_max)
+    window = windows(all_shots, longest)[0]
+    array, shot_of_sample = features.array[window], all_shots[window]
+    decoded = decode_samples(summarizer, array, shot_of_sample, share, width)
+    # the last step's token is read by none, unless the step after it has written the end
+    tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
+    is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
+    overheard = overhear(model, torch.from_numpy(array), is_global, tokens)
+    layers = tuple(range(model.config.layers) if layers is None else layers)
+    heads = tuple(range(model.config.heads) if heads is None else heads)
+    per_cell = -(-len(array) // cells)
+
+    def maps(part: Callable[[int, int], Tensor], per_row: int, per_column: int) -> FloatArray:
+        rows = [[pooled(part(layer, head), per_row, per_column) for head in heads] for layer in layers]
+        return np.array(rows, np.float32)
+
+    return AttentionMaps(
+        encoder=maps(lambda *at: encoder_weights(model, overheard, is_global, *at), per_cell, per_cell),
+        decoder=maps(lambda *at: decoder_weights(model, overheard, *at), 1, 1),
+        cross=maps(lambda *at: cross_weights(model, overheard, *at), 1, per_cell),
+        layers=layers,
+        heads=heads,
+        key_frames=np.array(decoded.key_frames, np.int64),
+        samples_per_cell=per_cell,
+        timestamps=features.timestamps[window],
+        edges_s=shots.edges_s[: shot_of_sample[-1] + 2],
+        warnings=_warnings(features, len(array)),
+    )
+
+
+@torch.inference_mode()
+def overhear(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Overheard:
+    """Run the model by teacher forcing, and keep the queries and keys of all its attentions.
+
+    Args:
+        model: in `eval` mode.
+        array: [T, D]
+        is_global: [T] bool
+        tokens: [L - 1] int64, the samples that the decoder reads after the start.
+    """
+    device = next(model.parameters()).device
+    with _listening(model) as overheard:
+        model(*(given[None].to(device) for given in (array, is_global, tokens)))
+    return overheard
+
+
+def encoder_weights(
+    model: FullTransNet, overheard: Overheard, is_global: Tensor, layer: int, head: int
+) -> Tensor:
+    """[T, T] the sparse weights of Eq. 9-10."""
+    encoder = cast(EncoderLayer, model.encoder[layer])
+    is_valid = torch.ones_like(is_global)
+    everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
+    attends = local_global_mask(everywhere[None], is_valid[None], encoder.window)[0]
+    return _weights(encoder.attention, overheard, head, attends)
+
+
+def decoder_weights(model: FullTransNet, overheard: Overheard, layer: int, head: int) -> Tensor:
+    """[L, L] the masked self-attention of Eq. 6: no step sees a later one."""
+    attention = cast(DecoderLayer, model.decoder[layer]).attention
+    n_steps = overheard[attention.q].shape[1]
+    return _weights(attention, overheard, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
+
+
+def cross_weights(model: FullTransNet, overheard: Overheard, layer: int, head: int) -> Tensor:
+    """[L, T] the attention of Eq. 7 to the encoder's output."""
+    return _weights(cast(DecoderLayer, model.decoder[layer]).cross, overheard, head)
+
+
+def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
+    """Means of `per_row` rows and sums of `per_column` columns: each row still sums to 1."""
+    row_starts, column_starts = (
+        np.arange(0, length, step) for length, step in zip(weights.shape, (per_row, per_column), strict=True)
+    )
+    counts = np.diff(np.append(row_starts, len(weights)))
+    sums = np.add.reduceat(np.add.reduceat(weights.numpy(), row_starts, axis=0), column_starts, axis=1)
+    return np.asarray(sums / counts[:, None], np.float32)
+
+
+def _weights(
+    attention: MultiHeadAttention, overheard: Overheard, head: int, attends: Tensor | None = None
+) -> Tensor:
+    queries, keys = (
+        overheard[projection][0].cpu().unflatten(1, (attention.heads, -1))[:, head]
+        for projection in (attention.q, attention.k)
+    )
+    scores = queries @ keys.T / math.sqrt(queries.shape[1])
+    if attends is not None:
+        scores = scores.masked_fill(~attends, -math.inf)
+    return scores.softmax(dim=1)
+
+
+@contextmanager
+def _listening(model: FullTransNet) -> Iterator[dict[nn.Module, Tensor]]:
+    overheard: dict[nn.Module, Tensor] = {}
+
+    def keep(projection: nn.Module, _: object, output: Tensor) -> None:
+        overheard[projection] = output
+
+    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    hooks = [
+        projection.register_forward_hook(keep)
+        for attention in attentions
+        for projection in (attention.q, attention.k)
+    ]
+    try:
+        yield overheard
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _warnings(features: Features, n_shown: int) -> tuple[str, ...]:
+    if n_shown == len(features):
+        return ()
+    until = clock(float(features.timestamps[n_shown]))
+    return (f"attention is shown of 0:00-{until} only, of {clock(features.duration_s)}",)
