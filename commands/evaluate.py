@@ -262,7 +262,7 @@ def _table(name: str, report: "SummaryReport") -> Table:
         else:
             values = [one.f_avg for one in found if one.knapsack == last]
         ranks = _signed(row.mean.tau), _signed(row.mean.rho)
-        rows.append((row.name, *ranks, *(f"{value:.3f}" for value in values)))
+        rows.append((row.name, *ranks, *("-" if value is None else f"{value:.3f}" for value in values)))
     return Table(("row", "   tau", "   rho", *heads), tuple(rows), title)
 
 

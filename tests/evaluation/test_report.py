@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import f1_score
 
-from tests.evaluation.annotated import dataset
+from tests.evaluation.annotated import annotated_video, dataset
 from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.documents import to_text
 from vidsum.errors import UsageError
@@ -136,6 +136,15 @@ def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:
         for segmentation in ("uniform-60", "two-peak")
         for knapsack in ("dsnet", "pgl-sum")
     ]
+
+
+def test_a_single_annotator_has_nobody_to_agree_with() -> None:
+    videos = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
+    report = evaluate_summaries(videos, {})
+    human, mean = report.rows[0].mean, report.rows[1].mean
+    assert (human.tau, human.rho) == (None, None)
+    assert all(one.f_max is one.f_avg is one.coverage is None for one in human.key_shots)
+    assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
 
 
 def test_what_the_reader_mended_is_told_once() -> None:

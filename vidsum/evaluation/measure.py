@@ -26,15 +26,18 @@ UNIFORM: Final = "uniform"
 
 @dataclass(frozen=True)
 class KeyShotMeasures:
-    """Key-shot summaries of a row against the annotators', for one segmentation and one knapsack."""
+    """Key-shot summaries of a row against the annotators', for one segmentation and one knapsack.
+
+    None where a single annotator has no other to be compared with.
+    """
 
     segmentation: str
     knapsack: str
-    f_max: float
+    f_max: float | None
     """F-measure with the nearest annotator."""
-    f_avg: float
+    f_avg: float | None
     """Mean F-measure over the annotators."""
-    coverage: float
+    coverage: float | None
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,8 @@ def _human_ranks(reference: Reference) -> tuple[float | None, float | None]:
     if scores is None or len(scores) < 2:
         return None, None
     pairs = np.triu_indices(len(scores), 1)
-    return float(kendall_tau_b(scores, scores)[pairs].mean()), float(
-        spearman_rho(scores, scores)[pairs].mean()
-    )
+    taus, rhos = kendall_tau_b(scores, scores)[pairs], spearman_rho(scores, scores)[pairs]
+    return float(taus.mean()), float(rhos.mean())
 
 
 def _key_shot_measures(
@@ -111,7 +113,7 @@ def _key_shot_measures(
 ) -> dict[str, KeyShotMeasures]:
     """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
     is_drawn = segmentation in DRAWN
-    draws: list[dict[str, Numbers]] = []
+    draws: list[dict[str, Numbers | None]] = []
     for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
         annotators = reference.summaries(segmentation, shots, knapsack)
@@ -120,8 +122,14 @@ def _key_shot_measures(
         ends = np.cumsum([len(scores) for scores in of_draw.values()])
         of_rows = zip(of_draw, np.split(each, ends[:-1]), strict=True)
         draws.append({HUMAN: _among(annotators), **{name: values.mean(axis=0) for name, values in of_rows}})
-    means = {name: np.mean([draw[name] for draw in draws], axis=0).tolist() for name in draws[0]}
+    means = {name: _mean([draw[name] for draw in draws]) for name in draws[0]}
     return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
+
+
+def _mean(draws: Sequence[Numbers | None]) -> list[float | None]:
+    """[3] the mean of draws, which either all have measures or none has."""
+    measured = [draw for draw in draws if draw is not None]
+    return np.mean(measured, axis=0).tolist() if measured else [None] * 3
 
 
 def _against(summaries: BoolArray, annotators: BoolArray) -> Numbers:
@@ -131,11 +139,12 @@ def _against(summaries: BoolArray, annotators: BoolArray) -> Numbers:
     return np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
 
 
-def _among(annotators: BoolArray) -> Numbers:
+def _among(annotators: BoolArray) -> Numbers | None:
     """[3] the same of the annotators: each against the others, as if he were not one of them."""
     n_annotators, votes = len(annotators), annotators.sum(axis=0)
-    others = f_measures(annotators, annotators)[~np.eye(n_annotators, dtype=np.bool_)].reshape(
-        n_annotators, -1
-    )
+    if n_annotators < 2:
+        return None
+    apart = ~np.eye(n_annotators, dtype=np.bool_)
+    others = f_measures(annotators, annotators)[apart].reshape(n_annotators, n_annotators - 1)
     covered = [coverages(own, votes - own)[0] for own in annotators]
     return np.array([others.max(axis=1).mean(), others.mean(), np.mean(covered)])

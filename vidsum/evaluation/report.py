@@ -168,16 +168,17 @@ def _mean(measures: Sequence[Measures]) -> Measures:
         )
         for same in zip(*(one.key_shots for one in measures), strict=True)
     )
-    taus, rhos = [one.tau for one in measures], [one.rho for one in measures]
     return Measures(
-        tau=None if None in taus else _average(taus),
-        rho=None if None in rhos else _average(rhos),
+        tau=_average([one.tau for one in measures]),
+        rho=_average([one.rho for one in measures]),
         key_shots=key_shots,
     )
 
 
-def _average(values: Sequence[float | None]) -> float:
-    return float(np.mean(np.asarray(values, np.float64)))
+def _average(values: Sequence[float | None]) -> float | None:
+    """The mean over videos; None where a video has none."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def _mended(videos: Mapping[str, AnnotatedVideo]) -> tuple[str, ...]:
