@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
-app.command("summarize")(summarize.summarize)
+app.command("summarize", cls=summarize.SummarizeCommand)(summarize.summarize)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")

@@ -65,8 +65,15 @@ class FeatureFormat(str, Enum):
     h5 = "h5"
 
 
+class PlotName(str, Enum):
+    """What a summary can be drawn as."""
+
+    importance = "importance"
+    attention = "attention"
+
+
 class PlotFormat(str, Enum):
-    """Formats of the importance plot."""
+    """Formats of the plots."""
 
     png = "png"
     svg = "svg"

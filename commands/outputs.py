@@ -1,6 +1,6 @@
 """Names of output files, and whether one that exists may be left or replaced."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,24 +114,31 @@ class SummaryFiles:
     key_frames: Path | None
     """A folder of JPEG files."""
     plot: Path | None
+    attention: Path | None
 
     @property
     def all(self) -> list[Path]:
         """Those that are asked for."""
-        return [path for path in (self.video, self.json, self.storyboard, self.key_frames, self.plot) if path]
+        paths = (self.video, self.json, self.storyboard, self.key_frames, self.plot, self.attention)
+        return [path for path in paths if path]
 
     @property
     def names(self) -> dict[str, dict[str, str]]:
         """The same as data."""
         kinds = {"video": self.video, "json": self.json, "storyboard": self.storyboard}
-        kinds |= {"key_frames": self.key_frames, "plot": self.plot}
+        kinds |= {"key_frames": self.key_frames, "plot": self.plot, "attention": self.attention}
         return {"outputs": {kind: str(path) for kind, path in kinds.items() if path}}
 
 
 def summary_files(
-    source: str, output: str | None, folder: Path, *, storyboard: bool, plot: str | None
+    source: str,
+    output: str | None,
+    folder: Path,
+    storyboard: bool,
+    plots: Collection[str],
+    plot_format: str,
 ) -> SummaryFiles:
-    """Where a summary of `source` goes.
+    """Where a summary of `source` goes. `plots` are names of `commands.options.PlotName`.
 
     Raises:
         UsageError: an MP4 is asked for of a feature file.
@@ -148,5 +155,6 @@ def summary_files(
         video=base if base.suffix == ".mp4" and not from_features else None,
         storyboard=base.with_name(f"{stem}_storyboard.png") if storyboard and not from_features else None,
         key_frames=base.with_name(f"{stem}_key_frames") if storyboard and not from_features else None,
-        plot=base.with_name(f"{stem}_importance.{plot}") if plot else None,
+        plot=base.with_name(f"{stem}_importance.{plot_format}") if "importance" in plots else None,
+        attention=base.with_name(f"{stem}_attention.{plot_format}") if "attention" in plots else None,
     )

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer.core import TyperCommand
+
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
@@ -70,20 +72,37 @@ Storyboard = Annotated[
     ),
 ]
 Plot = Annotated[
-    bool,
+    list[options.PlotName] | None,
     options.option(
         "--plot",
-        help="Also {video}_importance.png: the curve, shots, selection.",
+        help="Also {video}_importance.png: the curve, shots, selection. With `attention`, "
+        "{video}_attention.png: what a trained model looked at. Repeatable.",
+        metavar="[importance|attention]",
+        show_default=False,
         rich_help_panel=options.OUT,
     ),
 ]
 PlotFormat = Annotated[
     options.PlotFormat,
-    options.option("--plot-format", help="Format of the plot.", rich_help_panel=options.OUT),
+    options.option("--plot-format", help="Format of the plots.", rich_help_panel=options.OUT),
 ]
 DryRun = Annotated[
     bool, options.option("--dry-run", help="Print the segments, write nothing.", rich_help_panel=options.OUT)
 ]
+
+
+class SummarizeCommand(TyperCommand):
+    """`--plot` may stand alone, and means the importance curve then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give a lone `--plot` its value."""
+        names = {name.value for name in options.PlotName}
+        following = [*args, ""][1:]
+        said = [
+            "--plot=importance" if word == "--plot" and after not in names else word
+            for word, after in zip(args, following, strict=True)
+        ]
+        return super().parse_args(ctx, said)
 
 
 def summarize(
@@ -102,7 +121,7 @@ def summarize(
     output_dir: options.OutputDir = Path(),
     copy: Copy = False,
     storyboard: Storyboard = False,
-    plot: Plot = False,
+    plot: Plot = None,
     plot_format: PlotFormat = options.PlotFormat.png,
     dry_run: DryRun = False,
     overwrite: options.Overwrite = False,
@@ -136,9 +155,9 @@ def summarize(
     writes = output != "-" and not dry_run
     if writes:
         prepare(output, output_dir, sources, (".mp4", ".json"))
-    plot_suffix = plot_format.value if plot else None
+    plots = [name.value for name in plot or ()]
     targets = {
-        source: summary_files(source, output, output_dir, storyboard=storyboard, plot=plot_suffix)
+        source: summary_files(source, output, output_dir, storyboard, plots, plot_format.value)
         for source in sources
     }
     if writes:
@@ -172,7 +191,8 @@ def summarize(
             if before is not None:
                 _check_video(files, provenance, copy)
                 return up_to_date("summarize", source, before, files.all, files.names)
-        summary = pipeline.run_summary(source, selection, cutting, how, progress)
+        attention = files.attention if writes else None
+        summary = pipeline.run_summary(source, selection, cutting, how, progress, attention=attention)
         if not writes:
             return _shown(source, summary, as_document=output == "-")
         return _written(source, summary, files, copy, progress)

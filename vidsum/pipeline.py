@@ -21,7 +21,7 @@ from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, transitions_job
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
-from vidsum.summary.score import check, checkpoint_sha256, score
+from vidsum.summary.score import check, checkpoint_sha256, draw_attention, score
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
@@ -136,9 +136,15 @@ def run_shots(source: Source, cutting: Cutting, how: Extraction, progress: Progr
 
 
 def run_summary(
-    source: Source, selection: Selection, cutting: Cutting, how: Extraction, progress: Progress | None = None
+    source: Source,
+    selection: Selection,
+    cutting: Cutting,
+    how: Extraction,
+    progress: Progress | None = None,
+    *,
+    attention: Path | None = None,
 ) -> Summary:
-    """`summarize`, with its settings in three."""
+    """`summarize`, with its settings in three; `attention` is where to draw what a trained model saw."""
     if not isinstance(source, Features) and has_pictures(source):
         spec = describe(
             how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames
@@ -152,7 +158,9 @@ def run_summary(
         features = seen = _features_of(source, how, progress)
     shots = _cut(seen, cutting, _shots_provenance(_provenance_of(features), cutting))
     budget_s = parse_budget(selection.budget, features.duration_s)
-    importance = score(features, shots, selection, budget_s / features.duration_s, how.device)
+    share = budget_s / features.duration_s
+    importance = score(features, shots, selection, share, how.device)
+    drawn = draw_attention(features, shots, selection, share, attention) if attention else ()
     chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,
@@ -166,7 +174,7 @@ def run_summary(
         shot_method=cutting.shots,
         video=features.video,
         provenance=_summary_provenance(shots.provenance, selection),
-        warnings=(*features.warnings, *chosen.messages),
+        warnings=(*features.warnings, *chosen.messages, *drawn),
     )
 
 

@@ -156,7 +156,8 @@ class FullTransNet(nn.Module):
             s, after = layer(s, state.cross[number], state.is_valid, before)
             past.append(after)
         logits = self.head(s, state.memory).masked_fill(~state.is_valid[:, None, :], -math.inf)
-        log_probabilities = torch.cat([logits, self.end(s)], dim=2).log_softmax(dim=2)
+        # in float32: under autocast the probabilities would not sum to 1
+        log_probabilities = torch.cat([logits, self.end(s)], dim=2).float().log_softmax(dim=2)
         after_all = DecoderState(
             state.embedded, state.memory, state.is_valid, state.cross, tuple(past), n_steps
         )

@@ -1,6 +1,7 @@
 """Importance scores by whatever was asked for: a scorer that needs no training, or a trained model."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
@@ -54,6 +55,28 @@ def score(
     from vidsum.summary.fulltransnet import importance
 
     return importance(_summarizer(selection.model, device), features, shots, share, selection.beams)
+
+
+def draw_attention(
+    features: Features, shots: Shots, selection: Selection, share: float, target: Path
+) -> tuple[str, ...]:
+    """Draw what a trained model looked at when it scored a video, as PNG or SVG by the suffix.
+
+    Returns:
+        Warnings.
+
+    Raises:
+        UsageError: the scorer is no trained model.
+        OutputError: the file cannot be written.
+    """
+    if selection.model in SCORERS:
+        raise UsageError(f"{selection.model} pays no attention to draw", hint="--model fulltransnet")
+    from vidsum.summary.attention_maps import attention_maps
+    from vidsum.summary.attention_plot import attention_plot
+
+    maps = attention_maps(_summarizer(selection.model), features, shots, share, selection.beams)
+    attention_plot(maps, target)
+    return maps.warnings
 
 
 def checkpoint_sha256(model: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -86,9 +87,11 @@ def _load(path: Path, device: str) -> Summarizer:
 
 
 def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
+    # at its own rate: every 15th frame is not the same rate in all videos of a data set
+    summarizer = replace(summarizer, fps=1 / video.features.step_s)
     if protocol == "auto":
         return importance(summarizer, video.features, shots_of(video), width=beams)
-    require_kind(summarizer, video.features.extractor, 1 / video.features.step_s)
+    require_kind(summarizer, video.features.extractor, summarizer.fps)
     return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
 
 
