@@ -25,13 +25,6 @@ _COMMAND = "evaluate summary"
 app = typer.Typer(no_args_is_help=True, help="Measure summaries against annotators.")
 
 
-class ScorerName(str, Enum):
-    """The scorers that need no training; `uniform` and `random` are in every report."""
-
-    contrastive = "contrastive"
-    cluster = "cluster"
-
-
 class SegmentationName(str, Enum):
     """What shots the key-shot summaries are made of."""
 
@@ -71,12 +64,15 @@ Annotations = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
-Scorer = Annotated[
-    list[ScorerName] | None,
+Models = Annotated[
+    list[str] | None,
     options.option(
+        "--model",
         "--scorer",
-        help="A training-free scorer, run on the features; may be given several times.",
+        "-m",
+        help="As of `vidsum summarize`, run on the features; may be given several times.",
         show_default="contrastive and cluster, without --scores",
+        metavar="NAME|FILE",
         rich_help_panel=WHAT,
     ),
 ]
@@ -142,7 +138,7 @@ Output = Annotated[
 def summary(
     data: Data = None,
     annotations: Annotations = None,
-    scorer: Scorer = None,
+    model: Models = None,
     scores: Scores = None,
     runs: Runs = None,
     protocol: ModelProtocol = ProtocolName.auto,
@@ -163,7 +159,7 @@ def summary(
 
     vidsum evaluate summary --annotations ydata-tvsum50.mat
 
-    vidsum evaluate summary --data tvsum.h5 --annotations ydata-tvsum50.mat --scorer contrastive
+    vidsum evaluate summary --data tvsum.h5 --annotations ydata-tvsum50.mat --model contrastive
 
     vidsum evaluate summary --data tvsum.h5 --run OUT
 
@@ -173,13 +169,13 @@ def summary(
     inputs = [str(path) for path in files]
     if not inputs:
         raise UsageError("there is nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
-    if not data and (scorer or scores or runs):
-        raise UsageError("--scorer, --scores and --run need videos with features", hint="--data FILE.h5")
+    if not data and (model or scores or runs):
+        raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
     target = None if output in (None, "-") else Path(str(output))
     if target:
         prepare(output, Path(), inputs, (".json",))
         claim([(source, [target]) for source in inputs])
-    usual = (ScorerName.contrastive, ScorerName.cluster) if data and not scores else ()
+    usual = ("contrastive", "cluster") if data and not scores else ()
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import to_text, write_document
@@ -188,13 +184,14 @@ def summary(
 
         asked = Asked(
             annotations=annotations if data else None,
-            scorers=tuple(one.value for one in scorer or usual),
+            models=tuple(model or usual),
             scores=tuple(scores or ()),
             segmentations=tuple(one.value for one in segmentation or ()),
             n_seeds=seeds,
             runs=tuple(runs or ()),
             protocol=protocol.value,
             beams=beams,
+            device=device,
         )
         made_from = provenance(Path(source), asked, _files_of(asked.runs))
         if target:
@@ -202,7 +199,7 @@ def summary(
             if before is not None:
                 return up_to_date(_COMMAND, source, before, [target], {"output": str(target)})
         if data:
-            report = run_data(Path(source), asked, _predictor(asked, device, progress), progress)
+            report = run_data(Path(source), asked, _predictor(asked, progress), progress)
         else:
             report = run_annotations(Path(source), asked, progress)
         document = report_document(report, made_from)
@@ -230,13 +227,15 @@ def _files_of(runs: "Sequence[Path]") -> list[Path]:
     return [file for run in runs for file in run_files(run)]
 
 
-def _predictor(asked: "Asked", device: str, progress: "Progress | None") -> "Predict | None":
+def _predictor(asked: "Asked", progress: "Progress | None") -> "Predict | None":
     """What scores the test videos of runs; PyTorch is loaded only where there are any."""
     if not asked.runs:
         return None
     from vidsum.training.predict import predict_run
 
-    return partial(predict_run, protocol=asked.protocol, beams=asked.beams, device=device, progress=progress)
+    return partial(
+        predict_run, protocol=asked.protocol, beams=asked.beams, device=asked.device, progress=progress
+    )
 
 
 def _table(name: str, report: "SummaryReport") -> Table:

@@ -8,11 +8,9 @@ import pytest
 
 from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
-from vidsum.commands.evaluate import ScorerName, SegmentationName
+from vidsum.commands.evaluate import SegmentationName
 from vidsum.datasets.summaries import write_annotated
-from vidsum.evaluation.measure import RANDOM, UNIFORM
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
-from vidsum.summary.importance import SCORERS
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/evaluation.schema.json").read_text())
 
@@ -131,16 +129,15 @@ def test_two_files_of_scores_need_a_video_in_common(run: Run, data: Path, mine: 
 
 
 def test_options_come_from_the_configuration_too(run: Run, data: Path) -> None:
-    Path("own.yaml").write_text("evaluate:\n  summary:\n    seeds: 2\n    scorer: [cluster]\n")
+    Path("own.yaml").write_text("evaluate:\n  summary:\n    seeds: 2\n    model: [cluster]\n")
     ran = run("evaluate", "summary", "--data", data, "--config", "own.yaml", "-o", "-")
     assert ran.code == 0, ran.err
-    assert ran.json["provenance"]["scorers"] == ["cluster"]
+    assert ran.json["provenance"]["models"] == {"cluster": None}
     assert ran.json["n_seeds"] == 2
 
 
 def test_the_choices_are_those_of_the_library() -> None:
     assert [name.value for name in SegmentationName] == [CHANGE_POINTS, *SEGMENTATIONS]
-    assert {name.value for name in ScorerName} | {UNIFORM, RANDOM} == set(SCORERS)
 
 
 @pytest.mark.shared

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from tests.training.videos import made_up_video
+from vidsum.datasets.summaries import shot_of_sample
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, fulltransnet_loss
 from vidsum.training.examples import VideoExample, example_of, loss_of, random_part, with_noise
-from vidsum.training.targets import key_frames, shot_of_sample
+from vidsum.training.targets import key_frames
 
 VIDEO = made_up_video("made/video_1", n_shots=12)
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ import torch
 from tests.training.videos import DIM, made_up_video, made_up_videos
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.splits import Split, k_fold
-from vidsum.datasets.summaries import AnnotatedVideo, write_annotated
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.hashing import hash_file
@@ -23,7 +23,6 @@ from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
 from vidsum.training.loop import LoopSettings
 from vidsum.training.run import read_run
 from vidsum.training.settings import Settings
-from vidsum.training.targets import shots_of
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = Settings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")

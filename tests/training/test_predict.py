@@ -9,7 +9,7 @@ import pytest
 
 from tests.training.videos import made_up_videos
 from vidsum.datasets.splits import Split, k_fold
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.models.fulltransnet import FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
@@ -17,7 +17,6 @@ from vidsum.training.fulltransnet import train_splits
 from vidsum.training.loop import LoopSettings
 from vidsum.training.predict import predict_run
 from vidsum.training.settings import Settings
-from vidsum.training.targets import shots_of
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = Settings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
@@ -55,7 +54,7 @@ def test_no_label_is_looked_at(run: Path) -> None:
 def test_the_protocol_of_the_paper_looks_at_them_and_says_so(run: Path) -> None:
     blind = {name: without_labels(video) for name, video in VIDEOS.items()}
     seen, unseen = (predict_run(run, videos, "paper", device="cpu") for videos in (VIDEOS, blind))
-    assert seen.row == "fulltransnet (uses ground truth at test time)"
+    assert seen.row == f"{run.name} (uses ground truth at test time)"
     assert any(not np.array_equal(seen.scores[name], unseen.scores[name]) for name in VIDEOS)
 
 

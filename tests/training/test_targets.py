@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.videos import made_up_video
-from vidsum.datasets.summaries import AnnotatedVideo
-from vidsum.training.targets import key_frames, shot_of_sample, shots_of
+from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
+from vidsum.training.targets import key_frames
 from vidsum.types import Features
 
 

@@ -29,7 +29,7 @@ from vidsum.datasets.group import (
 from vidsum.errors import UsageError
 from vidsum.features.store import H5Video, h5_arrays, read_groups, write_groups
 from vidsum.outputs import as_utf8
-from vidsum.types import Features, FloatArray
+from vidsum.types import Features, FloatArray, Shots
 
 IntArray = npt.NDArray[np.int64]
 
@@ -131,6 +131,19 @@ def write_annotated(videos: Mapping[str, AnnotatedVideo], path: str | os.PathLik
             layout["user_scores"] = video.user_scores
         groups[group] = (video.features, layout)
     write_groups(groups, path)
+
+
+def shots_of(video: AnnotatedVideo) -> Shots:
+    """The shots of the change points, in seconds; frames between two shots belong to the one before."""
+    edges = np.concatenate([[0], video.change_points[1:, 0], [video.n_frames]])
+    fps = video.features.video_fps
+    return Shots(edges_s=edges / fps, method="change points", video_fps=fps)
+
+
+def shot_of_sample(video: AnnotatedVideo) -> IntArray:
+    """[T] number of the shot that each sample lies in."""
+    edges_s = shots_of(video).edges_s
+    return np.searchsorted(edges_s[1:-1], video.features.timestamps, side="right").astype(np.int64)
 
 
 def dataset_name(path: str | os.PathLike[str]) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError
-from vidsum.summary.importance import SCORERS
+from vidsum.evaluation.key_shots import BUDGET
+from vidsum.settings import Selection
+from vidsum.summary.score import score
 from vidsum.types import FloatArray
 
 
@@ -27,9 +29,24 @@ class Tested:
     """[T] of each."""
 
 
-def scored_by(scorer: str, videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
-    """Importance by one of `vidsum.summary.importance.SCORERS`, of each video."""
-    return {name: SCORERS[scorer](video.features, 0) for name, video in videos.items()}
+def scored_by(
+    model: str, videos: Mapping[str, AnnotatedVideo], *, beams: int = 1, device: str = "auto"
+) -> dict[str, FloatArray]:
+    """Importance of each video as `vidsum summarize --model` gives it.
+
+    Args:
+        model: one of `vidsum.summary.score.MODELS`, or the path of a checkpoint.
+        videos: by name.
+        beams: of a trained model.
+        device: that a trained model runs on.
+
+    Raises:
+        UsageError, InputError: see `vidsum.summary.score.score`.
+    """
+    how = Selection(model=model, beams=beams)
+    return {
+        name: score(video.features, shots_of(video), how, BUDGET, device) for name, video in videos.items()
+    }
 
 
 def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:

@@ -14,6 +14,7 @@ from vidsum.evaluation.report import Predictions, SummaryReport, evaluate_annota
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
+from vidsum.summary.score import checkpoint_sha256
 from vidsum.types import Progress
 
 Videos = Mapping[str, AnnotatedVideo]
@@ -30,8 +31,8 @@ class Asked:
 
     annotations: Path | None = None
     """TVSum's own, to join to the videos of an h5 file."""
-    scorers: tuple[str, ...] = ()
-    """Names of `vidsum.summary.importance.SCORERS`."""
+    models: tuple[str, ...] = ()
+    """Names of `vidsum.summary.score.MODELS`, or paths of checkpoints."""
     scores: tuple[Path, ...] = ()
     """JSON files of scores; each is a row that goes by the file's stem."""
     segmentations: tuple[str, ...] = ()
@@ -42,6 +43,8 @@ class Asked:
     protocol: Literal["auto", "paper"] = "auto"
     """How the models of runs are asked, see `vidsum.training.predict`."""
     beams: int = 1
+    device: str = "auto"
+    """That trained models run on."""
 
 
 def run_data(
@@ -75,7 +78,9 @@ def run_data(
     videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
-    rows |= {scorer: scored_by(scorer, videos) for scorer in asked.scorers}
+    rows |= {
+        model: scored_by(model, videos, beams=asked.beams, device=asked.device) for model in asked.models
+    }
     report = evaluate_summaries(
         videos,
         rows,
@@ -123,7 +128,7 @@ def provenance(source: Path, asked: Asked, run_files: Sequence[Path] = ()) -> di
     return {
         "vidsum": __version__,
         "files": [{"name": as_utf8(file.name), **of_file(file)} for file in files],
-        "scorers": list(asked.scorers),
+        "models": {model: checkpoint_sha256(model) for model in asked.models},
         "segmentations": list(asked.segmentations),
         "n_seeds": asked.n_seeds,
         "runs": {
@@ -154,7 +159,7 @@ def _by_key(scores: Predictions, videos: Videos) -> Predictions:
 def _read_rows(asked: Asked, videos: Mapping[str, AnnotatedVideo]) -> dict[str, Predictions]:
     rows: dict[str, Predictions] = {}
     for path in asked.scores:
-        if path.stem in rows or path.stem in asked.scorers:
+        if path.stem in rows or path.stem in asked.models:
             raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
         rows[path.stem] = read_scores(path, videos)
     return rows

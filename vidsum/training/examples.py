@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
-from vidsum.training.targets import key_frames, shot_of_sample
+from vidsum.training.targets import key_frames
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 
 from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.splits import Split, with_validation
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
@@ -27,7 +27,6 @@ from vidsum.training.examples import VideoExample, example_of, loss_of
 from vidsum.training.loop import Fitted, Recipe, fit, seed_of
 from vidsum.training.run import claim_run
 from vidsum.training.settings import Settings
-from vidsum.training.targets import shots_of
 from vidsum.types import Progress
 
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import torch
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.predictions import Tested
 from vidsum.models.fulltransnet import global_tokens
@@ -18,7 +18,7 @@ from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, requir
 from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
-from vidsum.training.targets import key_frames, shot_of_sample, shots_of
+from vidsum.training.targets import key_frames
 from vidsum.types import FloatArray, Progress
 
 Protocol = Literal["auto", "paper"]

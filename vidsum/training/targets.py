@@ -6,7 +6,6 @@ import numpy.typing as npt
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.evaluation.key_shots import BUDGET, at_every_frame
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import Shots
 
 IntArray = npt.NDArray[np.int64]
 
@@ -27,16 +26,3 @@ def key_frames(video: AnnotatedVideo) -> IntArray:
     for start, end in zip(first[chosen], last[chosen], strict=True):
         in_summary[start : end + 1] = True
     return np.flatnonzero(in_summary[video.picks])
-
-
-def shots_of(video: AnnotatedVideo) -> Shots:
-    """The shots of the change points, in seconds; frames between two shots belong to the one before."""
-    edges = np.concatenate([[0], video.change_points[1:, 0], [video.n_frames]])
-    fps = video.features.video_fps
-    return Shots(edges_s=edges / fps, method="change points", video_fps=fps)
-
-
-def shot_of_sample(video: AnnotatedVideo) -> IntArray:
-    """[T] number of the shot that each sample lies in."""
-    edges_s = shots_of(video).edges_s
-    return np.searchsorted(edges_s[1:-1], video.features.timestamps, side="right").astype(np.int64)
