@@ -147,7 +147,7 @@ def summary_files(
 
     base = Path(output) if output and output != "-" else named_after(source, folder, "_summary.mp4")
     from_features = not has_pictures(source)
-    if from_features and output and base.suffix == ".mp4":
+    if from_features and output not in (None, "-") and base.suffix == ".mp4":
         raise UsageError(f"{source}: features hold no pictures to make {base} of", hint="give the video")
     stem = base.with_suffix("").name.removesuffix("_summary")
     return SummaryFiles(

@@ -1,0 +1,112 @@
+"""`vidsum summarize --model`: trained models, what they are refused for, and what they looked at."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.commands.conftest import Run
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+
+SMALL = FullTransNetConfig(dim_in=48, d=16, layers=2, heads=2, d_ff=16, window=3)
+
+pytestmark = pytest.mark.usefixtures("loads")
+
+
+def save(path: Path, seed: int = 0, **features: object) -> Path:
+    torch.manual_seed(seed)
+    reads = {"extractor": "mobilenet_v2", "dim": 48, "fps": 2.0, **features}
+    save_trained(path, Trained("fulltransnet", asdict(SMALL), reads, {}, FullTransNet(SMALL).state_dict()))
+    return path
+
+
+@pytest.fixture
+def model() -> Path:
+    """A checkpoint that reads what the extractors of `loads` give."""
+    return save(Path("best.safetensors"))
+
+
+def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
+    ran = run("summarize", film, "--model", model, "-o", "-")
+    assert ran.code == 0, ran.err
+    assert ran.json["model"] == "best.safetensors"
+    assert len(ran.json["provenance"]["summary"]["model_sha256"]) == 64
+    plain = run("summarize", film, "-o", "-").json
+    assert ran.json["importance"] != plain["importance"]
+    assert "model_sha256" not in plain["provenance"]["summary"]
+
+
+def test_beams_may_write_another_summary(run: Run, film: Path, model: Path) -> None:
+    ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
+    assert ran.code == 0, ran.err
+    assert ran.json["provenance"]["summary"]["beams"] == 3
+
+
+def test_the_checkpoint_counts_for_being_up_to_date(run: Run, film: Path, model: Path) -> None:
+    arguments = ("summarize", film, "--model", model)
+    assert run(*arguments).code == 0
+    assert "up to date" in run(*arguments).out
+    save(model, seed=1)
+    ran = run(*arguments)
+    assert (ran.code, "made from other inputs or options" in ran.err) == (1, True)
+
+
+def test_a_feature_file_is_summarized_as_the_video_is(run: Run, film: Path, model: Path) -> None:
+    assert run("extract", film, "-o", "film.npz").code == 0
+    of_video = run("summarize", film, "--model", model, "-o", "-").json
+    ran = run("summarize", "film.npz", "--model", model, "-o", "-")
+    assert ran.code == 0, ran.err
+    of_features = ran.json
+    assert of_features["importance"] == of_video["importance"]
+
+
+def test_features_of_another_extractor_are_refused_before_the_video_is_read(
+    run: Run, film: Path, loads: list[str]
+) -> None:
+    ran = run("summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-")
+    assert ran.code == 2
+    assert "other.safetensors reads features of clip, not of mobilenet_v2" in ran.err
+    assert "--extractor clip" in ran.err
+    assert loads == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--model", "nonsense"], 2, "there is no model 'nonsense'"),
+        (["--model", "none.safetensors"], 3, "none.safetensors: no such file"),
+        (["--model", "text.safetensors"], 3, "text.safetensors: cannot be read as safetensors"),
+        (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
+        (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
+        (["--plot", "attention"], 2, "contrastive pays no attention to draw"),
+        (["--plot=nothing"], 2, "nothing"),
+    ],
+)
+def test_what_will_not_do_is_one_line(
+    run: Run, film: Path, model: Path, arguments: list[str], code: int, message: str
+) -> None:
+    Path("text.safetensors").write_text("not tensors")
+    ran = run("summarize", film, *arguments)
+    assert ran.code == code
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert not Path("film_summary.json").exists()
+
+
+def test_attention_is_drawn(run: Run, film: Path, model: Path) -> None:
+    ran = run("summarize", film, "--model", model, "--plot", "attention", "--plot", "importance", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["data"]["outputs"]["attention"] == "film_attention.png"
+    for name in ("film_attention.png", "film_importance.png"):
+        assert Path(name).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, place: int) -> None:
+    arguments: list[object] = [film]
+    arguments.insert(place, "--plot")
+    assert run("summarize", *arguments).code == 0
+    assert Path("film_importance.png").exists()
+    assert not Path("film_attention.png").exists()
