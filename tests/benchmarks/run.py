@@ -1,6 +1,8 @@
 """All benchmarks, one after the other: ratios, each measured within one run of its own process.
 
-python -m tests.benchmarks.run [--video FILM]
+python -m tests.benchmarks.run [NAME ...] [--video FILM]
+
+With names of modules of this folder (`attention`, `decoding`), only those.
 
 Those that need the shared clips are left out where these are not there, and say so.
 """
@@ -23,6 +25,8 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
         "Kernel temporal segmentation against the direct programme": ["shots"],
         "Knapsack against the plain programme": ["knapsack"],
+        "Local-global attention against dense attention": ["attention"],
+        "FullTransNet on ten minutes of video": ["decoding"],
         "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
     }
     with_clips = {
@@ -41,8 +45,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="modules to run; all if not given")
     parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
-    for heading, (module, *arguments) in sections(parser.parse_args().video.resolve()).items():
+    options = parser.parse_args()
+    for heading, (module, *arguments) in sections(options.video.resolve()).items():
+        if options.names and module not in options.names:
+            continue
         print(f"\n== {heading}\n   python -m tests.benchmarks.{' '.join([module, *arguments])}\n", flush=True)
         command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
         subprocess.run(command, cwd=ROOT, check=False)

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vidsum.errors import UsageError
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import (
     DecoderLayer,
@@ -82,6 +83,9 @@ def attention_maps(
         heads: numbers from 0; all if not given.
         cells: most cells that the samples stand in. A cell's row is the mean of its samples' rows, its
             column the sum of their columns.
+
+    Raises:
+        UsageError: the model has no such layer or head.
     """
     model = summarizer.model
     all_shots = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
@@ -93,20 +97,22 @@ def attention_maps(
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
     overheard = overhear(model, torch.from_numpy(array), is_global, tokens)
-    layers = tuple(range(model.config.layers) if layers is None else layers)
-    heads = tuple(range(model.config.heads) if heads is None else heads)
+    some_layers = _numbers("layer", layers, model.config.layers)
+    some_heads = _numbers("head", heads, model.config.heads)
     per_cell = -(-len(array) // cells)
 
     def maps(part: Callable[[int, int], Tensor], per_row: int, per_column: int) -> FloatArray:
-        rows = [[pooled(part(layer, head), per_row, per_column) for head in heads] for layer in layers]
+        rows = [
+            [pooled(part(layer, head), per_row, per_column) for head in some_heads] for layer in some_layers
+        ]
         return np.array(rows, np.float32)
 
     return AttentionMaps(
         encoder=maps(lambda *at: encoder_weights(model, overheard, is_global, *at), per_cell, per_cell),
         decoder=maps(lambda *at: decoder_weights(model, overheard, *at), 1, 1),
         cross=maps(lambda *at: cross_weights(model, overheard, *at), 1, per_cell),
-        layers=layers,
-        heads=heads,
+        layers=some_layers,
+        heads=some_heads,
         key_frames=np.array(decoded.key_frames, np.int64),
         samples_per_cell=per_cell,
         timestamps=features.timestamps[window],
@@ -164,17 +170,24 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / counts[:, None], np.float32)
 
 
+def _numbers(what: str, wanted: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    for number in wanted or ():
+        if not 0 <= number < count:
+            raise UsageError(f"there is no {what} {number}: the model has 0 ... {count - 1}")
+    return tuple(range(count) if wanted is None else wanted)
+
+
 def _weights(
     attention: MultiHeadAttention, overheard: Overheard, head: int, attends: Tensor | None = None
 ) -> Tensor:
     queries, keys = (
-        overheard[projection][0].cpu().unflatten(1, (attention.heads, -1))[:, head]
+        overheard[projection][0].cpu().chunk(attention.heads, dim=1)[head]
         for projection in (attention.q, attention.k)
     )
     scores = queries @ keys.T / math.sqrt(queries.shape[1])
     if attends is not None:
         scores = scores.masked_fill(~attends, -math.inf)
-    return scores.softmax(dim=1)
+    return torch.softmax(scores, dim=1)
 
 
 @contextmanager

@@ -1,0 +1,124 @@
+"""Plots of predicted importance scores beside those of the annotators, a panel per video (Fig. 3)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import UsageError
+from vidsum.outputs import as_utf8, whole_file
+from vidsum.summary.axis import clock, round_times
+from vidsum.types import FloatArray
+
+_ANNOTATORS = "#2563eb"
+_ROWS = ("#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#6b7280")
+"""The paper's orange and green, then others."""
+
+
+def plot_scores(
+    videos: Mapping[str, AnnotatedVideo],
+    predictions: Mapping[str, Mapping[str, FloatArray]],
+    target: Path,
+    limit: int = 8,
+) -> None:
+    """Plot scores over time as PNG or SVG by the suffix; the same scores give the same bytes.
+
+    The scores of different models have no common unit, so each curve is stretched, in each video by itself,
+    so that its lowest score is 0 and its highest 1. A constant curve is drawn at 0.5.
+
+    Args:
+        videos: by name.
+        predictions: of each row (a model, a scorer) the [T] scores of videos by name. At most six rows.
+        target: the file.
+        limit: draw the first so many videos that some row has scores of.
+
+    Raises:
+        UsageError: another suffix, too many rows, or scores of no video or of another number of samples.
+        OutputError: the file cannot be written.
+    """
+    suffix = target.suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"{target}: a plot is saved as .png or .svg")
+    names = _names(videos, predictions)
+    figure = _draw({name: videos[name] for name in names[:limit]}, predictions, len(names))
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with whole_file(target) as part, mpl.rc_context({"svg.hashsalt": "vidsum"}):
+        figure.savefig(part, format=suffix[1:], metadata=metadata)
+
+
+def stretched(scores: FloatArray) -> FloatArray:
+    """Scores from 0, the lowest, to 1, the highest; 0.5 where all are equal."""
+    low, high = float(scores.min()), float(scores.max())
+    if low == high:
+        return np.full_like(scores, 0.5)
+    return np.asarray((scores - low) / (high - low), np.float32)
+
+
+def _names(
+    videos: Mapping[str, AnnotatedVideo], predictions: Mapping[str, Mapping[str, FloatArray]]
+) -> list[str]:
+    """The videos that some row has scores of, in their own order."""
+    if len(predictions) > len(_ROWS):
+        raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")
+    names = [name for name in videos if any(name in row for row in predictions.values())]
+    if not names:
+        raise UsageError("there are scores of no video to plot")
+    for row, scores in predictions.items():
+        for name in names:
+            n_samples = len(videos[name].gtscore)
+            if name in scores and scores[name].shape != (n_samples,):
+                raise UsageError(
+                    f"{row}: {scores[name].size} scores of {name}, which has {n_samples} samples"
+                )
+    return names
+
+
+def _draw(
+    videos: Mapping[str, AnnotatedVideo], predictions: Mapping[str, Mapping[str, FloatArray]], n_videos: int
+) -> Figure:
+    n_columns = min(2, len(videos))
+    n_rows = -(-len(videos) // n_columns)
+    figure = Figure(figsize=(6.5 * n_columns, 2.2 * n_rows + 0.8), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+    for axes, (name, video) in zip(panels, videos.items(), strict=False):
+        _draw_video(axes, video, {row: scores.get(name) for row, scores in predictions.items()})
+        axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
+    for axes in panels[len(videos) :]:
+        axes.set_axis_off()
+    for axes in panels[len(videos) - n_columns : len(videos)]:
+        axes.set_xlabel("time (min:s)")
+    shown = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
+    figure.suptitle(
+        f"Importance, each curve from its lowest to its highest{shown}", fontsize=11, fontweight="bold"
+    )
+    figure.legend(*_legend(predictions), loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
+    times = video.features.timestamps
+    axes.plot(times, stretched(video.gtscore), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
+    for colour, scores in zip(_ROWS, rows.values(), strict=False):
+        if scores is not None:
+            axes.plot(times, stretched(scores), color=colour, linewidth=1.1)
+    duration_s = video.features.duration_s
+    axes.set_xlim(0, duration_s)
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_xticks(round_times(duration_s, 8))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(rows: Mapping[str, object]) -> tuple[list[Line2D], list[str]]:
+    """Every row's line, whichever videos it has scores of."""
+    colours = [_ANNOTATORS, *_ROWS[: len(rows)]]
+    return [Line2D([], [], color=colour) for colour in colours], ["annotators' mean", *map(as_utf8, rows)]

@@ -1,0 +1,188 @@
+"""Pictures of FullTransNet's attention, as Figs. 5-8 of the paper: encoder, decoder, cross attention."""
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+
+from vidsum.errors import UsageError
+from vidsum.outputs import whole_file
+from vidsum.summary.attention_maps import AttentionMaps
+from vidsum.summary.axis import clock, round_times
+from vidsum.types import FloatArray, TimeArray
+
+_COLOURS = ("#ffffff", "#cfe1fb", "#7fb0f0", "#2563eb", "#17329a", "#0b1440")
+_CHOSEN = "#d97706"
+_SHOT_COLOURS = ("#6b7280", "#d1d5db")
+
+
+def attention_plot(maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False) -> None:
+    """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.
+
+    Args:
+        maps: of some layers and heads.
+        target: the file.
+        grids: every layer and head by itself (Fig. 5), instead of their mean (Fig. 6).
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"{target}: a plot is saved as .png or .svg")
+    figure = _draw_grids(maps) if grids else _draw_panels(maps)
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with whole_file(target) as part, mpl.rc_context({"svg.hashsalt": "vidsum"}):
+        figure.savefig(part, format=suffix[1:], metadata=metadata)
+
+
+def _draw_panels(maps: AttentionMaps) -> Figure:
+    """Encoder top left, decoder top right, cross attention below (Fig. 6); of each the mean of all maps."""
+    figure = Figure(figsize=(11, 9.8), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    top, bottom = figure.subfigures(2, 1, height_ratios=(5.2, 4.6), squeeze=False)[:, 0]
+    encoder, decoder = top.subplots(1, 2)
+    cross = bottom.subplots()
+    _draw(encoder, maps.encoder, "Encoder")
+    _draw(decoder, maps.decoder, "Decoder, masked")
+    _draw(cross, maps.cross, "Cross attention")
+    for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
+        _mark_times(axis, maps)
+    key_frames = [clock(int(time_s)) for time_s in maps.timestamps[maps.key_frames]]
+    _mark_steps(decoder.xaxis, maps, ["start", *key_frames])
+    for axis in (decoder.yaxis, cross.yaxis):
+        _mark_steps(axis, maps, [*key_frames, "end"])
+    _mark_shots(encoder, maps, along_y=True)
+    _mark_shots(cross, maps, along_y=False)
+    _label(encoder, "sample attended to (min:s)", "sample (min:s)")
+    _label(decoder, "token that a step has read (min:s)", "step, by the key frame that it writes (min:s)")
+    _label(cross, "sample attended to (min:s)", "step, by the key frame that it writes (min:s)")
+    _mark_key_frames(cross, maps)
+    top.suptitle(_title(maps), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    return figure
+
+
+def _draw_grids(maps: AttentionMaps) -> Figure:
+    """Layers from top to bottom, heads from left to right, in three blocks as in Fig. 5."""
+    n_layers, n_heads = maps.encoder.shape[:2]
+    figure = Figure(figsize=(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8)), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    parts = {"Encoder": maps.encoder, "Decoder, masked": maps.decoder, "Cross attention": maps.cross}
+    for block, (name, weights) in zip(
+        figure.subfigures(3, 1, squeeze=False)[:, 0], parts.items(), strict=True
+    ):
+        block.suptitle(f"{name}: rows are layers, columns are heads", x=0.02, ha="left", fontweight="bold")
+        grid = block.subplots(n_layers, n_heads, squeeze=False)
+        for row, layer in enumerate(maps.layers):
+            grid[row, 0].set_ylabel(str(layer), rotation=0, ha="right", va="center")
+            for column, axes in enumerate(grid[row]):
+                _show(axes, weights[row, column])
+                axes.set(xticks=[], yticks=[])
+        for axes, head in zip(grid[0], maps.heads, strict=True):
+            axes.set_title(str(head), fontsize=10)
+    return figure
+
+
+def _draw(axes: Axes, weights: FloatArray, name: str) -> None:
+    image = _show(axes, weights.mean(axis=(0, 1)))
+    axes.set_title(name, loc="left", fontsize=10.5, pad=12)
+    assert axes.figure is not None
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.03, fraction=0.05, aspect=30, extend="max")
+    bar.ax.tick_params(labelsize=8)
+
+
+def _show(axes: Axes, weights: FloatArray) -> AxesImage:
+    """Weights by colour: their roots, because one large weight would leave all others white.
+
+    The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
+    """
+    seen = weights[weights > 0]
+    norm = PowerNorm(0.5, vmin=0, vmax=max(float(np.quantile(seen, 0.995)), 4 * float(seen.mean())))
+    return axes.imshow(weights, cmap=_colours(), norm=norm, aspect="auto", interpolation="antialiased")
+
+
+def _colours() -> Colormap:
+    return LinearSegmentedColormap.from_list("attention", _COLOURS)
+
+
+def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
+    """Ticks at round times, on an axis of cells."""
+    end_s = min(float(maps.edges_s[-1]), _end_s(maps))
+    times = np.array([time_s for time_s in round_times(end_s, 8) if time_s >= maps.timestamps[0]])
+    axis.set_ticks(_cells(maps, times), [clock(time_s) for time_s in times], fontsize=8)
+
+
+def _mark_steps(axis: Axis, maps: AttentionMaps, names: Sequence[str]) -> None:
+    """Ticks at some of the steps."""
+    n_steps = maps.decoder.shape[2]
+    steps = np.unique(np.linspace(0, n_steps - 1, min(n_steps, 8)).astype(int))
+    axis.set_ticks(steps, [names[step] for step in steps], fontsize=8)
+
+
+def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
+    """A strip of two greys in turn along the top, one piece a shot; along the right side too."""
+    edges = _cells(maps, maps.edges_s)
+    edges[-1] = maps.encoder.shape[2] - 0.5  # a window may end inside a shot
+    for number, (start, end) in enumerate(pairwise(edges)):
+        pieces = [Rectangle((start, 1.006), end - start, 0.018, transform=axes.get_xaxis_transform())]
+        if along_y:
+            pieces.append(Rectangle((1.006, start), 0.018, end - start, transform=axes.get_yaxis_transform()))
+        for piece in pieces:
+            piece.set(color=_SHOT_COLOURS[number % 2], linewidth=0, clip_on=False)
+            axes.add_patch(piece)
+
+
+def _mark_key_frames(axes: Axes, maps: AttentionMaps) -> None:
+    places = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
+    axes.plot(
+        places,
+        np.arange(len(places)),
+        linestyle="none",
+        marker="o",
+        markersize=5,
+        markerfacecolor="none",
+        markeredgecolor=_CHOSEN,
+        markeredgewidth=0.9,
+        label="key frame that the step writes",
+    )
+    axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
+
+
+def _label(axes: Axes, x: str, y: str) -> None:
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+
+
+def _cells(maps: AttentionMaps, times_s: TimeArray) -> TimeArray:
+    """Places on an axis of cells, whose first cell is from -0.5 to 0.5."""
+    samples = np.interp(times_s, [*maps.timestamps, _end_s(maps)], np.arange(len(maps.timestamps) + 1.0))
+    return np.asarray(samples / maps.samples_per_cell - 0.5, np.float64)
+
+
+def _end_s(maps: AttentionMaps) -> float:
+    """Where the last sample would give way to another."""
+    step_s = np.median(np.diff(maps.timestamps)) if len(maps.timestamps) > 1 else maps.edges_s[-1]
+    return float(maps.timestamps[-1] + step_s)
+
+
+def _title(maps: AttentionMaps) -> str:
+    layers, heads = (
+        _named(what, numbers) for what, numbers in (("layer", maps.layers), ("head", maps.heads))
+    )
+    pooled = f"; {maps.samples_per_cell} samples to a cell" if maps.samples_per_cell > 1 else ""
+    return f"Attention weights, {layers}, {heads}{pooled}"
+
+
+def _named(what: str, numbers: tuple[int, ...]) -> str:
+    return f"{what} {numbers[0]}" if len(numbers) == 1 else f"mean of {len(numbers)} {what}s"
