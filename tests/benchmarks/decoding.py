@@ -58,27 +58,36 @@ def seconds_of(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def measure(head: Head, n_samples: int, n_steps: int, repeat: int) -> dict[str, float]:
+    """Least seconds of each way; they take turns, so that a busy machine slows all alike."""
+    given = made_up(head, n_samples)
+    runs: dict[str, Callable[[], object]] = {
+        "encode": partial(encode, *given),
+        "encode, decode": partial(decode, *given, n_steps),
+        "encode, decode, 4 beams": partial(decode, *given, n_steps, width=4),
+    }
+    rounds = [{name: seconds_of(run) for name, run in runs.items()} for _ in range(repeat)]
+    return {name: min(turn[name] for turn in rounds) for name in runs}
+
+
 def main() -> None:
-    """Print a row for each way and head."""
+    """Print a row for each way, head and number of threads; without a cache once only, for it takes long."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--samples", type=int, default=1200)
     parser.add_argument("--steps", type=int, default=180)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    print(f"{options.samples} samples, {options.steps} steps, {torch.get_num_threads()} threads")
-    for head in ("linear", "pointer"):
-        given = made_up(cast(Head, head), options.samples)
-        runs: dict[str, Callable[[], object]] = {
-            "encode": partial(encode, *given),
-            "encode, decode": partial(decode, *given, options.steps),
-            "encode, decode, 4 beams": partial(decode, *given, options.steps, width=4),
-        }
-        # they take turns, so that a busy machine slows all alike
-        rounds = [{name: seconds_of(run) for name, run in runs.items()} for _ in range(options.repeat)]
-        for name in runs:
-            print(f"  {head:9}{name:26}{min(turn[name] for turn in rounds):8.2f} s", flush=True)
-        no_cache = seconds_of(partial(decode_again_and_again, *given, options.steps))
-        print(f"  {head:9}{'no cache, once':26}{no_cache:8.2f} s", flush=True)
+    print(f"{options.samples} samples, {options.steps} steps")
+    for threads in options.threads:
+        torch.set_num_threads(threads)
+        for head in ("linear", "pointer"):
+            times = measure(cast(Head, head), options.samples, options.steps, options.repeat)
+            for name, seconds in times.items():
+                print(f"  {threads} threads  {head:9}{name:26}{seconds:8.2f} s", flush=True)
+    torch.set_num_threads(options.threads[0])
+    no_cache = partial(decode_again_and_again, *made_up("linear", options.samples), options.steps)
+    print(f"  {options.threads[0]} threads  linear   no cache                  {seconds_of(no_cache):8.2f} s")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, MultiHeadAttention, Pattern
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
@@ -37,7 +38,7 @@ def features_of(n_samples: int = N_SAMPLES) -> Features:
 def run_by_itself(
     summarizer: Summarizer, features: Features, key_frames: list[int]
 ) -> dict[nn.Module, Tensor]:
-    """What the model's own forward gives each attention's `v` and `out`: values [*, d], joined heads [*, d]."""
+    """Values and joined heads, [*, d] each, of every attention, as the model itself makes them."""
     seen: dict[nn.Module, Tensor] = {}
     shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
     is_global = torch.zeros(len(features), dtype=torch.bool)
@@ -181,3 +182,9 @@ def test_the_model_is_left_as_it_was() -> None:
     summarizer = summarizer_of()
     attention_maps(summarizer, features_of(), SHOTS)
     assert not any(part._forward_hooks for part in summarizer.model.modules())
+
+
+@pytest.mark.parametrize(("which", "numbers"), [("layers", [2]), ("layers", [-1]), ("heads", [0, 2])])
+def test_layers_and_heads_that_are_not_there_are_refused(which: str, numbers: list[int]) -> None:
+    with pytest.raises(UsageError, match=f"there is no {which[:-1]} .*0 ... 1"):
+        attention_maps(summarizer_of(), features_of(), SHOTS, **{which: numbers})  # type: ignore[arg-type]

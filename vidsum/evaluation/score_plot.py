@@ -96,9 +96,8 @@ def _draw(
     for axes in panels[len(videos) - n_columns : len(videos)]:
         axes.set_xlabel("time (min:s)")
     shown = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
-    figure.suptitle(
-        f"Importance, each curve from its lowest to its highest{shown}", fontsize=11, fontweight="bold"
-    )
+    title = f"Importance, each curve from its lowest to its highest{shown}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     figure.legend(*_legend(predictions), loc="outside lower center", ncols=4, frameon=False)
     return figure
 

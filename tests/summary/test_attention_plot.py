@@ -1,0 +1,121 @@
+"""Attention is drawn where it lies in time, as dark as it is, the same on every run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from vidsum.errors import OutputError, UsageError
+from vidsum.summary.attention_maps import AttentionMaps
+from vidsum.summary.attention_plot import attention_plot
+
+CELLS, STEPS = 20, 6
+DARKEST_BGR = (64, 20, 11)
+
+
+def made_up_maps(n_layers: int = 1, n_heads: int = 1, samples_per_cell: int = 1) -> AttentionMaps:
+    """Attention that prefers nothing."""
+
+    def flat(rows: int, columns: int) -> npt.NDArray[np.float32]:
+        return np.full((n_layers, n_heads, rows, columns), 1 / columns, np.float32)
+
+    n_samples = CELLS * samples_per_cell
+    return AttentionMaps(
+        encoder=flat(CELLS, CELLS),
+        decoder=flat(STEPS, STEPS),
+        cross=flat(STEPS, CELLS),
+        layers=tuple(range(n_layers)),
+        heads=tuple(range(n_heads)),
+        key_frames=np.arange(STEPS, dtype=np.int64) * samples_per_cell * 3,
+        samples_per_cell=samples_per_cell,
+        timestamps=np.arange(n_samples) / 2,
+        edges_s=np.array([0, n_samples / 8, n_samples / 2]),
+    )
+
+
+def svg_text(maps: AttentionMaps, folder: Path, *, grids: bool = False) -> str:
+    """The SVG; each of its texts stands in a comment beside the glyphs."""
+    target = folder / "attention.svg"
+    attention_plot(maps, target, grids=grids)
+    return target.read_text(encoding="utf-8")
+
+
+def picture(maps: AttentionMaps, target: Path) -> npt.NDArray[np.int64]:
+    attention_plot(maps, target)
+    return np.asarray(cv2.imread(str(target)), np.int64)
+
+
+def test_the_same_maps_give_the_same_bytes(tmp_path: Path) -> None:
+    for suffix in (".png", ".svg"):
+        for name in ("a", "b"):
+            attention_plot(made_up_maps(2, 2), tmp_path / f"{name}{suffix}")
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_a_pair_with_much_attention_is_dark_where_it_lies(tmp_path: Path) -> None:
+    maps = made_up_maps()
+    maps.cross[:] = 1e-6
+    maps.cross[0, 0, 3, 15] = 1
+    image = picture(maps, tmp_path / "one.png")
+    height, width = image.shape[:2]
+    dark = np.argwhere((image == DARKEST_BGR).all(axis=2))
+    row, column = dark[(dark[:, 0] > 0.6 * height) & (dark[:, 1] < 0.9 * width)].mean(axis=0)
+    # of the lower panel step 3 of 6 and cell 15 of 20
+    assert 0.75 * height < row < 0.85 * height
+    assert 0.7 * width < column < 0.8 * width
+
+
+def test_attention_that_prefers_nothing_is_not_drawn_as_strong(tmp_path: Path) -> None:
+    blue, green, red = picture(made_up_maps(), tmp_path / "flat.png")[1100, 700]
+    assert blue > green > red > 60
+
+
+def test_axes_are_in_minutes_and_steps_go_by_their_key_frames(tmp_path: Path) -> None:
+    text = svg_text(made_up_maps(samples_per_cell=12), tmp_path)
+    assert "<!-- 2:00 -->" in text  # the end, 240 samples at 2 per second
+    assert "<!-- start -->" in text
+    assert "<!-- 0:36 -->" in text  # the key frame of step 2, sample 72
+    assert "12 samples to a cell" in text
+
+
+def test_a_last_step_that_writes_the_end_is_named(tmp_path: Path) -> None:
+    maps = made_up_maps()
+    assert "<!-- end -->" not in svg_text(maps, tmp_path)
+    assert "<!-- end -->" in svg_text(replace(maps, key_frames=maps.key_frames[:-1]), tmp_path)
+
+
+def test_the_title_names_layers_and_heads(tmp_path: Path) -> None:
+    one = replace(made_up_maps(), layers=(4,), heads=(7,))
+    assert "Attention weights, layer 4, head 7 " in svg_text(one, tmp_path)
+    assert "Attention weights, mean of 2 layers, mean of 3 heads " in svg_text(made_up_maps(2, 3), tmp_path)
+
+
+def test_grids_have_a_map_for_each_layer_and_head(tmp_path: Path) -> None:
+    maps = made_up_maps(2, 3)
+    assert svg_text(maps, tmp_path, grids=True).count("<image ") == 3 * 2 * 3
+    text = svg_text(replace(maps, layers=(3, 5), heads=(1, 2, 6)), tmp_path, grids=True)
+    assert all(f"<!-- {number} -->" in text for number in (3, 5, 1, 2, 6))
+
+
+def test_a_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -> None:
+    one = np.ones((1, 1, 1, 1), np.float32)
+    maps = replace(
+        made_up_maps(),
+        encoder=one,
+        decoder=one,
+        cross=one,
+        key_frames=np.zeros(0, np.int64),
+        timestamps=np.zeros(1),
+        edges_s=np.array([0, 0.5]),
+    )
+    assert "<!-- end -->" in svg_text(maps, tmp_path)
+
+
+def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="saved as"):
+        attention_plot(made_up_maps(), tmp_path / "attention.pdf")
+    with pytest.raises(OutputError, match="no folder"):
+        attention_plot(made_up_maps(), tmp_path / "none" / "attention.png")
