@@ -103,6 +103,12 @@ def test_scores_that_cannot_be_drawn_are_refused(
         plot_scores(VIDEOS, predictions, tmp_path / "scores.png")
 
 
+def test_names_in_any_script_can_be_drawn(tmp_path: Path) -> None:
+    name = "我的/视频_$1"
+    plot_scores({name: made_up_video(name)}, {"模型": {name: CURVE}}, tmp_path / "scores.png")
+    assert (tmp_path / "scores.png").stat().st_size > 0
+
+
 def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="saved as"):
         plot_scores(VIDEOS, PREDICTIONS, tmp_path / "scores.pdf")

@@ -1,5 +1,6 @@
 """Plots of predicted importance scores beside those of the annotators, a panel per video (Fig. 3)."""
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -49,7 +50,12 @@ def plot_scores(
     names = _names(videos, predictions)
     figure = _draw({name: videos[name] for name in names[:limit]}, predictions, len(names))
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with whole_file(target) as part, mpl.rc_context({"svg.hashsalt": "vidsum"}):
+    with (
+        whole_file(target) as part,
+        mpl.rc_context({"svg.hashsalt": "vidsum"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
         figure.savefig(part, format=suffix[1:], metadata=metadata)
 
 
