@@ -55,11 +55,10 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
         [R, n_frames] whether each frame is in the summary.
     """
     n_frames = frame_scores.shape[1]
-    means = np.stack(
-        [frame_scores[:, first : last + 1].mean(axis=1) for first, last in change_points], axis=1
-    )
-    values = means.astype(np.float64)  # both published codes multiply and add means of float32 as float64
     lengths = change_points[:, 1] - change_points[:, 0] + 1
+    sums = np.stack([frame_scores[:, first : last + 1].sum(axis=1) for first, last in change_points], axis=1)
+    # both published codes take means in float32, but multiply and add them as float64
+    values = (sums / lengths).astype(np.float32).astype(np.float64)
     if knapsack == "dsnet":
         values, budget = np.trunc(1000 * values), int(n_frames * BUDGET)
         taken = _with_first_shot(_solve(values, lengths, budget), values, lengths, budget)
@@ -86,18 +85,19 @@ def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
 
 def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
     n_rows, n_shots = values.shape
-    best, with_shot = np.zeros((2, n_rows, budget + 1))
-    larger = np.zeros((n_shots, n_rows, budget + 1), np.bool_)
+    # a row of the table is one of room: shifted by a shot it stays a single run of memory, which is fast
+    best, with_shot = np.zeros((2, budget + 1, n_rows))
+    larger = np.zeros((n_shots, budget + 1, n_rows), np.bool_)
     for shot, length in enumerate(lengths):
         if length <= budget:
-            without, candidates = best[:, length:], with_shot[:, length:]
-            np.add(best[:, : budget + 1 - length], values[:, shot, None], out=candidates)
-            np.greater(candidates, without, out=larger[shot, :, length:])
+            without, candidates = best[length:], with_shot[length:]
+            np.add(best[: budget + 1 - length], values[:, shot], out=candidates)
+            np.greater(candidates, without, out=larger[shot, length:])
             np.maximum(candidates, without, out=without)
     taken = np.zeros(values.shape, np.bool_)
     room = np.full(n_rows, budget)
     for shot in range(n_shots - 1, -1, -1):
-        taken[:, shot] = larger[shot, np.arange(n_rows), room]
+        taken[:, shot] = larger[shot, room, np.arange(n_rows)]
         room -= np.where(taken[:, shot], lengths[shot], 0)
     return taken
 
