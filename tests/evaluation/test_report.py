@@ -147,6 +147,18 @@ def test_a_single_annotator_has_nobody_to_agree_with() -> None:
     assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
 
 
+def test_scores_and_summaries_may_be_of_different_annotators() -> None:
+    videos = dataset()
+    fewer = {
+        name: replace(video, user_scores=None if video.user_scores is None else video.user_scores[:2])
+        for name, video in videos.items()
+    }
+    one, other = (means(evaluate_summaries(data, {"ours": SCORES})) for data in (videos, fewer))
+    assert one["ours"].key_shots == other["ours"].key_shots
+    assert one["human"].key_shots == other["human"].key_shots
+    assert one["human"].tau != other["human"].tau
+
+
 def test_what_the_reader_mended_is_told_once() -> None:
     videos = {
         name: replace(video, features=replace(video.features, warnings=("the last shot was cut",)))

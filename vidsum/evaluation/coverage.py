@@ -6,7 +6,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 
 
-def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike) -> Numbers:
+def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
     """The votes that a summary holds, over the most votes that as many frames could hold.
 
     A frame has a vote of each annotator whose summary it is in. 1 is a summary of the frames that most
@@ -14,16 +14,18 @@ def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike) -> Numbers:
     has no advantage. 0 where the summary is empty or there are no votes.
 
     Args:
-        summaries: [A, n_frames], 0 or 1.
-        votes: [n_frames] annotators who chose the frame, whole numbers.
+        summaries: [A, P] for each stretch of frames, 0 or 1.
+        votes: [P] annotators who chose the stretch, whole numbers; or [A, P] where they differ by summary.
+        lengths: [P] frames in each stretch.
 
     Returns:
         [A] in [0, 1].
     """
     chosen, counts = np.atleast_2d(summaries), np.asarray(votes, np.int64)
+    frames = np.asarray(lengths, np.float64)
     # frames with at least 1, 2 ... votes: as many of each as there is room for is the best that can be had
-    at_least = np.cumsum(np.bincount(counts)[::-1])[:-1]
-    best = np.minimum.outer(chosen.sum(axis=1), at_least).sum(axis=1)
-    held = chosen.astype(np.float32) @ counts.astype(np.float32)  # exact: below 2^24
-    shares: Numbers = np.divide(held, best, out=np.zeros(len(chosen)), where=best > 0)
+    levels = np.arange(1, counts.max() + 1)
+    at_least = (counts[..., None, :] >= levels[:, None]) @ frames
+    best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
+    shares: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
     return shares

@@ -6,22 +6,23 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 
 
-def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike) -> Numbers:
+def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
     """F-measure of every summary against every reference.
 
     With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
     which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
 
     Args:
-        summaries: [A, n_frames], 0 or 1.
-        references: [B, n_frames], 0 or 1.
+        summaries: [A, P] for each stretch of frames, 0 or 1.
+        references: [B, P], 0 or 1.
+        lengths: [P] frames in each stretch.
 
     Returns:
         [A, B] in [0, 1].
     """
-    # float32 counts frames exactly up to 2^24, and is multiplied far faster than whole numbers are
-    first, second = (np.atleast_2d(summary).astype(np.float32) for summary in (summaries, references))
-    overlaps = (first @ second.T).astype(np.float64)
-    lengths = np.add.outer(first.sum(axis=1), second.sum(axis=1)).astype(np.float64)
-    scores: Numbers = np.divide(2 * overlaps, lengths, out=np.zeros_like(overlaps), where=lengths > 0)
+    frames = np.asarray(lengths, np.float64)
+    first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
+    overlaps = (first * frames) @ second.T
+    totals = np.add.outer(first @ frames, second @ frames)
+    scores: Numbers = np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0)
     return scores

@@ -1,6 +1,6 @@
 """Measuring rows of scores on one video: predictions, and beside them annotators, chance and no opinion."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from vidsum.evaluation.segmentation import DRAWN
 from vidsum.types import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
 HUMAN: Final = "human"
@@ -82,7 +83,7 @@ def measure_video(
     }
     frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
     frames[RANDOM] = drawn
-    ranks = {HUMAN: _human_ranks(reference), **{name: _ranks(reference, rows[name]) for name in rows}}
+    ranks = _ranks(reference, rows)
     found = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
     return {name: Measures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
 
@@ -92,20 +93,30 @@ def _generator(reference: Reference, what: str, seed: int) -> np.random.Generato
     return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
 
 
-def _ranks(reference: Reference, rows: FloatArray) -> tuple[float, float]:
-    """Mean tau-b and rho of the rows with each annotator; with the annotators' mean where that is all."""
+def _ranks(
+    reference: Reference, rows: Mapping[str, FloatArray]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Mean tau-b and rho of each row's [R, T] scores with each annotator, and of the pairs of annotators.
+
+    Where the annotators' mean is all there is, it is what rows are compared with.
+    """
     annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
-    return float(kendall_tau_b(rows, annotators).mean()), float(spearman_rho(rows, annotators).mean())
+    scores = np.concatenate([annotators, *rows.values()])
+    found = [correlate(scores, annotators) for correlate in (kendall_tau_b, spearman_rho)]
+    (among_taus, *taus), (among_rhos, *rhos) = (_split(each, [annotators, *rows.values()]) for each in found)
+    pairs = np.triu_indices(len(annotators), 1)
+    human = (_average(among_taus[pairs]), _average(among_rhos[pairs]))
+    of_rows = zip(rows, map(_average, taus), map(_average, rhos), strict=True)
+    return {HUMAN: human, **{name: (tau, rho) for name, tau, rho in of_rows}}
 
 
-def _human_ranks(reference: Reference) -> tuple[float | None, float | None]:
-    """Mean tau-b and rho of the pairs of annotators."""
-    scores = reference.user_scores
-    if scores is None or len(scores) < 2:
-        return None, None
-    pairs = np.triu_indices(len(scores), 1)
-    taus, rhos = kendall_tau_b(scores, scores)[pairs], spearman_rho(scores, scores)[pairs]
-    return float(taus.mean()), float(rhos.mean())
+def _average(values: Numbers) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _split(stacked: Numbers, parts: Iterable[FloatArray]) -> list[Numbers]:
+    """Undo the concatenation of parts."""
+    return np.split(stacked, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def _key_shot_measures(
@@ -113,15 +124,18 @@ def _key_shot_measures(
 ) -> dict[str, KeyShotMeasures]:
     """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
     is_drawn = segmentation in DRAWN
+    given = reference.summaries(segmentation)
+    scored = reference.scores_of_frames(segmentation) if given is None else rows[RANDOM][:0]
+    n_annotators = len(scored if given is None else given)
     draws: list[dict[str, Numbers | None]] = []
     for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
-        annotators = reference.summaries(segmentation, shots, knapsack)
         of_draw = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
-        each = _against(key_shots(np.concatenate([*of_draw.values()]), shots, knapsack), annotators)
-        ends = np.cumsum([len(scores) for scores in of_draw.values()])
-        of_rows = zip(of_draw, np.split(each, ends[:-1]), strict=True)
-        draws.append({HUMAN: _among(annotators), **{name: values.mean(axis=0) for name, values in of_rows}})
+        made = key_shots(np.concatenate([scored, *of_draw.values()]), shots, knapsack)
+        summaries = made if given is None else np.concatenate([given, made])
+        among, against = _measured(summaries, n_annotators)
+        of_rows = zip(of_draw, _split(against, of_draw.values()), strict=True)
+        draws.append({HUMAN: among, **{name: values.mean(axis=0) for name, values in of_rows}})
     means = {name: _mean([draw[name] for draw in draws]) for name in draws[0]}
     return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
 
@@ -132,19 +146,33 @@ def _mean(draws: Sequence[Numbers | None]) -> list[float | None]:
     return np.mean(measured, axis=0).tolist() if measured else [None] * 3
 
 
-def _against(summaries: BoolArray, annotators: BoolArray) -> Numbers:
+def _measured(summaries: BoolArray, n_annotators: int) -> tuple[Numbers | None, Numbers]:
+    """[3] F max, F avg and coverage among the annotators, whose summaries come first, and [R, 3] of the rest.
+
+    Args:
+        summaries: [U + R, n_frames].
+        n_annotators: U.
+    """
+    # frames that are alike in all summaries, as those of a shot are, count as one
+    starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
+    lengths = np.diff(starts, append=summaries.shape[1])
+    annotators, others = np.split(summaries[:, starts], [n_annotators])
+    return _among(annotators, lengths), _against(others, annotators, lengths)
+
+
+def _against(summaries: BoolArray, annotators: BoolArray, lengths: IntArray) -> Numbers:
     """[R, 3] F max, F avg and coverage of each summary."""
-    scores = f_measures(summaries, annotators)
-    covered = coverages(summaries, annotators.sum(axis=0))
+    scores = f_measures(summaries, annotators, lengths)
+    covered = coverages(summaries, annotators.sum(axis=0), lengths)
     return np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
 
 
-def _among(annotators: BoolArray) -> Numbers | None:
+def _among(annotators: BoolArray, lengths: IntArray) -> Numbers | None:
     """[3] the same of the annotators: each against the others, as if he were not one of them."""
-    n_annotators, votes = len(annotators), annotators.sum(axis=0)
+    n_annotators = len(annotators)
     if n_annotators < 2:
         return None
     apart = ~np.eye(n_annotators, dtype=np.bool_)
-    others = f_measures(annotators, annotators)[apart].reshape(n_annotators, n_annotators - 1)
-    covered = [coverages(own, votes - own)[0] for own in annotators]
-    return np.array([others.max(axis=1).mean(), others.mean(), np.mean(covered)])
+    scores = f_measures(annotators, annotators, lengths)[apart].reshape(n_annotators, n_annotators - 1)
+    covered = coverages(annotators, annotators.sum(axis=0) - annotators, lengths)
+    return np.array([scores.max(axis=1).mean(), scores.mean(), covered.mean()])

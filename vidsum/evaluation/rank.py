@@ -8,9 +8,6 @@ from vidsum.types import FloatArray
 
 Numbers = npt.NDArray[np.float64]
 
-_CELLS = 2**22
-"""Signs of differences that are held at a time."""
-
 
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> Numbers:
     """Kendall's tau-b of every row of `first` with every row of `second`.
@@ -28,14 +25,11 @@ def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> Numbers:
     """
     rows, others = np.atleast_2d(first), np.atleast_2d(second)
     both = np.concatenate([rows, others])
-    n_rows, n_samples = both.shape
-    block = max(1, _CELLS // (n_rows * n_samples))
     agreement = np.zeros((len(rows), len(others)))
-    untied = np.zeros(n_rows)
-    for start in range(0, n_samples, block):
-        differences = both[:, start : start + block, None] - both[:, None, :]
+    untied = np.zeros(len(both))
+    for lag in range(1, both.shape[1]):
         # products of signs add up to whole numbers that float32 holds exactly, below 2^24
-        signs: FloatArray = np.sign(differences).reshape(n_rows, -1).astype(np.float32, copy=False)
+        signs: FloatArray = np.sign(both[:, lag:] - both[:, :-lag]).astype(np.float32, copy=False)
         agreement += signs[: len(rows)] @ signs[len(rows) :].T
         untied += np.einsum("rp,rp->r", signs, signs)
     return _ratio(agreement, np.sqrt(np.outer(untied[: len(rows)], untied[len(rows) :])))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
-from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.key_shots import at_every_frame
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.types import FloatArray
 
@@ -59,23 +59,23 @@ class Reference:
             )
         return self.change_points
 
-    def summaries(self, segmentation: str, shots: IntArray, knapsack: str) -> BoolArray:
-        """[U, n_frames] the annotators' own summaries of these shots.
+    def summaries(self, segmentation: str) -> BoolArray | None:
+        """[U, n_frames] the annotators' own summaries, where the data has them: for its change points."""
+        return self.user_summary if segmentation == CHANGE_POINTS else None
 
-        Those of the data where it has them for its change points; else made from each annotator's scores.
+    def scores_of_frames(self, segmentation: str) -> FloatArray:
+        """[U, n_frames] importance scores of each annotator, to make the summaries of that the data lacks.
 
         Raises:
-            UsageError: the data has neither for this segmentation.
+            UsageError: the data lacks them too.
         """
-        if segmentation == CHANGE_POINTS and self.user_summary is not None:
-            return self.user_summary
         if self.frame_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
                 f"{self.name}: the data holds {what}: there is nothing to compare summaries with",
                 hint="for TVSum: --annotations ydata-tvsum50.mat",
             )
-        return key_shots(self.frame_scores(), shots, knapsack)
+        return self.frame_scores()
 
 
 def of_video(name: str, video: AnnotatedVideo) -> Reference:
