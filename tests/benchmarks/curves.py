@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.curves DATA.h5 RUN
 
-Prints the mean Kendall tau-b of each with the annotators. `chosen` is 1 for the samples that the decoder chose
-and 0 for the others: tau-b flatters it, as ties cost nothing.
+Prints the mean Kendall tau-b of each with the annotators. `chosen` is 1 for samples that the decoder chose,
+else 0: tau-b flatters it, as ties cost nothing.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 """Make annotated videos out of real clips: to show that FullTransNet learns, and to train the one that ships.
 
-    python -m tests.benchmarks.synthetic CLIP... --out FOLDER [--seed 1] [--videos 50] [--teacher SCORER]
+    python -m tests.benchmarks.synthetic CLIP... --out FOLDER [--seed 1] [--videos 50]
+                                         [--teacher SCORER] [--dull]
 
 CLIP is a video or a folder of videos. Writes FOLDER/synthetic.h5 (see vidsum.datasets.synthetic) and
 FOLDER/splits.json, five folds that share no feature, and FOLDER/oracle.json: the truth, as a row for
 `vidsum evaluate summary --scores`. With a teacher, the one annotator is a training-free scorer, and there is
-one split and no truth.
+one split and no truth. With --dull there is a dull version of each clip as well (see spoiled.py).
 """
 
 import argparse
@@ -17,26 +18,33 @@ from pathlib import Path
 import numpy as np
 
 import vidsum
+from tests.benchmarks.spoiled import SPOILS, features_of, pictures_of, videos_in
 from vidsum.datasets.summaries import AnnotatedVideo, write_annotated
 from vidsum.datasets.synthetic import Recipe, SyntheticVideo, synthetic_videos
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.features import load_extractor
 from vidsum.summary.importance import SCORERS
 from vidsum.types import Features
 
 CLIP_FPS = 8.0
 """Dense, so that the parts of a clip of 10 s still hold some samples."""
-SUFFIXES = (".mp4", ".mkv", ".webm", ".mov")
 
 
 def read_clips(sources: Sequence[Path]) -> dict[str, Features]:
     """Features of videos, and of the videos in folders, by name."""
-    videos = [
-        video
-        for source in sources
-        for video in (sorted(source.iterdir()) if source.is_dir() else [source])
-        if video.suffix in SUFFIXES
-    ]
-    return {video.stem: vidsum.extract(video, fps=CLIP_FPS) for video in videos}
+    return {video.stem: vidsum.extract(video, fps=CLIP_FPS) for video in videos_in(sources)}
+
+
+def dull_clips(sources: Sequence[Path], seed: int) -> dict[str, Features]:
+    """Features of a dull version of each video."""
+    rng, extractor = np.random.default_rng(seed), load_extractor("mobilenet_v2", fps=CLIP_FPS)
+    made = {}
+    for video in videos_in(sources):
+        spoil = SPOILS[rng.integers(len(SPOILS))]
+        rows = features_of(spoil(pictures_of(video, extractor), rng), extractor)
+        name = f"{video.stem} {spoil.__name__}"
+        made[name] = Features.from_array(rows, CLIP_FPS, extractor=extractor.spec.name)
+    return made
 
 
 def folds(made: Sequence[SyntheticVideo]) -> list[dict[str, list[str]]]:
@@ -68,8 +76,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--videos", type=int, default=Recipe.n_videos)
     parser.add_argument("--teacher", choices=SCORERS)
+    parser.add_argument("--dull", action="store_true")
     asked = parser.parse_args()
-    made = synthetic_videos(read_clips(asked.clips), Recipe(n_videos=asked.videos), asked.seed)
+    clips = read_clips(asked.clips)
+    if asked.dull:
+        clips |= dull_clips(asked.clips, asked.seed)
+    made = synthetic_videos(clips, Recipe(n_videos=asked.videos), asked.seed)
     videos = {each.video.name: each.video for each in made}
     splits = folds(made)
     asked.out.mkdir(parents=True, exist_ok=True)
