@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.features.store import metadata_of
+from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, whole_file
 from vidsum.types import Features, Interval, Shots, Summary, VideoInfo
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from vidsum.features.store import read_features, read_h5
+from vidsum.features.h5 import read_group
+from vidsum.features.store import read_features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/features.schema.json").read_text())
 
@@ -37,8 +38,7 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     assert run("extract", film, *arguments).code == 0
     (path,) = Path().glob("*.h5")
     assert len(read_features(path)) == 20
-    points = read_h5(path)["film"].change_points
-    assert points is not None
+    points = read_group(path, "film")["change_points"]
     assert points[:, 0].tolist() == [0, 50, 100, 150]
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.features.store import H5Video, write_features, write_h5
+from vidsum.features.h5 import H5Video, write_h5
+from vidsum.features.store import write_features
 from vidsum.types import Features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/shots.schema.json").read_text())

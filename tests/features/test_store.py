@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.store import H5Video, is_feature_file, read_features, read_h5, write_features, write_h5
+from vidsum.features.h5 import H5Video, group_names, write_h5
+from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.types import Features, VideoInfo
 
 VIDEO = VideoInfo(
@@ -125,27 +126,27 @@ def test_a_published_file_is_read_by_its_picks(tmp_path: Path) -> None:
             group["features"] = np.full((10, 8), number, np.float32)
             group["picks"] = np.arange(0, 150, 15)
             group["n_frames"] = 149
-            group["change_points"] = np.array([[0, 74], [75, 148]])
-            group["user_summary"] = np.zeros((20, 149))
-            group["gtscore"] = np.linspace(0, 1, 10)
-    videos = read_h5(tmp_path / "tvsum.h5")
-    second = videos["video_2"]
-    assert list(videos) == ["video_1", "video_2"]
-    assert second.features.timestamps[:3].tolist() == [0, 0.5, 1.0]
-    assert second.features.duration_s == pytest.approx(149 / 30)
-    assert second.change_points is not None
-    assert second.change_points.tolist() == [[0, 74], [75, 148]]
-    assert second.user_summary is not None
-    assert second.user_summary.shape == (20, 149)
+    second = read_features(tmp_path / "tvsum.h5", "video_2")
+    np.testing.assert_array_equal(second.array, np.full((10, 8), 2))
+    assert second.timestamps[:3].tolist() == [0, 0.5, 1.0]
+    assert second.duration_s == pytest.approx(149 / 30)
 
 
 def test_one_of_several_videos_must_be_named(features: Features, tmp_path: Path) -> None:
     write_h5({"a": H5Video(features), "b": H5Video(features)}, tmp_path / "f.h5")
     with pytest.raises(UsageError, match="holds 2 videos"):
         read_features(tmp_path / "f.h5")
-    with pytest.raises(InputError, match="no video 'c'"):
+    with pytest.raises(InputError, match="no video 'c'") as refused:
         read_features(tmp_path / "f.h5", "c")
+    assert refused.value.hint == f"name another, such as {tmp_path / 'f.h5'}#a"
     assert_same(read_features(tmp_path / "f.h5", "b"), features)
+
+
+def test_one_video_is_read_whatever_the_others_are(features: Features, tmp_path: Path) -> None:
+    write_h5({"a": H5Video(features)}, tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5", "a") as file:
+        file.create_group("empty")
+    assert_same(read_features(tmp_path / "f.h5", "a"), features)
 
 
 def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_the_video_s_name_need_not_be_utf8(features: Features, tmp_path: Path, n
     write_features(named, tmp_path / name)
     assert_same(read_features(tmp_path / name), named)
     write_h5({os.fsdecode(b"caf\xe9"): H5Video(named)}, tmp_path / "named.h5")
-    assert list(read_h5(tmp_path / "named.h5")) == [r"caf\udce9"]
+    assert group_names(tmp_path / "named.h5") == [r"caf\udce9"]
 
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:

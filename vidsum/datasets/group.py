@@ -15,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.features.store import group_features, refusing
+from vidsum.features.arrays import refusing
+from vidsum.features.h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
 from vidsum.types import Features, FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
-FPS = 30.0
-"""The published files do not record frames per second; "every 15th frame" is 2 a second at 30."""
-STRIDE = 15
-"""Frames from one feature to the next, where a file has no picks."""
+_TOLERANCE = 15
+"""Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
 _OTHER_NAMES = {
     "gtscore": ("gt_score",),
@@ -89,7 +88,7 @@ def count(group: Group, key: str) -> int:
 def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
     """[T] frame number of each feature; every 15th frame where the file does not say."""
     stored = group.numbers("picks")
-    picks = np.arange(steps) * STRIDE if stored is None else np.ravel(stored).astype(np.int64)
+    picks = np.arange(steps) * PUBLISHED_STRIDE if stored is None else np.ravel(stored).astype(np.int64)
     if len(picks) == steps + 1 and picks[-1] >= n_frames:  # some files close the list with n_frames
         picks = picks[:-1]
     if len(picks) != steps:
@@ -107,7 +106,7 @@ def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: i
     stored = group.numbers("fps")
     if stored is not None and (stored.size != 1 or stored.item() <= 0):
         raise group.fault("fps must be one positive number")
-    fps = FPS if stored is None else float(stored.item())
+    fps = PUBLISHED_FPS if stored is None else float(stored.item())
     with refusing(group.path):
         return group_features({**group.arrays, "features": array, "picks": picks, "n_frames": n_frames}, fps)
 
@@ -121,13 +120,13 @@ def shot_frames(group: Group, n_frames: int) -> IntArray:
     first, last = points.T
     if (last < first).any() or (first[1:] <= last[:-1]).any():
         raise group.fault("change_points overlap or do not increase; they are first and last frames of shots")
-    if first[0] < 0 or first[-1] >= n_frames or last[-1] >= n_frames + STRIDE:
+    if first[0] < 0 or first[-1] >= n_frames or last[-1] >= n_frames + _TOLERANCE:
         raise group.fault(f"change_points span {first[0]} to {last[-1]}, but n_frames is {n_frames}")
     if last[-1] >= n_frames:
         group.warnings.append(f"the last shot ends at frame {last[-1]} of {n_frames}: cut")
         last[-1] = n_frames - 1
     outside = n_frames - int((last - first + 1).sum())
-    if outside > STRIDE:
+    if outside > _TOLERANCE:
         raise group.fault(f"change_points leave {outside} of {n_frames} frames in no shot")
     lengths = group.numbers("n_frame_per_seg")
     if lengths is not None and not np.array_equal(np.ravel(lengths), last - first + 1):
@@ -171,7 +170,7 @@ def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
     if stored is None:
         return None
     summary = np.atleast_2d(stored).astype(np.float32)
-    if summary.ndim != 2 or abs(summary.shape[1] - n_frames) > STRIDE:
+    if summary.ndim != 2 or abs(summary.shape[1] - n_frames) > _TOLERANCE:
         raise group.fault(f"user_summary must be [U, {n_frames}], not {list(stored.shape)}")
     if not np.isin(summary, (0, 1)).all():
         raise group.fault("user_summary holds values other than 0 and 1")

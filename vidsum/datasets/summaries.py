@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from vidsum import shots
 from vidsum.datasets.group import (
-    STRIDE,
     Group,
     annotator_scores,
     annotator_summaries,
@@ -27,7 +26,7 @@ from vidsum.datasets.group import (
     timed_features,
 )
 from vidsum.errors import UsageError
-from vidsum.features.store import H5Video, h5_arrays, read_groups, write_groups
+from vidsum.features.h5 import PUBLISHED_STRIDE, H5Video, h5_arrays, read_groups, write_groups
 from vidsum.outputs import as_utf8
 from vidsum.types import Features, FloatArray, Shots
 
@@ -82,7 +81,7 @@ def _video(group: Group, name: str) -> AnnotatedVideo:
     """
     rows = feature_rows(group)
     bare = not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
-    n_frames = len(rows) * STRIDE - 1 if bare else count(group, "n_frames")
+    n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else count(group, "n_frames")
     picks = sample_picks(group, len(rows), n_frames)
     features = timed_features(group, rows, picks, n_frames)
     if bare:

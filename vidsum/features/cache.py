@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.store import read_npz, write_npz
+from vidsum.features.npz import read_npz, write_npz
 from vidsum.home import home
 from vidsum.provenance import digest_of
 from vidsum.types import Features

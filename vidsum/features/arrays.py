@@ -1,0 +1,112 @@
+"""Features as named arrays and a JSON text, which is what feature files hold, whether npz or h5."""
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import InputError, UsageError
+from vidsum.types import Features, VideoInfo
+
+SCHEMA = "vidsum.features/1"
+
+_PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
+
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy and h5py raise at files that are damaged or none of ours."""
+
+
+def metadata_of(features: Features) -> dict[str, Any]:
+    """What a file says of its features beside the arrays, JSON-ready."""
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(features, name) for name in _PASSED_ON},
+        "video": asdict(features.video) if features.video else None,
+        "provenance": dict(features.provenance),
+        "warnings": list(features.warnings),
+    }
+
+
+def features_of(arrays: Mapping[str, Any]) -> Features:
+    """Features of the arrays of a file: those that we wrote, or `features` and maybe `timestamps` alone.
+
+    Raises:
+        UsageError: there are no features, or they are unusable.
+        ValueError, KeyError, TypeError: the metadata is not what `metadata_of` gives; see `refusing`.
+    """
+    if "features" not in arrays:
+        raise UsageError("it has no array named features")
+    array = np.ascontiguousarray(arrays["features"], dtype=np.float32)
+    metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else {}
+    times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
+    if not metadata:
+        return Features.from_array(array) if times is None else timed(array, times)
+    return Features(
+        array=array,
+        timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
+        **{name: metadata[name] for name in _PASSED_ON},
+        logits=arrays.get("logits"),
+        video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
+        provenance=metadata["provenance"],
+        warnings=tuple(metadata["warnings"]),
+    )
+
+
+def timed(
+    array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
+) -> Features:
+    """Features known only by their times: the usual gap between them is the step.
+
+    Args:
+        array: [T, D].
+        times: [T] seconds.
+        video_fps: frames per second of the video.
+
+    Raises:
+        UsageError: the arrays do not go together.
+    """
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.5
+    end = float(times[-1]) + step if len(times) else step
+    return Features(array, times, step_s=step, covers_s=step, duration_s=end, video_fps=video_fps)
+
+
+def existing(path: Path) -> Path:
+    """The path of a file that is there and may be read.
+
+    Raises:
+        InputError: it is not, or may not.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: there is no permission to read it")
+    return path
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
+    try:
+        yield
+    except UsageError as error:
+        raise InputError(f"{path}: not a feature file ({error})") from error
+    except _UNREADABLE as error:  # what the libraries say speaks of their internals
+        raise InputError(f"{path}: not a feature file (damaged, or of another kind)") from error
