@@ -1,16 +1,15 @@
 """`vidsum train`: train models on annotated videos."""
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from vidsum.commands import options
+from vidsum.commands import train_options as own
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import option
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 
@@ -23,180 +22,32 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Train models on annotated videos.")
 
 
-class AttentionName(str, Enum):
-    """What the encoder of FullTransNet attends to."""
-
-    full = "full"
-    local = "local"
-    global_ = "global"
-    local_global = "local-global"
-
-
-class HeadName(str, Enum):
-    """How FullTransNet scores samples."""
-
-    linear = "linear"
-    pointer = "pointer"
-
-
-class TrainingPrecision(str, Enum):
-    """Floating-point types a model can be trained in."""
-
-    fp32 = "fp32"
-    bf16 = "bf16"
-
-
-DATA, MODEL, TRAINING = "Data and output", "Model", "Training"
-
-Data = Annotated[
-    list[Path],
-    option(
-        "--data",
-        help="h5 file of a data set; once for each. The first is the one to test on.",
-        show_default=False,
-        metavar="FILE",
-        rich_help_panel=DATA,
-    ),
-]
-Splits = Annotated[
-    str,
-    option(
-        "--splits",
-        help="canonical, augmented or transfer, or a file of published splits (.json, .yml).",
-        metavar="SETTING|FILE",
-        rich_help_panel=DATA,
-    ),
-]
-Out = Annotated[
-    Path,
-    option(
-        "--out",
-        "-o",
-        help="Folder of the run; an unfinished run in it goes on.",
-        show_default=False,
-        metavar="FOLDER",
-        rich_help_panel=DATA,
-    ),
-]
-Only = Annotated[
-    list[int] | None,
-    option(
-        "--split",
-        help="Train this split only, counted from 0; once for each.",
-        show_default="all",
-        min=0,
-        rich_help_panel=DATA,
-    ),
-]
-Overwrite = Annotated[
-    bool,
-    option("--overwrite", help="Start anew where the folder holds a run.", rich_help_panel=DATA),
-]
-
-Attention = Annotated[
-    AttentionName,
-    option("--attention", help="What a token of the encoder attends to.", rich_help_panel=MODEL),
-]
-Layers = Annotated[
-    int, option("--layers", help="N, of encoder and decoder each.", min=1, rich_help_panel=MODEL)
-]
-Width = Annotated[int, option("--d", help="d, numbers in a token.", min=2, rich_help_panel=MODEL)]
-WidthFF = Annotated[
-    int, option("--d-ff", help="d_ff, inside a feed-forward network.", min=1, rich_help_panel=MODEL)
-]
-Heads = Annotated[int, option("--heads", help="h, heads of attention.", min=1, rich_help_panel=MODEL)]
-Window = Annotated[
-    int, option("--window", help="w, tokens in a local window; odd.", min=1, rich_help_panel=MODEL)
-]
-GlobalTokens = Annotated[
-    int,
-    option("--global-tokens", help="Global tokens of a shot.", min=1, max=3, rich_help_panel=MODEL),
-]
-Head = Annotated[
-    HeadName,
-    option(
-        "--head",
-        help="linear: the paper's, for up to 1536 samples; pointer: for any length.",
-        rich_help_panel=MODEL,
-    ),
-]
-Dropout = Annotated[float, option("--dropout", help="Dropout.", min=0, max=0.99, rich_help_panel=MODEL)]
-
-Epochs = Annotated[int, option("--epochs", help="Most epochs.", min=1, rich_help_panel=TRAINING)]
-LearningRate = Annotated[float, option("--lr", help="Learning rate of Adam.", rich_help_panel=TRAINING)]
-WeightDecay = Annotated[
-    float, option("--weight-decay", help="Weight decay of Adam.", rich_help_panel=TRAINING)
-]
-Seed = Annotated[
-    int, option("--seed", help="Of weights, order and dropout.", min=0, rich_help_panel=TRAINING)
-]
-Crop = Annotated[
-    float,
-    option(
-        "--crop",
-        help="Train on random runs of shots, at least this share of a video; 1: whole videos, as the paper.",
-        rich_help_panel=TRAINING,
-    ),
-]
-Noise = Annotated[
-    float,
-    option(
-        "--noise",
-        help="Most that is replaced, at random, of what the decoder is told of the steps before, so that it "
-        "relies on the video; 0: nothing, as the paper.",
-        rich_help_panel=TRAINING,
-    ),
-]
-Validation = Annotated[
-    float,
-    option(
-        "--validation",
-        help="Share of the training videos that choose the best epoch; 0: take the last epoch.",
-        rich_help_panel=TRAINING,
-    ),
-]
-Patience = Annotated[
-    int,
-    option(
-        "--patience", help="Stop after so many epochs without a better one.", min=1, rich_help_panel=TRAINING
-    ),
-]
-Precision = Annotated[
-    TrainingPrecision,
-    option("--precision", help="Floating-point type of the computations.", rich_help_panel=TRAINING),
-]
-Device = Annotated[
-    str,
-    option("--device", help="auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE", rich_help_panel=TRAINING),
-]
-
-
 @app.command("fulltransnet")
 def fulltransnet(
-    data: Data,
-    out: Out,
-    splits: Splits = "canonical",
-    split: Only = None,
-    overwrite: Overwrite = False,
-    attention: Attention = AttentionName.local_global,
-    layers: Layers = 6,
-    d: Width = 64,
-    d_ff: WidthFF = 2048,
-    heads: Heads = 8,
-    window: Window = 17,
-    global_tokens: GlobalTokens = 3,
-    head: Head = HeadName.linear,
-    dropout: Dropout = 0.1,
-    epochs: Epochs = 300,
-    lr: LearningRate = 1e-3,
-    weight_decay: WeightDecay = 1e-4,
-    crop: Crop = 1.0,
-    noise: Noise = 0.0,
-    seed: Seed = 0,
-    validation: Validation = 0.2,
-    patience: Patience = 50,
-    precision: Precision = TrainingPrecision.fp32,
-    device: Device = "auto",
+    data: own.Data,
+    out: own.Out,
+    splits: own.Splits = "canonical",
+    split: own.Only = None,
+    overwrite: own.Overwrite = False,
+    attention: own.Attention = own.AttentionName.local_global,
+    layers: own.Layers = 6,
+    d: own.Width = 64,
+    d_ff: own.WidthFF = 2048,
+    heads: own.Heads = 8,
+    window: own.Window = 17,
+    global_tokens: own.GlobalTokens = 3,
+    head: own.Head = own.HeadName.linear,
+    dropout: own.Dropout = 0.1,
+    epochs: own.Epochs = 300,
+    lr: own.LearningRate = 1e-3,
+    weight_decay: own.WeightDecay = 1e-4,
+    crop: own.Crop = 1.0,
+    noise: own.Noise = 0.0,
+    seed: own.Seed = 0,
+    validation: own.Validation = 0.2,
+    patience: own.Patience = 50,
+    precision: own.Precision = own.TrainingPrecision.fp32,
+    device: own.Device = "auto",
     json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
