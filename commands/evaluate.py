@@ -1,12 +1,13 @@
 """`vidsum evaluate`: how near importance scores come to annotators, and how near chance comes."""
 
-from enum import Enum
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from vidsum.commands import evaluate_options as own
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
@@ -14,9 +15,10 @@ from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vidsum.evaluation import SummaryReport
+    from vidsum.evaluation.measure import KeyShotMeasures
     from vidsum.evaluation.run import Asked, Predict
     from vidsum.types import Progress
 
@@ -25,128 +27,19 @@ _COMMAND = "evaluate summary"
 app = typer.Typer(no_args_is_help=True, help="Measure summaries against annotators.")
 
 
-class SegmentationName(str, Enum):
-    """What shots the key-shot summaries are made of."""
-
-    change_points = "change-points"
-    uniform_60 = "uniform-60"
-    one_peak = "one-peak"
-    two_peak = "two-peak"
-    two_peak_30_300 = "two-peak-30-300"
-
-
-class ProtocolName(str, Enum):
-    """How a trained model is asked for a summary."""
-
-    auto = "auto"
-    paper = "paper"
-
-
-WHAT = "What to evaluate"
-
-Data = Annotated[
-    list[Path] | None,
-    options.option(
-        "--data",
-        help="h5 file of annotated videos (SumMe, TVSum or their layout); may be given several times.",
-        show_default=False,
-        metavar="FILE.h5",
-        rich_help_panel=WHAT,
-    ),
-]
-Annotations = Annotated[
-    Path | None,
-    options.option(
-        "--annotations",
-        help="ydata-tvsum50.mat: each annotator's scores, for the videos of --data or on their own.",
-        show_default=False,
-        metavar="FILE.mat",
-        rich_help_panel=WHAT,
-    ),
-]
-Models = Annotated[
-    list[str] | None,
-    options.option(
-        "--model",
-        "--scorer",
-        "-m",
-        help="As of `vidsum summarize`, run on the features; may be given several times.",
-        show_default="contrastive and cluster, without --scores",
-        metavar="NAME|FILE",
-        rich_help_panel=WHAT,
-    ),
-]
-Scores = Annotated[
-    list[Path] | None,
-    options.option(
-        "--scores",
-        help=r"Scores made elsewhere, {video: \[a score at each pick]}; may be given several times.",
-        show_default=False,
-        metavar="FILE.json",
-        rich_help_panel=WHAT,
-    ),
-]
-Runs = Annotated[
-    list[Path] | None,
-    options.option(
-        "--run",
-        help="Folder of `vidsum train`: each test video scored by the model that has not seen it; "
-        "may be given several times.",
-        show_default=False,
-        metavar="FOLDER",
-        rich_help_panel=WHAT,
-    ),
-]
-ModelProtocol = Annotated[
-    ProtocolName,
-    options.option(
-        "--protocol",
-        help="auto: models of --run see no labels. paper: they are told the key frames of the test video's "
-        "annotators, as the paper's figures were made.",
-        rich_help_panel=WHAT,
-    ),
-]
-Segmentation = Annotated[
-    list[SegmentationName] | None,
-    options.option(
-        "--segmentation",
-        help="Shots of the summaries; may be given several times.",
-        show_default="change-points; without --data all others",
-        rich_help_panel=WHAT,
-    ),
-]
-Seeds = Annotated[
-    int,
-    options.option(
-        "--seeds", help="Draws of random scores and shots that are averaged.", min=1, rich_help_panel=WHAT
-    ),
-]
-Output = Annotated[
-    str | None,
-    options.option(
-        "--output",
-        "-o",
-        help="JSON file to write, with the figures of each video; - for stdout.",
-        show_default="none",
-        metavar="FILE",
-        rich_help_panel=options.OUT,
-    ),
-]
-
-
 @app.command("summary")
 def summary(
-    data: Data = None,
-    annotations: Annotations = None,
-    model: Models = None,
-    scores: Scores = None,
-    runs: Runs = None,
-    protocol: ModelProtocol = ProtocolName.auto,
+    data: own.Data = None,
+    annotations: own.Annotations = None,
+    model: own.Models = None,
+    scores: own.Scores = None,
+    runs: own.Runs = None,
+    protocol: own.ModelProtocol = own.ProtocolName.auto,
     beams: options.Beams = 1,
-    segmentation: Segmentation = None,
-    seeds: Seeds = 10,
+    segmentation: own.Segmentation = None,
+    seeds: own.Seeds = 10,
     device: options.Device = "auto",
-    output: Output = None,
+    output: own.Output = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -171,16 +64,16 @@ def summary(
         raise UsageError("there is nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
     if not data and (model or scores or runs):
         raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
-    target = None if output in (None, "-") else Path(str(output))
+    if protocol is own.ProtocolName.paper and not runs:
+        raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
+    target = _target(output)
     if target:
         prepare(output, Path(), inputs, (".json",))
         claim([(source, [target]) for source in inputs])
     usual = ("contrastive", "cluster") if data and not scores else ()
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import to_text, write_document
-        from vidsum.evaluation.document import report_document
-        from vidsum.evaluation.run import Asked, provenance, run_annotations, run_data
+        from vidsum.evaluation.run import Asked, run_annotations, run_data
 
         asked = Asked(
             annotations=annotations if data else None,
@@ -193,30 +86,50 @@ def summary(
             beams=beams,
             device=device,
         )
-        made_from = provenance(Path(source), asked, _files_of(asked.runs))
-        if target:
-            before = recorded([target], target, made_from, overwrite)
-            if before is not None:
-                return up_to_date(_COMMAND, source, before, [target], {"output": str(target)})
-        if data:
-            report = run_data(Path(source), asked, _predictor(asked, progress), progress)
-        else:
-            report = run_annotations(Path(source), asked, progress)
-        document = report_document(report, made_from)
-        if output == "-":
-            return Result(_COMMAND, source, document, document=to_text(document), messages=report.warnings)
-        if target:
-            write_document(document, target)
-        return Result(
-            _COMMAND,
-            source,
-            {"output": str(target) if target else None, **document},
-            lines=(_about(report), *([str(target)] if target else [])),
-            table=_table(Path(source).name, report),
-            messages=report.warnings,
-        )
+
+        def evaluate() -> "SummaryReport":
+            if data:
+                return run_data(Path(source), asked, _predictor(asked, progress), progress)
+            return run_annotations(Path(source), asked, progress)
+
+        return _result(source, asked, evaluate, output, overwrite)
 
     run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
+
+
+def _result(
+    source: str, asked: "Asked", evaluate: "Callable[[], SummaryReport]", output: str | None, overwrite: bool
+) -> Result:
+    """Evaluate, unless the output is up to date, and write or show the report."""
+    from vidsum.documents import to_text, write_document
+    from vidsum.evaluation.document import report_document
+    from vidsum.evaluation.run import provenance
+
+    made_from = provenance(Path(source), asked, _files_of(asked.runs))
+    target = _target(output)
+    if target:
+        before = recorded([target], target, made_from, overwrite)
+        if before is not None:
+            return up_to_date(_COMMAND, source, before, [target], {"output": str(target)})
+    report = evaluate()
+    document = report_document(report, made_from)
+    if output == "-":
+        return Result(_COMMAND, source, document, document=to_text(document), messages=report.warnings)
+    if target:
+        write_document(document, target)
+    return Result(
+        _COMMAND,
+        source,
+        {"output": str(target) if target else None, **document},
+        lines=(_about(report), *([str(target)] if target else [])),
+        table=_table(Path(source).name, report),
+        messages=report.warnings,
+    )
+
+
+def _target(output: str | None) -> Path | None:
+    """The file of `--output`, if it names one."""
+    return None if output in (None, "-") else Path(str(output))
 
 
 def _files_of(runs: "Sequence[Path]") -> list[Path]:
@@ -242,27 +155,49 @@ def _table(name: str, report: "SummaryReport") -> Table:
     """One segmentation: each knapsack's F-measures. Several: the mean F-measure of each segmentation."""
     settings = report.rows[0].mean.key_shots
     segmentations = list(dict.fromkeys(one.segmentation for one in settings))
+    columns = _of_knapsacks(settings) if len(segmentations) == 1 else _of_segmentations(settings)
     fewest, most = report.n_annotators
     who = f"{fewest} annotators" if fewest == most else f"{fewest} to {most} annotators"
-    title = f"{name}: {report.n_videos} videos, {who} each; key shots of 15 %, "
-    last = settings[-1].knapsack
-    if len(segmentations) == 1:
-        knapsacks = " and ".join(one.knapsack for one in settings)
-        title += f"segmentation {segmentations[0]}, knapsack {knapsacks}"
-        heads = [f"{what} {one.knapsack}" for one in settings for what in ("F max", "F avg")] + ["coverage"]
-    else:
-        title += f"F avg, segmentation as named, knapsack {last}"
-        heads = [f"F {segmentation}" for segmentation in segmentations]
+    title = f"{name}: {report.n_videos} videos, {who} each; key shots of 15 %, {columns.what}"
     rows = []
     for row in report.rows:
-        found = row.mean.key_shots
-        if len(segmentations) == 1:
-            values = [value for one in found for value in (one.f_max, one.f_avg)] + [found[-1].coverage]
-        else:
-            values = [one.f_avg for one in found if one.knapsack == last]
-        ranks = _signed(row.mean.tau), _signed(row.mean.rho)
-        rows.append((row.name, *ranks, *("-" if value is None else f"{value:.3f}" for value in values)))
-    return Table(("row", "   tau", "   rho", *heads), tuple(rows), title)
+        measures = (getattr(row.mean.key_shots[place], field) for place, field in columns.cells)
+        values = ("-" if value is None else f"{value:.3f}" for value in measures)
+        rows.append((row.name, _signed(row.mean.tau), _signed(row.mean.rho), *values))
+    return Table(("row", "   tau", "   rho", *columns.heads), tuple(rows), title)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which measures of the key shots a table shows."""
+
+    what: str
+    """For the title."""
+    heads: tuple[str, ...]
+    cells: tuple[tuple[int, str], ...]
+    """Place of the setting, and the name of its measure."""
+
+
+def _of_knapsacks(settings: "Sequence[KeyShotMeasures]") -> _Columns:
+    """F max and F avg by each knapsack, coverage by the last."""
+    knapsacks = [one.knapsack for one in settings]
+    named = {"f_max": "F max", "f_avg": "F avg"}
+    return _Columns(
+        what=f"segmentation {settings[0].segmentation}, knapsack {' and '.join(knapsacks)}",
+        heads=(*(f"{head} {knapsack}" for knapsack in knapsacks for head in named.values()), "coverage"),
+        cells=(*((place, field) for place in range(len(settings)) for field in named), (-1, "coverage")),
+    )
+
+
+def _of_segmentations(settings: "Sequence[KeyShotMeasures]") -> _Columns:
+    """F avg on each segmentation, by the last knapsack."""
+    last = settings[-1].knapsack
+    places = [place for place, one in enumerate(settings) if one.knapsack == last]
+    return _Columns(
+        what=f"F avg, segmentation as named, knapsack {last}",
+        heads=tuple(f"F {settings[place].segmentation}" for place in places),
+        cells=tuple((place, "f_avg") for place in places),
+    )
 
 
 def _signed(value: float | None) -> str:

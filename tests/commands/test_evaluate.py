@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
-from vidsum.commands.evaluate import SegmentationName
+from vidsum.commands.evaluate_options import SegmentationName
 from vidsum.datasets.summaries import write_annotated
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
 
@@ -102,6 +102,7 @@ def test_without_the_annotators_scores_the_human_row_has_no_rank(run: Run) -> No
     [
         ([], 2, "nothing to evaluate on"),
         (["--annotations", "x.mat", "--scorer", "cluster"], 2, "need videos with features"),
+        (["--data", "made.h5", "--protocol", "paper"], 2, "--protocol paper is for models of a training run"),
         (["--annotations", "x.mat"], 3, "x.mat"),
         (["--data", "no.h5"], 3, "no.h5"),
         (["--data", "made.h5", "--scores", "no.json"], 3, "no.json"),
