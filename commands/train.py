@@ -95,7 +95,7 @@ def fulltransnet(
         return _result(folder, trained)
 
     run_batch("train fulltransnet", list(number_of), view, step)
-    render(_next(data, out), view)
+    render(_next(data, out, _uneven(wanted, videos)), view)
 
 
 def _read(data: Sequence[Path]) -> "dict[str, AnnotatedVideo]":
@@ -129,6 +129,14 @@ def _chosen(only: Sequence[int] | None, n_splits: int) -> list[int]:
     return sorted(set(only)) if only else list(range(n_splits))
 
 
+def _uneven(wanted: "Sequence[Split]", videos: "dict[str, AnnotatedVideo]") -> tuple[str, ...]:
+    """A warning where the splits test some videos never or again and again, as published ones do."""
+    from vidsum.datasets.splits import coverage_of
+
+    coverage = coverage_of(wanted, videos)
+    return () if coverage.tiles else (str(coverage),)
+
+
 def _result(folder: str, trained: "SplitResult") -> Result:
     fitted = trained.fitted
     best, n_epochs = fitted.best, len(fitted.history)
@@ -151,7 +159,7 @@ def _result(folder: str, trained: "SplitResult") -> Result:
     )
 
 
-def _next(data: Sequence[Path], out: Path) -> Result:
+def _next(data: Sequence[Path], out: Path, messages: tuple[str, ...]) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
     from vidsum.training.run import unfinished_splits
 
@@ -164,4 +172,5 @@ def _next(data: Sequence[Path], out: Path) -> Result:
         str(out),
         {"unfinished_splits": left, "evaluate": None if left else command},
         lines=(line if left else f"evaluate it with: {command}",),
+        messages=messages,
     )

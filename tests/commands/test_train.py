@@ -119,6 +119,7 @@ def test_published_splits_are_read(run: Run, data: Path) -> None:
     Path("splits.json").write_text(json.dumps([{"train_keys": names[:8], "test_keys": names[8:]}]))
     results = _train(run, data, "--splits", "splits.json", "--json").json_lines
     assert [result["data"].get("split") for result in results] == ["splits-1", None]
+    assert results[-1]["messages"] == ["the test sets cover 2 of 10 videos"]
     assert json.loads(Path("run/run.json").read_text())["splits"][0]["test"] == [
         "made/video_9",
         "made/video_10",
