@@ -95,7 +95,7 @@ def fulltransnet(
         return _result(folder, trained)
 
     run_batch("train fulltransnet", list(number_of), view, step)
-    render(_next(data, out, _uneven(wanted, videos)), view)
+    render(_next(_tested(data, wanted), out, _uneven(wanted, videos)), view)
 
 
 def _read(data: Sequence[Path]) -> "dict[str, AnnotatedVideo]":
@@ -127,6 +127,15 @@ def _chosen(only: Sequence[int] | None, n_splits: int) -> list[int]:
         if number >= n_splits:
             raise UsageError(f"there is no split {number}", hint=f"--split 0 ... {n_splits - 1}")
     return sorted(set(only)) if only else list(range(n_splits))
+
+
+def _tested(data: Sequence[Path], wanted: "Sequence[Split]") -> list[Path]:
+    """The files of the datasets that the splits test on, which are what the run is evaluated on."""
+    from vidsum.datasets.splits import by_dataset
+    from vidsum.datasets.summaries import dataset_name
+
+    tested = by_dataset(name for split in wanted for name in split.test)
+    return [path for path in data if dataset_name(path) in tested]
 
 
 def _uneven(wanted: "Sequence[Split]", videos: "dict[str, AnnotatedVideo]") -> tuple[str, ...]:

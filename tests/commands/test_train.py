@@ -131,6 +131,7 @@ def test_other_data_sets_are_trained_on(run: Run, data: Path, setting: str, spli
     write_annotated(made_up_videos(3, "other"), "other.h5")
     ran = _train(run, data, "--data", "other.h5", "--splits", setting, "--json")
     assert len(ran.json_lines) == splits + 1
+    assert ran.json_lines[-1]["data"]["evaluate"] == f"vidsum evaluate summary --data {data} --run run"
     for split in json.loads(Path("run/run.json").read_text())["splits"]:
         trained = {name.partition("/")[0] for name in split["train"] + split["validation"]}
         assert "other" in trained
