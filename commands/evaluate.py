@@ -157,8 +157,10 @@ def _table(name: str, report: "SummaryReport") -> Table:
     segmentations = list(dict.fromkeys(one.segmentation for one in settings))
     columns = _of_knapsacks(settings) if len(segmentations) == 1 else _of_segmentations(settings)
     fewest, most = report.n_annotators
-    who = f"{fewest} annotators" if fewest == most else f"{fewest} to {most} annotators"
-    title = f"{name}: {report.n_videos} videos, {who} each; key shots of 15 %, {columns.what}"
+    who = f"{most} annotator{'' if most == 1 else 's'}"
+    who = who if fewest == most else f"{fewest} to {who}"
+    videos = f"{report.n_videos} video{'' if report.n_videos == 1 else 's'}"
+    title = f"{name}: {videos}, {who} each; key shots of 15 %, {columns.what}"
     rows = []
     for row in report.rows:
         measures = (getattr(row.mean.key_shots[place], field) for place, field in columns.cells)

@@ -155,7 +155,10 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
         UsageError: there are fewer than 2 folds, or more than videos.
     """
     if not 2 <= folds <= len(names):
-        raise UsageError(f"{len(names)} videos cannot be split into {folds} folds")
+        raise UsageError(
+            f"{len(names)} videos cannot be split into {folds} folds",
+            hint="give more videos by --data, or a file of splits by --splits",
+        )
     order = sorted(names)
     random.Random(seed).shuffle(order)
     splits = []
