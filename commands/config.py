@@ -55,10 +55,14 @@ def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) ->
     known = {parameter.name for parameter in context.command.params}
     words, own = _section(context, config, path)
     if unknown := sorted(set(own) - known):
-        raise UsageError(f"{path}: `vidsum {words}` has no option {unknown[0]!r}")
+        raise UsageError(
+            f"{path}: `vidsum {words}` has no option {unknown[0]!r}", hint=f"vidsum {words} --help lists them"
+        )
     general = {key: value for key, value in config.items() if key not in COMMANDS}
     if unknown := sorted(set(general) - _all_options()):
-        raise UsageError(f"{path}: no command has an option {unknown[0]!r}")
+        raise UsageError(
+            f"{path}: no command has an option {unknown[0]!r}", hint="vidsum COMMAND --help lists them"
+        )
     return {**{key: value for key, value in general.items() if key in known}, **own}
 
 
