@@ -29,7 +29,8 @@ Model = Annotated[
         "--scorer",
         "-m",
         help="What gives each moment its importance: contrastive, cluster, uniform, random, fulltransnet, "
-        "or a checkpoint of `vidsum train` (.safetensors).",
+        "or a checkpoint of `vidsum train` (.safetensors). auto: fulltransnet where it can read the "
+        "features, else contrastive.",
         metavar="NAME|FILE",
         rich_help_panel=options.WHAT,
     ),

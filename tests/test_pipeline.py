@@ -48,7 +48,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _mean_colour(clips: np.ndarray) -> np.ndarray:
-    return np.asarray(clips.mean(axis=(1, 2, 3)), dtype=np.float32) + 1
+    return np.tile(clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1, 427)[:, :1280].copy()
 
 
 @pytest.fixture(scope="module")

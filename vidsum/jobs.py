@@ -10,6 +10,7 @@ from vidsum import __version__, checkpoints, provenance
 from vidsum.device import choose_device
 from vidsum.features import Extractor, cache, check_backend, describe, load_extractor
 from vidsum.features.extract import extract_features
+from vidsum.features.extractor import Spec
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.video.fan_out import Consumer, fan_out
@@ -27,6 +28,15 @@ class Job:
     """Makes the function that goes through the frames; loads the weights."""
 
 
+def spec_of(how: Extraction) -> Spec:
+    """What the extractor sees of a video and gives.
+
+    Raises:
+        UsageError: there is no such extractor, or it cannot take such clips.
+    """
+    return describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+
+
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     """Extracting features, as the settings say.
 
@@ -34,7 +44,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         UsageError: the choices do not go together; said before anything is fetched.
     """
     check_backend(how.backend, device=how.device, precision=how.precision)
-    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    spec = spec_of(how)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if checkpoints.find(spec.checkpoint) is None:

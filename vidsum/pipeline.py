@@ -15,13 +15,13 @@ from typing import Any
 from vidsum import __version__
 from vidsum.documents import features_document, read_document
 from vidsum.errors import InputError, UsageError
-from vidsum.features import cache, describe
+from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.features.store import is_feature_file, read_features, write_features
-from vidsum.jobs import extraction_job, run_jobs, transitions_job
+from vidsum.jobs import extraction_job, run_jobs, spec_of, transitions_job
 from vidsum.settings import Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
-from vidsum.summary.score import check, checkpoint_sha256, draw_attention, score
+from vidsum.summary.score import checkpoint_sha256, draw_attention, model_for, score
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
@@ -102,7 +102,7 @@ def summarize(
     Args:
         source: a video, a feature file or features.
         budget: longest summary, as a share (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
-        model: one of `vidsum.summary.score.MODELS`, or the path of a checkpoint of `vidsum train`.
+        model: one of `vidsum.summary.score.MODELS`, or a checkpoint's path.
         seed: of the scorers that draw lots.
         beams: of a trained model; 1 is greedy.
         keep: stretches (start_s, end_s) that must be in.
@@ -145,11 +145,7 @@ def run_summary(
     attention: Path | None = None,
 ) -> Summary:
     """`summarize`, with its settings in three; `attention` is where to draw what a trained model saw."""
-    if not isinstance(source, Features) and has_pictures(source):
-        spec = describe(
-            how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames
-        )
-        check(selection.model, how.extractor, 1 / spec.step_s)
+    selection = _with_model(source, selection, how)
     if cutting.shots == "transnetv2":
         video = _video_of(source)
         jobs = [extraction_job(video, how), transitions_job(video, how)]
@@ -194,7 +190,8 @@ def summary_provenance(
     source: Source, selection: Selection, cutting: Cutting, how: Extraction
 ) -> dict[str, Any]:
     """What a summary would be made from."""
-    return _summary_provenance(_shots_provenance(_source_provenance(source, how), cutting), selection)
+    shots = _shots_provenance(_source_provenance(source, how), cutting)
+    return _summary_provenance(shots, _with_model(source, selection, how))
 
 
 def recorded_document(path: Path) -> dict[str, Any] | None:
@@ -249,6 +246,16 @@ def _cut(features: Features, cutting: Cutting, made_from: dict[str, Any]) -> Sho
         cuts_s=cuts_s,
     )
     return replace(shots, provenance=made_from, warnings=features.warnings)
+
+
+def _with_model(source: Source, selection: Selection, how: Extraction) -> Selection:
+    """The selection with the model that is meant, after a look at the features that it will get."""
+    if isinstance(source, Features) or not has_pictures(source):
+        features = _features_of(source, how, None)
+        model = model_for(selection.model, features.extractor, 1 / features.step_s)
+    else:
+        model = model_for(selection.model, how.extractor, 1 / spec_of(how).step_s)
+    return replace(selection, model=model)
 
 
 def _features_of(source: Source, how: Extraction, progress: Progress | None) -> Features:

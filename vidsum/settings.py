@@ -10,7 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
-DEFAULT_MODEL = "contrastive"
+DEFAULT_MODEL = "auto"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Selection:
     budget: str | float = "15%"
     """A share of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = DEFAULT_MODEL
-    """What gives the importance scores: a training-free scorer, `fulltransnet`, or a checkpoint's path."""
+    """What gives the importance scores: one of `vidsum.summary.score.MODELS`, or a checkpoint's path."""
     seed: int = 0
     """Of the scorers `random` and `cluster`."""
     beams: int = 1

@@ -24,11 +24,11 @@ def test_features_go_into_a_file_named_after_the_video(run: Run, film: Path) -> 
     ran = run("extract", film)
     assert ran.code == 0, ran.err
     features = read_features("film_mobilenet_v2.npz")
-    assert features.array.shape == (20, 48)
+    assert features.array.shape == (20, 1280)
     assert features.timestamps.tolist() == [k / 2 for k in range(20)]
     assert features.video is not None
     assert features.duration_s == 10.0
-    assert ran.out == "film_mobilenet_v2.npz: 20 features of 48 numbers, one every 0.5 s\n"
+    assert ran.out == "film_mobilenet_v2.npz: 20 features of 1280 numbers, one every 0.5 s\n"
     with np.load("film_mobilenet_v2.npz") as data:
         jsonschema.validate(json.loads(str(data["metadata"])), SCHEMA)
 
@@ -83,7 +83,7 @@ def test_a_batch_goes_on_after_a_bad_file(run: Run, film: Path, tmp_path: Path) 
     first, second = ran.json_lines
     assert ran.code == 1
     assert (first["ok"], first["exit_code"], second["ok"]) == (False, 3, True)
-    assert second["data"]["shape"] == [20, 48]
+    assert second["data"]["shape"] == [20, 1280]
 
 
 def test_fail_fast_stops_at_the_bad_file(run: Run, film: Path) -> None:
@@ -101,7 +101,7 @@ def test_one_output_cannot_take_several_videos(run: Run, film: Path) -> None:
 def test_a_dash_writes_json_to_stdout(run: Run, film: Path) -> None:
     ran = run("extract", film, "-o", "-")
     jsonschema.validate(ran.json, SCHEMA)
-    assert np.shape(ran.json["features"]) == (20, 48)
+    assert np.shape(ran.json["features"]) == (20, 1280)
     assert list(Path().iterdir()) == []
 
 

@@ -10,14 +10,14 @@ from tests.commands.conftest import Run
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
 
-SMALL = FullTransNetConfig(dim_in=48, d=16, layers=2, heads=2, d_ff=16, window=3)
+SMALL = FullTransNetConfig(dim_in=1280, d=16, layers=2, heads=2, d_ff=16, window=3)
 
 pytestmark = pytest.mark.usefixtures("loads")
 
 
 def save(path: Path, seed: int = 0, **features: object) -> Path:
     torch.manual_seed(seed)
-    reads = {"extractor": "mobilenet_v2", "dim": 48, "fps": 2.0, **features}
+    reads = {"extractor": "mobilenet_v2", "dim": 1280, "fps": 2.0, **features}
     save_trained(path, Trained("fulltransnet", asdict(SMALL), reads, {}, FullTransNet(SMALL).state_dict()))
     return path
 
@@ -33,7 +33,7 @@ def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["model"] == "best.safetensors"
     assert len(ran.json["provenance"]["summary"]["model_sha256"]) == 64
-    plain = run("summarize", film, "-o", "-").json
+    plain = run("summarize", film, "--model", "contrastive", "-o", "-").json
     assert ran.json["importance"] != plain["importance"]
     assert "model_sha256" not in plain["provenance"]["summary"]
 
@@ -80,7 +80,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "text.safetensors"], 3, "text.safetensors: cannot be read as safetensors"),
         (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
-        (["--plot", "attention"], 2, "contrastive pays no attention to draw"),
+        (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
         (["--plot=nothing"], 2, "nothing"),
     ],
 )
@@ -110,3 +110,20 @@ def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, pl
     assert run("summarize", *arguments).code == 0
     assert Path("film_importance.png").exists()
     assert not Path("film_attention.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [([], "fulltransnet"), (["--fps", "1"], "contrastive"), (["--extractor", "i3d"], "contrastive")],
+)
+def test_the_default_is_what_ships_where_it_can_read_the_features(
+    run: Run, film: Path, options: list[str], model: str
+) -> None:
+    ran = run("summarize", film, *options, "-o", "-")
+    assert ran.code == 0, ran.err
+    assert ran.json["model"] == ran.json["provenance"]["summary"]["model"] == model
+
+
+def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    assert run("summarize", film, "--model", "fulltransnet", "-o", "-").code == 0

@@ -12,27 +12,39 @@ from vidsum.types import Features, FloatArray, Shots
 if TYPE_CHECKING:
     from vidsum.summary.fulltransnet import Summarizer
 
-MODELS = (*SCORERS, "fulltransnet")
+SHIPPED = "fulltransnet"
+_SHIPPED_READS = ("mobilenet_v2", 2.0)
+"""Extractor and features per second of the checkpoint that ships."""
+
+MODELS = ("auto", *SCORERS, SHIPPED)
 """What has a name; a checkpoint of `vidsum train` goes by its path."""
 
 
-def check(model: str, extractor: str, rate: float) -> None:
-    """See to it, before a video is decoded, that the model is there and can read what will be extracted.
+def model_for(model: str, extractor: str, rate: float) -> str:
+    """The model that is meant. Before a video is decoded, it is seen to that it can read the features.
+
+    `auto` is what measured best (weights/fulltransnet-mobilenet_v2.md) among those that can read the features:
+    the checkpoint that ships, or else `contrastive`.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
-        extractor: by name.
+        extractor: of the features, by name.
         rate: features per second.
 
     Raises:
         UsageError: there is no such model, or it reads other features.
         InputError: the file is missing or is no checkpoint.
     """
+    if model == "auto":
+        shipped_extractor, shipped_rate = _SHIPPED_READS
+        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= 0.1
+        return SHIPPED if is_read else "contrastive"
     if model not in SCORERS:
         summarizer = _summarizer(model)
         from vidsum.summary.fulltransnet import require_kind
 
         require_kind(summarizer, extractor, rate)
+    return model
 
 
 def score(
@@ -43,12 +55,12 @@ def score(
     Args:
         features: of the video.
         shots: of the video.
-        selection: whose model, seed and beams count here.
+        selection: whose model (not `auto`), seed and beams count here.
         share: the budget's share of the video.
         device: that a trained model runs on.
 
     Raises:
-        UsageError, InputError: see `check`.
+        UsageError, InputError: see `model_for`.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
