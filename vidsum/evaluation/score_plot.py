@@ -1,20 +1,18 @@
 """Plots of predicted importance scores beside those of the annotators, a panel per video (Fig. 3)."""
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
-from vidsum.outputs import as_utf8, whole_file
+from vidsum.figures import new_figure, save_figure
+from vidsum.outputs import as_utf8
 from vidsum.summary.axis import clock, round_times
 from vidsum.types import FloatArray
 
@@ -44,19 +42,8 @@ def plot_scores(
         UsageError: another suffix, too many rows, or scores of no video or of another number of samples.
         OutputError: the file cannot be written.
     """
-    suffix = target.suffix.lower()
-    if suffix not in (".png", ".svg"):
-        raise UsageError(f"{target}: a plot is saved as .png or .svg")
     names = _names(videos, predictions)
-    figure = _draw({name: videos[name] for name in names[:limit]}, predictions, len(names))
-    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with (
-        whole_file(target) as part,
-        mpl.rc_context({"svg.hashsalt": "vidsum"}),
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
-        figure.savefig(part, format=suffix[1:], metadata=metadata)
+    save_figure(_draw({name: videos[name] for name in names[:limit]}, predictions, len(names)), target)
 
 
 def stretched(scores: FloatArray) -> FloatArray:
@@ -91,8 +78,7 @@ def _draw(
 ) -> Figure:
     n_columns = min(2, len(videos))
     n_rows = -(-len(videos) // n_columns)
-    figure = Figure(figsize=(6.5 * n_columns, 2.2 * n_rows + 0.8), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(6.5 * n_columns, 2.2 * n_rows + 0.8)
     panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for axes, (name, video) in zip(panels, videos.items(), strict=False):
         _draw_video(axes, video, {row: scores.get(name) for row, scores in predictions.items()})

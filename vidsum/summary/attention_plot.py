@@ -3,20 +3,16 @@
 import os
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from vidsum.errors import UsageError
-from vidsum.outputs import whole_file
+from vidsum.figures import new_figure, save_figure
 from vidsum.summary.attention_maps import AttentionMaps
 from vidsum.summary.axis import clock, round_times
 from vidsum.types import FloatArray, TimeArray
@@ -38,19 +34,12 @@ def attention_plot(maps: AttentionMaps, target: str | os.PathLike[str], *, grids
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    suffix = Path(target).suffix.lower()
-    if suffix not in (".png", ".svg"):
-        raise UsageError(f"{target}: a plot is saved as .png or .svg")
-    figure = _draw_grids(maps) if grids else _draw_panels(maps)
-    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with whole_file(target) as part, mpl.rc_context({"svg.hashsalt": "vidsum"}):
-        figure.savefig(part, format=suffix[1:], metadata=metadata)
+    save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target)
 
 
 def _draw_panels(maps: AttentionMaps) -> Figure:
     """Encoder top left, decoder top right, cross attention below (Fig. 6); of each the mean of all maps."""
-    figure = Figure(figsize=(11, 9.8), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 9.8)
     top, bottom = figure.subfigures(2, 1, height_ratios=(5.2, 4.6), squeeze=False)[:, 0]
     encoder, decoder = top.subplots(1, 2)
     cross = bottom.subplots()
@@ -76,8 +65,7 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
 def _draw_grids(maps: AttentionMaps) -> Figure:
     """Layers from top to bottom, heads from left to right, in three blocks as in Fig. 5."""
     n_layers, n_heads = maps.encoder.shape[:2]
-    figure = Figure(figsize=(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8)), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8))
     parts = {"Encoder": maps.encoder, "Decoder, masked": maps.decoder, "Cross attention": maps.cross}
     for block, (name, weights) in zip(
         figure.subfigures(3, 1, squeeze=False)[:, 0], parts.items(), strict=True

@@ -1,16 +1,11 @@
 """A plot of a summary: the importance curve, the shots and what was selected of them."""
 
 import os
-import warnings
-from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from vidsum.errors import UsageError
-from vidsum.outputs import whole_file
+from vidsum.figures import new_figure, save_figure
 from vidsum.summary.axis import ACCENT, clock, round_times, title
 from vidsum.types import Summary
 
@@ -24,23 +19,11 @@ def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    suffix = Path(target).suffix.lower()
-    if suffix not in (".png", ".svg"):
-        raise UsageError(f"{target}: a plot is saved as .png or .svg")
-    figure = _draw_plot(summary)
-    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with (
-        whole_file(target) as part,
-        mpl.rc_context({"svg.hashsalt": "vidsum"}),
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a file name in a script the font has not
-        figure.savefig(part, format=suffix[1:], metadata=metadata)
+    save_figure(_draw_plot(summary), target)
 
 
 def _draw_plot(summary: Summary) -> Figure:
-    figure = Figure(figsize=(11, 3.6), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 3.6)
     axes = figure.add_subplot()
     for number, (start, end) in enumerate(summary.segments):
         label = "selected" if number == 0 else None

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from vidsum.outputs import whole_file
+from vidsum.figures import new_figure, save_figure
 from vidsum.training.state import Epoch
 
 _LOSS, _VALIDATION, _BEST = "#d97706", "#2563eb", "#9ca3af"
@@ -20,8 +18,7 @@ def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
         OutputError: the file cannot be written.
     """
     has_validation = best.validation is not None
-    figure = Figure(figsize=(8, 5 if has_validation else 3), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8, 5 if has_validation else 3)
     rows = figure.subplots(2 if has_validation else 1, 1, sharex=True, squeeze=False)[:, 0]
     epochs = [epoch.epoch for epoch in history]
     rows[0].plot(epochs, [epoch.loss for epoch in history], color=_LOSS, linewidth=1.3)
@@ -37,5 +34,4 @@ def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
     rows[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     shown = "" if best.validation is None else f", validation {best.validation:.3f}"
     rows[0].set_title(f"best epoch {best.epoch}{shown}", loc="left", fontsize=11, fontweight="bold")
-    with whole_file(target) as part:
-        figure.savefig(part, format="png", metadata={"Software": None})
+    save_figure(figure, target)

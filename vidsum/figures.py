@@ -1,0 +1,40 @@
+"""Figures of Matplotlib as PNG or SVG files: drawn without a display, the same bytes for the same content."""
+
+import os
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from vidsum.errors import UsageError
+from vidsum.outputs import whole_file
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, at 140 dots an inch; what is put on it makes room for its texts."""
+    figure = Figure(figsize=(width, height), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Figure, target: str | os.PathLike[str]) -> None:
+    """Write a figure, as PNG or SVG by the suffix.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"{target}: a plot is saved as .png or .svg")
+    # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with (
+        whole_file(target) as part,
+        mpl.rc_context({"svg.hashsalt": "vidsum"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
+        figure.savefig(part, format=suffix[1:], metadata=metadata)
