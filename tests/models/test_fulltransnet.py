@@ -198,6 +198,14 @@ def test_global_tokens_are_first_middle_and_last_of_each_shot(lengths, per_shot)
     assert global_tokens(shots, per_shot).numpy().tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_one_sample_and_no_key_frame_make_a_video_and_a_summary_too(pattern):
+    everywhere = torch.ones(1, 1, dtype=torch.bool)
+    out = small(attention=pattern)(torch.randn(1, 1, 12), everywhere, torch.zeros(1, 0, dtype=torch.int64))
+    assert out.shape == (1, 1, 2)
+    assert out.exp().sum().item() == pytest.approx(1, abs=1e-5)
+
+
 def test_linear_head_refuses_more_samples_than_it_has_places():
     with pytest.raises(ValueError, match="41 samples are more than t_max = 40"):
         small()(torch.randn(1, 41, 12), torch.zeros(1, 41, dtype=torch.bool), torch.tensor([[0]]))
@@ -216,6 +224,11 @@ def test_pointer_head_has_no_longest_video():
         ({"heads": 5}, "d = 16 must be even and a multiple of heads = 5"),
         ({"window": 4}, "window = 4 must be an odd number"),
         ({"global_tokens": 4}, "global_tokens = 4 must be 1, 2 or 3"),
+        ({"heads": 0}, "heads = 0 must be at least 1"),
+        ({"layers": 0}, "layers = 0 must be at least 1"),
+        ({"dropout": 1.0}, "dropout = 1.0 must be a share below 1"),
+        ({"attention": "Local"}, "attention = Local must be one of full, local, global, local-global"),
+        ({"head": "softmax"}, "head = softmax must be one of linear, pointer"),
     ],
 )
 def test_sizes_that_make_no_model_are_refused(change, message):

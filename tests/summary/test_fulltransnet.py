@@ -151,6 +151,8 @@ def test_features_of_another_size_are_refused(summarizer):
         ({"model": "mrnet"}, "a checkpoint of mrnet, not of fulltransnet"),
         ({"config": {**asdict(CONFIG), "d": 32}}, "its tensors and its configuration do not fit together"),
         ({"config": {**asdict(CONFIG), "depth": 3}}, "its tensors and its configuration do not fit together"),
+        ({"config": {**asdict(CONFIG), "heads": 0}}, "its tensors and its configuration do not fit together"),
+        ({"config": {**asdict(CONFIG), "attention": "x"}}, "its tensors and its configuration do not fit"),
         ({"features": {"extractor": "toy"}}, "does not say what features it reads"),
     ],
 )

@@ -6,7 +6,7 @@ numbers are the paper's. docs/algorithms/fulltransnet.md tells where the paper i
 
 import math
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -42,6 +42,15 @@ class FullTransNetConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        """Refuse with a ValueError what makes no model, or silently another one."""
+        for name, choices in (("attention", get_args(Pattern)), ("head", get_args(Head))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(choices)}")
+        for name in ("dim_in", "d", "layers", "heads", "d_ff", "t_max"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout = {self.dropout} must be a share below 1")
         if self.d % self.heads or self.d % 2:
             raise ValueError(f"d = {self.d} must be even and a multiple of heads = {self.heads}")
         if self.window < 1 or self.window % 2 == 0:
@@ -298,7 +307,7 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
     """Eq. 13: binary cross-entropy of every step's distribution, summed over steps and samples, over T.
 
     Args:
-        log_probabilities: [B, L + 1, T + 1] from the model.
+        log_probabilities: [B, L + 1, T + 1] from the model; no padding, which would count in T.
         key_frames: [B, L] int64, what it should have chosen; after the last comes the end.
 
     Returns:
