@@ -1,6 +1,7 @@
 """Decoding against a model whose every distribution is known, and against teacher forcing."""
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -53,6 +54,40 @@ def model() -> FullTransNet:
 def features() -> Tensor:
     torch.manual_seed(1)
     return torch.randn(12, 6) * 3
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_steps_run_on_one_thread_and_the_caller_keeps_its_threads(model, features):
+    seen = []
+
+    def look_and_fail(*_: object) -> None:
+        seen.append(torch.get_num_threads())
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    model.end.register_forward_hook(look_and_fail)
+    is_global = torch.zeros(12, dtype=torch.bool)
+    decode(model, features, is_global, 3)
+    assert (seen, torch.get_num_threads()) == ([1, 1, 1], 2)
+    with pytest.raises(KeyboardInterrupt):
+        decode(model, features, is_global, 3)
+    assert torch.get_num_threads() == 2
+
+
+def test_more_beams_than_samples_and_a_video_of_one_sample(model, features):
+    is_global = torch.zeros(12, dtype=torch.bool)
+    assert sorted(decode(model, features[:3], is_global[:3], 3, width=50).key_frames) == [0, 1, 2]
+    only = decode(model, features[:1], is_global[:1], 1, width=2)
+    assert only.key_frames == (0,)
+    assert np.allclose(only.steps, [[1]])
 
 
 def test_a_frame_is_not_chosen_twice():

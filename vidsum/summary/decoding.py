@@ -1,12 +1,14 @@
 """Reading a summary out of FullTransNet with no labels: step by step, each from what was chosen before."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from vidsum.models.fulltransnet import FullTransNet
+from vidsum.models.fulltransnet import DecoderState, FullTransNet
 from vidsum.types import FloatArray
 
 
@@ -51,6 +53,24 @@ def decode(
         width: beams; 1 is greedy.
     """
     state = model.encode(features[None], is_global[None])
+    with _one_thread():
+        best = _best_beam(model, state, n_key_frames, width)
+    return Decoded(best.key_frames, torch.stack(best.steps).float().cpu().numpy())
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """On the CPU a step is so small that threads would wait for each other longer than they work."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def _best_beam(model: FullTransNet, state: DecoderState, n_key_frames: int, width: int) -> _Beam:
+    """The summary that `decode` tells of, from the state before the first step."""
     beams, ended = [_Beam()], list[_Beam]()
     last: Tensor | None = None
     for _ in range(n_key_frames):
@@ -61,13 +81,12 @@ def decode(
             break
         parents = [parent for parent, _ in going_on]
         if parents != list(range(len(beams))):
-            state = state.rows(torch.tensor(parents, device=features.device))
+            state = state.rows(torch.tensor(parents, device=log_probabilities.device))
         beams = [beam for _, beam in going_on]
-        last = torch.tensor([beam.key_frames[-1] for beam in beams], device=features.device)
+        last = torch.tensor([beam.key_frames[-1] for beam in beams], device=log_probabilities.device)
     else:
         ended += beams
-    best = max(ended, key=lambda beam: beam.mean_score)
-    return Decoded(best.key_frames, torch.stack(best.steps).float().cpu().numpy())
+    return max(ended, key=lambda beam: beam.mean_score)
 
 
 def _extend(
