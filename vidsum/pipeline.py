@@ -156,7 +156,7 @@ def run_summary(
     budget_s = parse_budget(selection.budget, features.duration_s)
     share = budget_s / features.duration_s
     importance = score(features, shots, selection, share, how.device)
-    drawn = draw_attention(features, shots, selection, share, attention) if attention else ()
+    drawn = draw_attention(features, shots, selection, share, how.device, attention) if attention else ()
     chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,

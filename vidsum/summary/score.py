@@ -23,8 +23,8 @@ MODELS = ("auto", *SCORERS, SHIPPED)
 def model_for(model: str, extractor: str, rate: float) -> str:
     """The model that is meant. Before a video is decoded, it is seen to that it can read the features.
 
-    `auto` is what measured best (weights/fulltransnet-mobilenet_v2.md) among those that can read the features:
-    the checkpoint that ships, or else `contrastive`.
+    `auto` is what measured best (weights/fulltransnet-mobilenet_v2.md) among those that can read the
+    features: the checkpoint that ships, or else `contrastive`.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
@@ -70,9 +70,14 @@ def score(
 
 
 def draw_attention(
-    features: Features, shots: Shots, selection: Selection, share: float, target: Path
+    features: Features, shots: Shots, selection: Selection, share: float, device: str, target: Path
 ) -> tuple[str, ...]:
-    """Draw what a trained model looked at when it scored a video, as PNG or SVG by the suffix.
+    """Draw what a trained model looked at when `score` ran it, as PNG or SVG by the suffix.
+
+    Args:
+        features, shots, selection, share, device: those given to `score`. On another device rounding could
+            let the model choose other key frames than those of the summary.
+        target: the file.
 
     Returns:
         Warnings.
@@ -86,7 +91,7 @@ def draw_attention(
     from vidsum.summary.attention_maps import attention_maps
     from vidsum.summary.attention_plot import attention_plot
 
-    maps = attention_maps(_summarizer(selection.model), features, shots, share, selection.beams)
+    maps = attention_maps(_summarizer(selection.model, device), features, shots, share, selection.beams)
     attention_plot(maps, target)
     return maps.warnings
 
