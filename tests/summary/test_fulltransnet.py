@@ -140,6 +140,28 @@ def test_features_of_another_kind_are_refused(summarizer, extractor, rate, messa
     assert raised.value.hint == hint
 
 
+def test_a_model_of_features_made_elsewhere_asks_for_such_a_file(tmp_path: Path):
+    save_trained(tmp_path / "x.safetensors", trained(features={"extractor": "custom", "dim": 6, "fps": 2.0}))
+    with pytest.raises(UsageError, match="reads features of custom, not of toy") as raised:
+        importance(load_summarizer(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
+    assert "file of features" in str(raised.value.hint)
+
+
+def test_features_that_cannot_be_written_to_are_read_without_a_warning(summarizer):
+    features, shots = video(9)
+    features.array.flags.writeable = False
+    assert importance(summarizer, features, shots).shape == (9,)
+
+
+@pytest.mark.parametrize("n_samples", [1, 9])
+def test_a_video_of_one_shot_and_of_one_sample_is_scored(summarizer, n_samples):
+    features = video(n_samples)[0]
+    curve = importance(summarizer, features, Shots(np.array([0, n_samples / 2]), "test"))
+    assert curve.shape == (n_samples,)
+    assert (curve == curve[0]).all()
+    assert 0 < curve[0] <= 1
+
+
 def test_features_of_another_size_are_refused(summarizer):
     with pytest.raises(UsageError, match="reads features of 6 numbers, not of 5"):
         importance(summarizer, Features.from_array(np.ones((9, 5))), video(9)[1])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.videos import made_up_videos
+from tests.training.videos import made_up_video, made_up_videos
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
@@ -63,6 +63,17 @@ def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
     splits = [Split("a", tuple(others), (first,)), Split("b", tuple(others[1:]), (first, second))]
     train_splits(VIDEOS, splits, SETTINGS, tmp_path)
     assert set(predict_run(tmp_path, VIDEOS).scores) == {f"{first} (a)", f"{first} (b)", second}
+
+
+def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path) -> None:
+    name = SPLITS[0].test[0]
+    longer = {**VIDEOS, name: made_up_video(name, n_shots=20)}
+    with pytest.raises(UsageError, match=f"{name} has 80 samples; the linear head has places for 64"):
+        predict_run(run, longer, "paper", device="cpu")
+    assert len(predict_run(run, longer, device="cpu").scores[name]) == 80
+    wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))
+    with pytest.raises(UsageError, match=r"reads features of \d numbers, not of 9"):
+        predict_run(run, {**VIDEOS, name: replace(VIDEOS[name], features=wide)}, "paper", device="cpu")
 
 
 def test_a_run_that_is_not_over_is_refused(run: Path, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def attention_maps(
     # the last step's token is read by none, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    overheard = overhear(model, torch.from_numpy(array), is_global, tokens)
+    overheard = overhear(model, torch.tensor(array), is_global, tokens)
     some_layers = _numbers("layer", layers, model.config.layers)
     some_heads = _numbers("head", heads, model.config.heads)
     per_cell = -(-len(array) // cells)

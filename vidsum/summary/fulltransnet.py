@@ -107,14 +107,9 @@ def importance(
         width: beams, see `vidsum.summary.decoding.decode`.
 
     Raises:
-        UsageError: the features are not of the extractor and the rate that the model was trained on.
+        UsageError: see `require_readable`.
     """
-    if features.dim != summarizer.dim:
-        raise UsageError(
-            f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}",
-            hint=f"--extractor {summarizer.extractor}",
-        )
-    require_kind(summarizer, features.extractor, 1 / features.step_s)
+    require_readable(summarizer, features)
     shot_of_sample = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
 
     def curve(window: slice) -> FloatArray:
@@ -127,8 +122,27 @@ def importance(
     return over_windows(windows(shot_of_sample, longest), len(features), curve)
 
 
+def require_readable(summarizer: Summarizer, features: Features) -> None:
+    """See to it that features are those that the model was trained on.
+
+    Raises:
+        UsageError: they have another size, or see `require_kind`.
+    """
+    if features.dim != summarizer.dim:
+        raise UsageError(
+            f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}",
+            hint=_how_to_make(summarizer),
+        )
+    require_kind(summarizer, features.extractor, 1 / features.step_s)
+
+
 def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
-    """See to it that features are those that the model was trained on; `custom` ones are not doubted.
+    """See to it, by what is known before extraction, that features are of the kind that the model reads.
+
+    Args:
+        summarizer: the model.
+        extractor: of the features, by name; `custom`, unknown, is not doubted.
+        rate: features per second; may be off by a tenth.
 
     Raises:
         UsageError: they are of another extractor, or of another rate (per second).
@@ -136,13 +150,19 @@ def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
     if extractor not in (summarizer.extractor, "custom"):
         raise UsageError(
             f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}",
-            hint=f"--extractor {summarizer.extractor}",
+            hint=_how_to_make(summarizer),
         )
     if abs(rate / summarizer.fps - 1) > 0.1:
         raise UsageError(
             f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}",
             hint=f"--fps {summarizer.fps:g}",
         )
+
+
+def _how_to_make(summarizer: Summarizer) -> str:
+    if summarizer.extractor == "custom":
+        return "give a file of features made as those that it was trained on"
+    return f"--extractor {summarizer.extractor}"
 
 
 def decode_samples(
@@ -153,7 +173,7 @@ def decode_samples(
     device = next(model.parameters()).device
     n_key_frames = min(len(array), max(1, int(share * len(array))))
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    return decode(model, torch.from_numpy(array).to(device), is_global.to(device), n_key_frames, width)
+    return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames, width)
 
 
 def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
@@ -161,7 +181,9 @@ def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
 
     The mean, because a step that begins a shot gives all its chance to the shot's first sample.
     """
-    missed = np.log1p(-np.minimum(decoded.steps.astype(np.float64), 1 - 1e-12)).sum(axis=0)
+    missed = np.zeros(len(shot_of_sample))
+    for step in decoded.steps:  # one by one: all in float64 would be a gigabyte for a film of two hours
+        missed += np.log1p(-np.minimum(step.astype(np.float64), 1 - 1e-12))
     _, shot, counts = np.unique(shot_of_sample, return_inverse=True, return_counts=True)
     means = np.bincount(shot, weights=-np.expm1(missed)) / counts
     return np.asarray(means[shot], np.float32)

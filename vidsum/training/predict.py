@@ -14,7 +14,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.predictions import Tested
 from vidsum.models.fulltransnet import global_tokens
 from vidsum.summary.decoding import Decoded
-from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_kind, summarizer_of
+from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_readable, summarizer_of
 from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
@@ -91,7 +91,13 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     summarizer = replace(summarizer, fps=1 / video.features.step_s)
     if protocol == "auto":
         return importance(summarizer, video.features, shots_of(video), width=beams)
-    require_kind(summarizer, video.features.extractor, summarizer.fps)
+    require_readable(summarizer, video.features)
+    config, n_samples = summarizer.model.config, len(video.features)
+    if config.head == "linear" and n_samples > config.t_max:
+        raise UsageError(
+            f"{video.name} has {n_samples} samples; the linear head has places for {config.t_max}",
+            hint="only decoding without labels goes through longer videos in windows",
+        )
     return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
 
 
