@@ -1,4 +1,4 @@
-"""Which model runs, and where: a trained one on the same device for the scores and for the picture of them."""
+"""Which model runs, and where: a trained one on one device for the scores and for the picture of them."""
 
 from pathlib import Path
 
