@@ -90,6 +90,11 @@ def test_a_key_frame_is_the_most_important_sample_of_its_segment() -> None:
         assert summary.importance[summary.timestamps == time_s][0] == summary.importance[inside].max()
 
 
+def test_of_equally_important_samples_the_middle_one_is_the_key_frame() -> None:
+    summary = replace(make_summary(selected=(1,)), importance=np.ones(120, np.float32))
+    assert key_frame_times(summary) == [15.0]
+
+
 def test_a_segment_between_two_samples_has_its_key_frame_in_the_middle() -> None:
     summary = replace(make_summary(), segments=((10.1, 10.3),))
     assert key_frame_times(summary) == pytest.approx([10.2])

@@ -17,12 +17,19 @@ _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
 
 
 def key_frame_times(summary: Summary) -> list[float]:
-    """Seconds of the frame that stands for each segment: its most important sample, or else its middle."""
+    """Seconds of the frame that stands for each segment: its most important sample, or else its middle.
+
+    Of samples that are equally important, as those of a shot are to a trained model, the middle one: shots
+    often begin and end in a fade.
+    """
     times = []
     for start, end in summary.segments:
         inside = np.flatnonzero((summary.timestamps >= start) & (summary.timestamps < end))
-        best = inside[np.argmax(summary.importance[inside])] if len(inside) else None
-        times.append(float(summary.timestamps[best]) if best is not None else (start + end) / 2)
+        if len(inside) == 0:
+            times.append((start + end) / 2)
+            continue
+        best = inside[summary.importance[inside] == summary.importance[inside].max()]
+        times.append(float(summary.timestamps[best[len(best) // 2]]))
     return times
 
 

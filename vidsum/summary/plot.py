@@ -42,6 +42,7 @@ def _draw_plot(summary: Summary) -> Figure:
     )
     axes.plot(summary.timestamps, summary.importance, color=_unit(ACCENT), linewidth=1.3, label="importance")
     axes.set_xlim(0, summary.video_duration_s)
+    axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
     axes.set_xticks(round_times(summary.video_duration_s, 12))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
     axes.set_xlabel("time (min:s)")
