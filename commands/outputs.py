@@ -137,8 +137,12 @@ def summary_files(
     storyboard: bool,
     plots: Collection[str],
     plot_format: str,
+    attention_part: str,
 ) -> SummaryFiles:
-    """Where a summary of `source` goes. `plots` are names of `commands.options.PlotName`.
+    """Where a summary of `source` goes.
+
+    `plots` are names of `commands.options.PlotName`. A picture of another `attention_part` than the mean has
+    a name of its own, so that one is not taken for the other.
 
     Raises:
         UsageError: an MP4 is asked for of a feature file.
@@ -150,11 +154,12 @@ def summary_files(
     if from_features and output not in (None, "-") and base.suffix == ".mp4":
         raise UsageError(f"{source}: features hold no pictures to make {base} of", hint="give the video")
     stem = base.with_suffix("").name.removesuffix("_summary")
+    part = "" if attention_part == "mean" else f"_{attention_part}"
     return SummaryFiles(
         json=base.with_suffix(".json"),
         video=base if base.suffix == ".mp4" and not from_features else None,
         storyboard=base.with_name(f"{stem}_storyboard.png") if storyboard and not from_features else None,
         key_frames=base.with_name(f"{stem}_key_frames") if storyboard and not from_features else None,
         plot=base.with_name(f"{stem}_importance.{plot_format}") if "importance" in plots else None,
-        attention=base.with_name(f"{stem}_attention.{plot_format}") if "attention" in plots else None,
+        attention=base.with_name(f"{stem}_attention{part}.{plot_format}") if "attention" in plots else None,
     )

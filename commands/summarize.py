@@ -10,7 +10,7 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
-from vidsum.settings import DEFAULT_MODEL
+from vidsum.settings import DEFAULT_MODEL, parse_attention_part
 from vidsum.times import format_time, parse_interval, parse_optional_time
 
 if TYPE_CHECKING:
@@ -87,6 +87,16 @@ PlotFormat = Annotated[
     options.PlotFormat,
     options.option("--plot-format", help="Format of the plots.", rich_help_panel=options.OUT),
 ]
+AttentionOf = Annotated[
+    str,
+    options.option(
+        "--attention-of",
+        help="Layers and heads that `--plot attention` shows: their mean, all of them each by itself, or "
+        "one, such as 5.0 (layer 5, head 0, counted from 0).",
+        metavar="mean|all|LAYER.HEAD",
+        rich_help_panel=options.OUT,
+    ),
+]
 DryRun = Annotated[
     bool, options.option("--dry-run", help="Print the segments, write nothing.", rich_help_panel=options.OUT)
 ]
@@ -124,6 +134,7 @@ def summarize(
     storyboard: Storyboard = False,
     plot: Plot = None,
     plot_format: PlotFormat = options.PlotFormat.png,
+    attention_of: AttentionOf = "mean",
     dry_run: DryRun = False,
     overwrite: options.Overwrite = False,
     fail_fast: options.FailFast = False,
@@ -154,11 +165,12 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     writes = output != "-" and not dry_run
+    attention_part = parse_attention_part(attention_of)
     if writes:
         prepare(output, output_dir, sources, (".mp4", ".json"))
     plots = [name.value for name in plot or ()]
     targets = {
-        source: summary_files(source, output, output_dir, storyboard, plots, plot_format.value)
+        source: summary_files(source, output, output_dir, storyboard, plots, plot_format.value, attention_of)
         for source in sources
     }
     if writes:
@@ -192,8 +204,15 @@ def summarize(
             if before is not None:
                 _check_video(files, provenance, copy)
                 return up_to_date("summarize", source, before, files.all, files.names)
-        attention = files.attention if writes else None
-        summary = pipeline.run_summary(source, selection, cutting, how, progress, attention=attention)
+        summary = pipeline.run_summary(
+            source,
+            selection,
+            cutting,
+            how,
+            progress,
+            attention=files.attention if writes else None,
+            attention_part=attention_part,
+        )
         if not writes:
             return _shown(source, summary, as_document=output == "-")
         return _written(source, summary, files, copy, progress)

@@ -19,7 +19,7 @@ from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, spec_of, transitions_job
-from vidsum.settings import Cutting, Extraction, Selection
+from vidsum.settings import AttentionPart, Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
 from vidsum.summary.score import checkpoint_sha256, draw_attention, model_for, score
 from vidsum.summary.selection import select
@@ -143,8 +143,12 @@ def run_summary(
     progress: Progress | None = None,
     *,
     attention: Path | None = None,
+    attention_part: AttentionPart = "mean",
 ) -> Summary:
-    """`summarize`, with its settings in three; `attention` is where to draw what a trained model saw."""
+    """`summarize`, with its settings in three.
+
+    `attention` is where to draw what a trained model looked at, `attention_part` which layers and heads.
+    """
     selection = _with_model(source, selection, how)
     if cutting.shots == "transnetv2":
         video = _video_of(source)
@@ -156,7 +160,9 @@ def run_summary(
     budget_s = parse_budget(selection.budget, features.duration_s)
     share = budget_s / features.duration_s
     importance = score(features, shots, selection, share, how.device)
-    drawn = draw_attention(features, shots, selection, share, how.device, attention) if attention else ()
+    drawn: tuple[str, ...] = ()
+    if attention:
+        drawn = draw_attention(features, shots, selection, share, how.device, attention, attention_part)
     chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,

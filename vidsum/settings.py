@@ -1,5 +1,6 @@
 """What can be chosen about a run. The fields have the names of the command line's options."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -11,6 +12,10 @@ from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
 DEFAULT_MODEL = "auto"
+
+
+AttentionPart = Literal["mean", "all"] | tuple[int, int]
+"""What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,21 @@ class Selection:
             for stretch in stretches:
                 if not _is_interval(stretch):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {stretch!r}")
+
+
+def parse_attention_part(text: str) -> AttentionPart:
+    """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    wholes: dict[str, AttentionPart] = {"mean": "mean", "all": "all"}
+    if text in wholes:
+        return wholes[text]
+    numbers = re.fullmatch(r"(\d{1,3})\.(\d{1,3})", text, re.ASCII)
+    if numbers is None:
+        raise UsageError(f"{text!r} is no part of attention", hint="mean, all, or LAYER.HEAD such as 5.0")
+    return int(numbers[1]), int(numbers[2])
 
 
 def _is_interval(value: object) -> bool:

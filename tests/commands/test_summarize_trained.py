@@ -82,6 +82,8 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
         (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
         (["--plot=nothing"], 2, "nothing"),
+        (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
+        (["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"], 2, "no layer 2"),
     ],
 )
 def test_what_will_not_do_is_one_line(
@@ -101,6 +103,17 @@ def test_attention_is_drawn(run: Run, film: Path, model: Path) -> None:
     assert ran.json["data"]["outputs"]["attention"] == "film_attention.png"
     for name in ("film_attention.png", "film_importance.png"):
         assert Path(name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_attention_of_one_head_or_all_has_a_file_of_its_own(run: Run, film: Path, model: Path) -> None:
+    arguments = ("summarize", film, "--model", model, "--plot", "attention", "--plot-format", "svg")
+    for part in ("mean", "1.0", "all"):
+        ran = run(*arguments, "--attention-of", part, "--overwrite")
+        assert ran.code == 0, ran.err
+    images = {name: Path(f"film_attention{name}.svg").read_text() for name in ("", "_1.0", "_all")}
+    assert "mean of 2 layers, mean of 2 heads" in images[""]
+    assert "layer 1, head 0" in images["_1.0"]
+    assert images["_all"].count("<image ") == 3 * 2 * 2
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
-from vidsum.settings import Selection
+from vidsum.settings import AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.types import Features, FloatArray, Shots
 
@@ -70,7 +70,13 @@ def score(
 
 
 def draw_attention(
-    features: Features, shots: Shots, selection: Selection, share: float, device: str, target: Path
+    features: Features,
+    shots: Shots,
+    selection: Selection,
+    share: float,
+    device: str,
+    target: Path,
+    part: AttentionPart = "mean",
 ) -> tuple[str, ...]:
     """Draw what a trained model looked at when `score` ran it, as PNG or SVG by the suffix.
 
@@ -78,12 +84,13 @@ def draw_attention(
         features, shots, selection, share, device: those given to `score`. On another device rounding could
             let the model choose other key frames than those of the summary.
         target: the file.
+        part: which layers and heads.
 
     Returns:
         Warnings.
 
     Raises:
-        UsageError: the scorer is no trained model.
+        UsageError: the scorer is no trained model, or has no such layer or head.
         OutputError: the file cannot be written.
     """
     if selection.model in SCORERS:
@@ -91,8 +98,10 @@ def draw_attention(
     from vidsum.summary.attention_maps import attention_maps
     from vidsum.summary.attention_plot import attention_plot
 
-    maps = attention_maps(_summarizer(selection.model, device), features, shots, share, selection.beams)
-    attention_plot(maps, target)
+    layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
+    summarizer = _summarizer(selection.model, device)
+    maps = attention_maps(summarizer, features, shots, share, selection.beams, layers=layers, heads=heads)
+    attention_plot(maps, target, grids=part == "all")
     return maps.warnings
 
 
