@@ -2,7 +2,8 @@
 
 python -m tests.benchmarks.decoding
 
-Random weights and features: no step depends on what they are. The model is kept from ending early.
+Random weights and features: no step depends on what they are. The model is kept from ending early. Threads
+are the encoder's: the steps of decoding run on one.
 """
 
 import argparse

@@ -60,7 +60,8 @@ def decode(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """On the CPU a step is so small that threads would wait for each other longer than they work."""
+    """On the CPU a step is so small that a second thread gains little, and much time is lost waiting for it
+    where other processes keep the cores busy."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
