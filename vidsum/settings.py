@@ -12,6 +12,8 @@ from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
 DEFAULT_MODEL = "auto"
+SHIPPED_MODEL = "fulltransnet"
+"""The checkpoint that comes with vidsum, by its name in the registry."""
 
 
 AttentionPart = Literal["mean", "all"] | tuple[int, int]

@@ -18,13 +18,11 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.hashing import hash_file
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.types import Features, FloatArray, Shots
 
 IntArray = npt.NDArray[np.int64]
-
-SHIPPED = "fulltransnet"
-"""The checkpoint that comes with vidsum, by its name in the registry."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ def path_of(name: str) -> Path:
     Raises:
         WeightsError: the shipped one cannot be stored in the cache.
     """
-    return checkpoints.path_of(SHIPPED) if name == SHIPPED else Path(name)
+    return checkpoints.path_of(SHIPPED_MODEL) if name == SHIPPED_MODEL else Path(name)
 
 
 def sha256_of(name: str) -> str:
@@ -54,14 +52,14 @@ def sha256_of(name: str) -> str:
     Raises:
         InputError: there is no such file.
     """
-    if name == SHIPPED:
-        return checkpoints.sha256_of(SHIPPED)
+    if name == SHIPPED_MODEL:
+        return checkpoints.sha256_of(SHIPPED_MODEL)
     if not Path(name).is_file():
         raise InputError(f"{name}: no such file")
     return hash_file(Path(name))
 
 
-def load_summarizer(name: str = SHIPPED, device: str = "auto") -> Summarizer:
+def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
     """Load a checkpoint of `vidsum train fulltransnet`.
 
     Raises:

@@ -5,18 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
-from vidsum.settings import AttentionPart, Selection
+from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
     from vidsum.summary.fulltransnet import Summarizer
 
-SHIPPED = "fulltransnet"
 _SHIPPED_READS = ("mobilenet_v2", 2.0)
 """Extractor and features per second of the checkpoint that ships."""
 
-MODELS = ("auto", *SCORERS, SHIPPED)
+MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """What has a name; a checkpoint of `vidsum train` goes by its path."""
 
 
@@ -38,7 +37,7 @@ def model_for(model: str, extractor: str, rate: float) -> str:
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
         is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= 0.1
-        return SHIPPED if is_read else "contrastive"
+        return SHIPPED_MODEL if is_read else "contrastive"
     if model not in SCORERS:
         summarizer = _summarizer(model)
         from vidsum.summary.fulltransnet import require_kind
