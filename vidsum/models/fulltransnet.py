@@ -37,8 +37,9 @@ class FullTransNetConfig:
     global_tokens: int = 3
     """Of each shot: 1 the first sample, 2 the middle one too, 3 the last one too."""
     head: Head = "linear"
-    """`linear`, the paper's, has t_max places; `pointer` compares with the encoder's output."""
+    """`linear`, the paper's, has t_max places; `pointer` compares with the encoder's output, for any T."""
     t_max: int = 1536
+    """Longer videos are summarized in windows of so many samples."""
     dropout: float = 0.1
 
     def __post_init__(self) -> None:

@@ -73,7 +73,7 @@ def attention_maps(
 ) -> AttentionMaps:
     """The maps of Figs. 5-8 for a summary that the model writes with no labels.
 
-    Of a video of more samples than `LONGEST`, or than a linear head has places for, only the first window is
+    Of a video of more samples than `LONGEST`, or than the model reads at once, only the first window is
     read, and a warning says so.
 
     Args:
@@ -89,8 +89,7 @@ def attention_maps(
     """
     model = summarizer.model
     all_shots = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
-    longest = LONGEST if model.config.head == "pointer" else min(LONGEST, model.config.t_max)
-    window = windows(all_shots, longest)[0]
+    window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = features.array[window], all_shots[window]
     decoded = decode_samples(summarizer, array, shot_of_sample, share, width)
     # the last step's token is read by none, unless the step after it has written the end

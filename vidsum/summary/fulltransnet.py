@@ -116,8 +116,9 @@ def importance(
             decode_samples(summarizer, features.array[window], shots_here, share, width), shots_here
         )
 
-    longest = len(features) if summarizer.model.config.head == "pointer" else summarizer.model.config.t_max
-    return over_windows(windows(shot_of_sample, longest), len(features), curve)
+    # a pointer head could read any length at once, but time and memory of its steps grow with T squared
+    stretches = windows(shot_of_sample, summarizer.model.config.t_max)
+    return over_windows(stretches, len(features), curve)
 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:
@@ -188,7 +189,7 @@ def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
 
 
 def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
-    """Stretches of at most `longest` samples that overlap by about half and cover the video.
+    """Stretches of at most `longest` samples that overlap by a quarter or more and cover the video.
 
     They begin and end between shots where that can be; a shot longer than half a window is cut.
     """
