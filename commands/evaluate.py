@@ -40,6 +40,7 @@ def summary(
     seeds: own.Seeds = 10,
     device: options.Device = "auto",
     output: own.Output = None,
+    plot: own.Plot = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -66,10 +67,12 @@ def summary(
         raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
     if protocol is own.ProtocolName.paper and not runs:
         raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
-    target = _target(output)
-    if target:
-        prepare(output, Path(), inputs, (".json",))
-        claim([(source, [target]) for source in inputs])
+    if plot and not data:
+        raise UsageError("--plot draws scores of videos: annotations alone have none", hint="--data FILE.h5")
+    for file, suffixes in ((output, (".json",)), (plot, (".png", ".svg"))):
+        if file not in (None, "-"):
+            prepare(str(file), Path(), inputs, suffixes)
+            claim([(source, [Path(str(file))]) for source in inputs])
     usual = ("contrastive", "cluster") if data and not scores else ()
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -89,28 +92,35 @@ def summary(
 
         def evaluate() -> "SummaryReport":
             if data:
-                return run_data(Path(source), asked, _predictor(asked, progress), progress)
+                return run_data(Path(source), asked, _predictor(asked, progress), progress, plot)
             return run_annotations(Path(source), asked, progress)
 
-        return _result(source, asked, evaluate, output, overwrite)
+        return _result(source, asked, evaluate, output, plot, overwrite)
 
     run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
 
 
 def _result(
-    source: str, asked: "Asked", evaluate: "Callable[[], SummaryReport]", output: str | None, overwrite: bool
+    source: str,
+    asked: "Asked",
+    evaluate: "Callable[[], SummaryReport]",
+    output: str | None,
+    plot: Path | None,
+    overwrite: bool,
 ) -> Result:
-    """Evaluate, unless the output is up to date, and write or show the report."""
+    """Evaluate, unless the outputs are up to date, and write or show the report."""
     from vidsum.documents import to_text, write_document
     from vidsum.evaluation.document import report_document
     from vidsum.evaluation.run import provenance
 
     made_from = provenance(Path(source), asked, _files_of(asked.runs))
     target = _target(output)
+    files = [path for path in (target, plot) if path]
+    facts = {"output": str(target) if target else None, "plot": str(plot) if plot else None}
     if target:
-        before = recorded([target], target, made_from, overwrite)
+        before = recorded(files, target, made_from, overwrite)
         if before is not None:
-            return up_to_date(_COMMAND, source, before, [target], {"output": str(target)})
+            return up_to_date(_COMMAND, source, before, files, facts)
     report = evaluate()
     document = report_document(report, made_from)
     if output == "-":
@@ -120,8 +130,8 @@ def _result(
     return Result(
         _COMMAND,
         source,
-        {"output": str(target) if target else None, **document},
-        lines=(_about(report), *([str(target)] if target else [])),
+        {**facts, **document},
+        lines=(_about(report), *map(str, files)),
         table=_table(Path(source).name, report),
         messages=report.warnings,
     )

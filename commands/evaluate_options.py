@@ -103,6 +103,16 @@ Seeds = Annotated[
         "--seeds", help="Draws of random scores and shots that are averaged.", min=1, rich_help_panel=WHAT
     ),
 ]
+Plot = Annotated[
+    Path | None,
+    option(
+        "--plot",
+        help="PNG or SVG file to draw: the scores of each row over time, beside the annotators' mean.",
+        show_default=False,
+        metavar="FILE",
+        rich_help_panel=OUT,
+    ),
+]
 Output = Annotated[
     str | None,
     option(

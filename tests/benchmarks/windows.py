@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.windows DATA.h5 RUN
 
-The test videos of each split of the run are joined to one. The run must have pointer heads, which can read it.
+The test videos of each split of the run are joined to one. Only pointer heads can read it at once.
 """
 
 import argparse

@@ -146,7 +146,7 @@ def test_the_annotations_of_tvsum_alone(run: Run, shared: Path) -> None:
     mat = shared / "data" / "tvsum" / "ydata-tvsum50.mat"
     ran = run("evaluate", "summary", "--annotations", mat, "--segmentation", "uniform-60", "--json")
     document = ran.json["data"]
-    document.pop("output")
+    assert (document.pop("output"), document.pop("plot")) == (None, None)
     jsonschema.validate(document, SCHEMA)
     rows = {row["name"]: row for row in document["rows"]}
     assert list(rows) == ["human", "mean annotator", "random", "uniform"]
@@ -156,7 +156,7 @@ def test_the_annotations_of_tvsum_alone(run: Run, shared: Path) -> None:
 
 @pytest.fixture
 def trained(data: Path, run: Run) -> Path:
-    """A run of two epochs over five folds of the videos of `data`."""
+    """A run of one epoch that tests on one of the videos of `data`."""
     sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
     split = [{"train_keys": ["video_1", "video_2"], "test_keys": ["video_3"]}]
     Path("made_splits.json").write_text(json.dumps(split))
@@ -205,3 +205,26 @@ def test_runs_that_will_not_do(
     ran = run("evaluate", "summary", "--data", data, *arguments)
     assert ran.code in (2, 3)
     assert message in ran.err
+
+
+def test_scores_are_drawn(run: Run, data: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--seeds", 2, "--plot", "scores.png", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["data"]["plot"] == "scores.png"
+    assert Path("scores.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_missing_plot_is_drawn_though_the_report_is_there(run: Run, data: Path) -> None:
+    arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
+    assert run(*arguments).code == 0
+    assert "up to date" in run(*arguments).out
+    Path("s.svg").unlink()
+    assert run(*arguments).code == 0
+    assert Path("s.svg").exists()
+
+
+@pytest.mark.parametrize("name", ["scores.txt", "nowhere/scores.png"])
+def test_a_plot_that_cannot_be_written_is_refused_before_any_work(run: Run, data: Path, name: str) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--plot", name)
+    assert ran.code in (1, 2)
+    assert name in ran.err

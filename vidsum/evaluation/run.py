@@ -52,6 +52,7 @@ def run_data(
     asked: Asked,
     predict: Predict | None = None,
     progress: Progress | None = None,
+    plot: Path | None = None,
 ) -> SummaryReport:
     """Evaluate rows of scores on an h5 file of annotated videos: on those that all rows have.
 
@@ -60,6 +61,7 @@ def run_data(
         asked: the rows, and how they are measured.
         predict: scores the test videos of a run; needed where `asked.runs` has any.
         progress: called after each video.
+        plot: where to draw the rows' scores, see `vidsum.evaluation.score_plot`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
@@ -88,6 +90,10 @@ def run_data(
         n_seeds=asked.n_seeds,
         progress=progress,
     )
+    if plot:
+        from vidsum.evaluation.score_plot import plot_scores
+
+        plot_scores(videos, rows, plot)
     if len(videos) == n_read:
         return report
     n_different = len({video.name for video in videos.values()})
