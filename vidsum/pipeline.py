@@ -4,7 +4,6 @@
 settings, for the command line. `*_provenance` tells what a run would be made from, without running it.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from vidsum import __version__
+from vidsum import provenance
 from vidsum.documents import features_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
@@ -132,7 +131,7 @@ def run_shots(source: Source, cutting: Cutting, how: Extraction, progress: Progr
         (transitions,) = run_jobs(video, [transitions_job(video, how)], how, progress)
         return _cut(transitions, cutting, _shots_provenance(transitions.provenance, cutting))
     features = _features_of(source, how, progress)
-    return _cut(features, cutting, _shots_provenance(_provenance_of(features), cutting))
+    return _cut(features, cutting, _shots_provenance(provenance.of_features(features), cutting))
 
 
 def run_summary(
@@ -156,7 +155,7 @@ def run_summary(
         features, seen = run_jobs(video, jobs, how, progress)
     else:
         features = seen = _features_of(source, how, progress)
-    shots = _cut(seen, cutting, _shots_provenance(_provenance_of(features), cutting))
+    shots = _cut(seen, cutting, _shots_provenance(provenance.of_features(features), cutting))
     budget_s = parse_budget(selection.budget, features.duration_s)
     share = budget_s / features.duration_s
     importance = score(features, shots, selection, share, how.device)
@@ -282,21 +281,8 @@ def _video_of(source: Source) -> VideoInfo:
 
 def _source_provenance(source: Source, how: Extraction) -> dict[str, Any]:
     if isinstance(source, Features) or is_feature_file(os.fspath(source)):
-        return _provenance_of(_features_of(source, how, None))
+        return provenance.of_features(_features_of(source, how, None))
     return extraction_provenance(source, how)
-
-
-def _provenance_of(features: Features) -> dict[str, Any]:
-    """What features tell they were made from; of features made elsewhere, their own hash."""
-    if features.provenance:
-        return dict(features.provenance)
-    content = features.array.tobytes() + features.timestamps.tobytes()
-    sha256 = hashlib.sha256(content).hexdigest()
-    return {
-        "vidsum": __version__,
-        "extractor": features.extractor,
-        "features": {"bytes": len(content), "sha256": sha256},
-    }
 
 
 def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> dict[str, Any]:

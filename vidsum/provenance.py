@@ -7,8 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from vidsum import __version__
 from vidsum.errors import InputError
 from vidsum.hashing import hash_file
+from vidsum.types import Features
 
 
 def of_file(path: Path) -> dict[str, Any]:
@@ -22,6 +24,18 @@ def of_file(path: Path) -> dict[str, Any]:
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+
+
+def of_features(features: Features) -> dict[str, Any]:
+    """What features tell they were made from; of features made elsewhere, their own hash."""
+    if features.provenance:
+        return dict(features.provenance)
+    content = features.array.tobytes() + features.timestamps.tobytes()
+    return {
+        "vidsum": __version__,
+        "extractor": features.extractor,
+        "features": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+    }
 
 
 def digest_of(provenance: Mapping[str, Any]) -> str:
