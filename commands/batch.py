@@ -2,15 +2,18 @@
 
 import traceback
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from vidsum.commands.progress import progress_bar
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import VidsumError
-from vidsum.types import Progress
 
-Step = Callable[[str, Progress | None], Result]
+if TYPE_CHECKING:
+    from vidsum.types import Progress  # with NumPy, which --help can do without
+
+Step = Callable[[str, "Progress | None"], Result]
 
 
 def run_batch(

@@ -3,13 +3,16 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from vidsum.commands.result import View
-from vidsum.types import Progress
+
+if TYPE_CHECKING:
+    from vidsum.types import Progress
 
 
 @contextmanager
-def progress_bar(view: View) -> Iterator[Progress | None]:
+def progress_bar(view: View) -> Iterator["Progress | None"]:
     """Give the function to report progress to, or None where no bar is to be shown."""
     if view.quiet or not sys.stderr.isatty():
         yield None

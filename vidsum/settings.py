@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from vidsum.device import Precision
 from vidsum.errors import UsageError
-from vidsum.types import Interval
+
+if TYPE_CHECKING:
+    from vidsum.types import Interval
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
 DEFAULT_MODEL = "auto"
@@ -62,8 +64,8 @@ class Selection:
     """Of the scorers `random` and `cluster`."""
     beams: int = 1
     """Summaries that a trained model writes side by side; 1 is greedy."""
-    keep: tuple[Interval, ...] = ()
-    drop: tuple[Interval, ...] = ()
+    keep: "tuple[Interval, ...]" = ()
+    drop: "tuple[Interval, ...]" = ()
 
     def __post_init__(self) -> None:
         if self.beams < 1:

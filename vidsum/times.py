@@ -2,9 +2,12 @@
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
-from vidsum.types import Interval
+
+if TYPE_CHECKING:
+    from vidsum.types import Interval
 
 _CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)", re.ASCII)
 _SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?", re.ASCII)
@@ -32,7 +35,7 @@ def parse_optional_time(text: str | None) -> float | None:
     return None if text is None else parse_time(text)
 
 
-def parse_interval(text: str) -> Interval:
+def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
     Raises:
