@@ -44,7 +44,8 @@ def test_help_loads_nothing_heavy() -> None:
     program = (
         "import sys; sys.argv = ['vidsum', '--help']\nfrom vidsum.commands.app import main\ntry: main()\n"
     )
-    program += "except SystemExit: pass\nprint([m for m in ('numpy', 'torch', 'cv2', 'av', 'sklearn') if m in sys.modules])"
+    heavy = ("numpy", "torch", "cv2", "av", "sklearn")
+    program += f"except SystemExit: pass\nprint([m for m in {heavy} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
