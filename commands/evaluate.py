@@ -61,14 +61,7 @@ def summary(
     """
     files = data or ([annotations] if annotations else [])
     inputs = [str(path) for path in files]
-    if not inputs:
-        raise UsageError("there is nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
-    if not data and (model or scores or runs):
-        raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
-    if protocol is own.ProtocolName.paper and not runs:
-        raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
-    if plot and not data:
-        raise UsageError("--plot draws scores of videos: annotations alone have none", hint="--data FILE.h5")
+    _check_choices(data, inputs, model, scores, runs, protocol, plot)
     for file, suffixes in ((output, (".json",)), (plot, (".png", ".svg"))):
         if file not in (None, "-"):
             prepare(str(file), Path(), inputs, suffixes)
@@ -98,6 +91,29 @@ def summary(
         return _result(source, asked, evaluate, output, plot, overwrite)
 
     run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
+
+
+def _check_choices(
+    data: list[Path] | None,
+    inputs: list[str],
+    model: list[str] | None,
+    scores: list[Path] | None,
+    runs: list[Path] | None,
+    protocol: own.ProtocolName,
+    plot: Path | None,
+) -> None:
+    if not inputs:
+        raise UsageError("there is nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
+    if not data and (model or scores or runs or plot):
+        raise UsageError(
+            "--model, --scores, --run and --plot need videos with features", hint="--data FILE.h5"
+        )
+    if "auto" in (model or ()):
+        raise UsageError(
+            "--model auto is one model or another: name the one to measure", hint="--model fulltransnet"
+        )
+    if protocol is own.ProtocolName.paper and not runs:
+        raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
 
 
 def _result(
@@ -170,6 +186,8 @@ def _table(name: str, report: "SummaryReport") -> Table:
     who = f"{most} annotator{'' if most == 1 else 's'}"
     who = who if fewest == most else f"{fewest} to {who}"
     videos = f"{report.n_videos} video{'' if report.n_videos == 1 else 's'}"
+    if report.n_tests > report.n_videos:
+        videos = f"{report.n_tests} tests of {videos}"
     title = f"{name}: {videos}, {who} each; key shots of 15 %, {columns.what}"
     rows = []
     for row in report.rows:

@@ -280,7 +280,7 @@ def _in_words(name: str, summary: "Summary") -> str:
     count = len(summary.segments)
     segments = f"{count} segment{'s' if count > 1 else ''}"
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
-    return f"{name}: {used} of {whole} in {segments}"
+    return f"{name}: {used} of {whole} in {segments}, by {summary.model}"
 
 
 def _table(summary: "Summary") -> Table:

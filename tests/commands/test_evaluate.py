@@ -195,7 +195,7 @@ def test_a_run_with_scores_made_elsewhere(run: Run, data: Path, trained: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--run", "nowhere"], "nowhere/run.json: cannot be read"),
+        (["--run", "nowhere"], "nowhere: holds no training run (run.json)"),
         (["--run", "mine", "--run", "mine"], "two runs are called mine"),
     ],
 )
@@ -228,3 +228,33 @@ def test_a_plot_that_cannot_be_written_is_refused_before_any_work(run: Run, data
     ran = run("evaluate", "summary", "--data", data, "--plot", name)
     assert ran.code in (1, 2)
     assert name in ran.err
+
+
+def test_a_checkpoint_that_was_trained_on_the_videos_is_told_of(run: Run, data: Path, trained: Path) -> None:
+    checkpoint = trained / "split_0" / "best.safetensors"
+    ran = run("evaluate", "summary", "--data", data, "--model", checkpoint, "--seeds", 2)
+    assert ran.code == 0, ran.err
+    assert f"{checkpoint}: was trained on 2 of these videos" in ran.err
+
+
+def test_videos_that_several_splits_test_are_counted_once(run: Run, data: Path) -> None:
+    names = ["video_1", "video_2", "video_3"]
+    splits = [{"train_keys": [names[i]], "test_keys": names[:i] + names[i + 1 :]} for i in range(2)]
+    Path("made_splits.json").write_text(json.dumps(splits))
+    sizes = ("--d", 8, "--d-ff", 8, "--layers", 1, "--heads", 2, "--epochs", 1, "--validation", 0)
+    run("train", "fulltransnet", "--data", data, "--splits", "made_splits.json", "--out", "twice", *sizes)
+    ran = run("evaluate", "summary", "--data", data, "--run", "twice", "--seeds", 2, "--json")
+    assert (ran.json["data"]["n_videos"], ran.json["data"]["n_tests"]) == (3, 4)
+    assert any("4 tests of 3 videos" in message for message in ran.json["messages"])
+
+
+def test_a_run_of_which_a_split_is_not_trained_is_named(run: Run, data: Path, trained: Path) -> None:
+    (trained / "split_0" / "best.safetensors").unlink()
+    ran = run("evaluate", "summary", "--data", data, "--run", trained)
+    assert ran.code == 3
+    assert "mine/split_0: this split is not trained yet" in ran.err
+
+
+def test_auto_is_no_model_to_measure(run: Run, data: Path) -> None:
+    ran = run("evaluate", "summary", "--data", data, "--model", "auto")
+    assert (ran.code, "name the one to measure" in ran.err) == (2, True)

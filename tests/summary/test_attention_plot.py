@@ -73,11 +73,12 @@ def test_attention_that_prefers_nothing_is_not_drawn_as_strong(tmp_path: Path) -
     assert blue > green > red > 60
 
 
-def test_axes_are_in_minutes_and_steps_go_by_their_key_frames(tmp_path: Path) -> None:
+def test_axes_are_in_minutes_and_steps_are_counted(tmp_path: Path) -> None:
     text = svg_text(made_up_maps(samples_per_cell=12), tmp_path)
     assert "<!-- 2:00 -->" in text  # the end, 240 samples at 2 per second
     assert "<!-- start -->" in text
-    assert "<!-- 0:36 -->" in text  # the key frame of step 2, sample 72
+    assert "<!-- 6 -->" in text
+    assert "<!-- 0 -->" not in text
     assert "12 samples to a cell" in text
 
 

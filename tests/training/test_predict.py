@@ -90,5 +90,5 @@ def test_a_test_video_that_is_not_given_is_named(run: Path) -> None:
 
 
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"run\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"holds no training run \(run\.json\)"):
         predict_run(tmp_path, VIDEOS)

@@ -96,7 +96,10 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
 
 def _entries(source: Path) -> list[dict[str, list[str]]]:
     if not source.is_file():
-        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
+        raise InputError(
+            f"{source}: {'is not a file' if source.exists() else 'no such file'}",
+            hint=f"a file of splits, or one of {', '.join(SETTINGS)}",
+        )
     try:
         text = source.read_text(encoding="utf-8")
         content = json.loads(text) if source.suffix == ".json" else yaml.safe_load(text)

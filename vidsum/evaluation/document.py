@@ -26,6 +26,7 @@ def report_document(report: SummaryReport, provenance: Mapping[str, Any]) -> dic
         "provenance": dict(provenance),
         "task": "summary",
         "n_videos": report.n_videos,
+        "n_tests": report.n_tests,
         "n_annotators": {"fewest": fewest, "most": most},
         "ranked_against": report.ranked_against,
         "n_seeds": report.n_seeds,

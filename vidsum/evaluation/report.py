@@ -35,6 +35,8 @@ class SummaryReport:
     rows: tuple[Row, ...]
     """`human`, `mean annotator`, the predictions, `random`, `uniform`."""
     n_videos: int
+    n_tests: int
+    """More than videos where several splits test the same one; the means are over tests."""
     n_annotators: tuple[int, int]
     """The fewest and the most that a video has."""
     ranked_against: str
@@ -76,7 +78,8 @@ def evaluate_summaries(
         for name, video in videos.items()
     ]
     report = _report(references, predictions, segmentations, knapsacks, n_seeds, progress)
-    return replace(report, warnings=_mended(videos))
+    n_videos = len({video.name for video in videos.values()})
+    return replace(report, n_videos=n_videos, warnings=_mended(videos))
 
 
 def evaluate_annotations(
@@ -121,6 +124,7 @@ def _report(
     return SummaryReport(
         rows=tuple(_row(name, measured) for name in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)),
         n_videos=len(references),
+        n_tests=len(references),
         n_annotators=(min(counts), max(counts)),
         ranked_against="gtscore" if references[0].user_scores is None else "user_scores",
         n_seeds=n_seeds,

@@ -94,13 +94,38 @@ def run_data(
         from vidsum.evaluation.score_plot import plot_scores
 
         plot_scores(videos, rows, plot)
-    if len(videos) == n_read:
-        return report
-    n_different = len({video.name for video in videos.values()})
-    part = f"{source}: evaluated on {n_different} of {n_read} videos, those that all rows have"
-    if n_different < len(videos):
-        part += f"; what several splits test counts for each ({len(videos)} in all)"
-    return replace(report, warnings=(part, *report.warnings))
+    notes = [*_coverage_notes(source, report, n_read), *_training_notes(source, asked.models, videos)]
+    return replace(report, warnings=(*notes, *report.warnings))
+
+
+def _coverage_notes(source: Path, report: SummaryReport, n_read: int) -> list[str]:
+    notes = []
+    if report.n_videos < n_read:
+        notes.append(f"{source}: evaluated on {report.n_videos} of {n_read} videos, those that all rows have")
+    if report.n_tests > report.n_videos:
+        notes.append(
+            f"{source}: {report.n_tests} tests of {report.n_videos} videos: what several splits test counts "
+            "for each of them, in every row"
+        )
+    return notes
+
+
+def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list[str]:
+    """Which checkpoints have been trained on, or chosen by, what they are tested on here."""
+    notes = []
+    for model in models:
+        if not model.endswith(".safetensors"):
+            continue
+        from vidsum.checkpoints.trained import read_trained
+
+        training = read_trained(model).training
+        split = training.get("split", {})
+        known = {*split.get("train", ()), *split.get("validation", ())}
+        n_known = len(known & {video.name for video in videos.values()})
+        same = of_file(source)["sha256"] in [data.get("sha256") for data in training.get("data", ())]
+        if same and n_known:
+            notes.append(f"{model}: was trained on {n_known} of these videos; --run tests on the others only")
+    return notes
 
 
 def run_annotations(source: Path, asked: Asked, progress: Progress | None = None) -> SummaryReport:

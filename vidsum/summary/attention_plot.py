@@ -1,13 +1,12 @@
 """Pictures of FullTransNet's attention, as Figs. 5-8 of the paper: encoder, decoder, cross attention."""
 
 import os
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
@@ -45,18 +44,20 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     cross = bottom.subplots()
     _draw(encoder, maps.encoder, "Encoder")
     _draw(decoder, maps.decoder, "Decoder, masked")
-    _draw(cross, maps.cross, "Cross attention")
+    lowest, highest = (np.quantile(maps.cross.mean(axis=(0, 1)), share) for share in (0.005, 0.995))
+    even = maps.samples_per_cell / len(maps.timestamps)
+    name = f"Cross attention, {lowest:.2g} to {highest:.2g} (even: {even:.2g})"
+    _draw(cross, maps.cross, name, spread=True)
     for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
         _mark_times(axis, maps)
-    key_frames = [clock(int(time_s)) for time_s in maps.timestamps[maps.key_frames]]
-    _mark_steps(decoder.xaxis, maps, ["start", *key_frames])
+    _mark_steps(decoder.xaxis, maps, first="start")
     for axis in (decoder.yaxis, cross.yaxis):
-        _mark_steps(axis, maps, [*key_frames, "end"])
+        _mark_steps(axis, maps)
     _mark_shots(encoder, maps, along_y=True)
     _mark_shots(cross, maps, along_y=False)
     _label(encoder, "sample attended to (min:s)", "sample (min:s)")
-    _label(decoder, "token that a step has read (min:s)", "step, by the key frame that it writes (min:s)")
-    _label(cross, "sample attended to (min:s)", "step, by the key frame that it writes (min:s)")
+    _label(decoder, "step whose token it has read", "step")
+    _label(cross, "sample attended to (min:s)", "step")
     _mark_key_frames(cross, maps)
     top.suptitle(_title(maps), x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
@@ -82,21 +83,25 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, weights: FloatArray, name: str) -> None:
-    image = _show(axes, weights.mean(axis=(0, 1)))
+def _draw(axes: Axes, weights: FloatArray, name: str, *, spread: bool = False) -> None:
+    image = _show(axes, weights.mean(axis=(0, 1)), spread=spread)
     axes.set_title(name, loc="left", fontsize=10.5, pad=12)
     assert axes.figure is not None
     bar = axes.figure.colorbar(image, ax=axes, pad=0.03, fraction=0.05, aspect=30, extend="max")
     bar.ax.tick_params(labelsize=8)
 
 
-def _show(axes: Axes, weights: FloatArray) -> AxesImage:
+def _show(axes: Axes, weights: FloatArray, *, spread: bool = False) -> AxesImage:
     """Weights by colour: their roots, because one large weight would leave all others white.
 
     The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
+    With `spread` the colours go from the lowest weight to the highest, for what is nearly even and says so.
     """
     seen = weights[weights > 0]
-    norm = PowerNorm(0.5, vmin=0, vmax=max(float(np.quantile(seen, 0.995)), 4 * float(seen.mean())))
+    darkest = max(float(np.quantile(seen, 0.995)), 4 * float(seen.mean()))
+    norm: Normalize = PowerNorm(0.5, vmin=0, vmax=darkest)
+    if spread:
+        norm = Normalize(*np.quantile(seen, [0.005, 0.995]))
     return axes.imshow(weights, cmap=_colours(), norm=norm, aspect="auto", interpolation="antialiased")
 
 
@@ -111,11 +116,12 @@ def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
     axis.set_ticks(_cells(maps, times), [clock(time_s) for time_s in times], fontsize=8)
 
 
-def _mark_steps(axis: Axis, maps: AttentionMaps, names: Sequence[str]) -> None:
-    """Ticks at some of the steps."""
+def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:
+    """Ticks at some of the steps, counted from 1; a step that writes no key frame writes the end."""
     n_steps = maps.decoder.shape[2]
     steps = np.unique(np.linspace(0, n_steps - 1, min(n_steps, 8)).astype(int))
-    axis.set_ticks(steps, [names[step] for step in steps], fontsize=8)
+    names = {0: first} if first != "1" else {len(maps.key_frames): "end"}
+    axis.set_ticks(steps, [names.get(step, str(step + 1)) for step in steps.tolist()], fontsize=8)
 
 
 def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:

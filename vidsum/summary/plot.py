@@ -40,7 +40,14 @@ def _draw_plot(summary: Summary) -> Figure:
         linewidth=1.6,
         label="shot score",
     )
-    axes.plot(summary.timestamps, summary.importance, color=_unit(ACCENT), linewidth=1.3, label="importance")
+    axes.plot(
+        summary.timestamps,
+        summary.importance,
+        drawstyle="steps-post",  # a sample stands for the time up to the next
+        color=_unit(ACCENT),
+        linewidth=1.3,
+        label="importance",
+    )
     axes.set_xlim(0, summary.video_duration_s)
     axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
     axes.set_xticks(round_times(summary.video_duration_s, 12))

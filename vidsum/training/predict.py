@@ -52,6 +52,7 @@ def predict_run(
         InputError: the folder holds no whole run.
         UsageError: a test video is not given, or has other features than the run's.
     """
+    run_files(out)
     splits = read_run(out)["splits"]
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
@@ -75,14 +76,19 @@ def run_files(out: Path) -> list[Path]:
     """What scores by a run come from: its description, and the checkpoint of each split.
 
     Raises:
-        InputError: the folder holds no run.
+        InputError: the folder holds no run, or a split of it has no checkpoint yet.
     """
-    return [out / RUN, *(out / split["folder"] / BEST for split in read_run(out)["splits"])]
+    files = [out / split["folder"] / BEST for split in read_run(out)["splits"]]
+    for file in files:
+        if not file.is_file():
+            raise InputError(
+                f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
+                hint="the `vidsum train` command of this run, without --split, goes on with it",
+            )
+    return [out / RUN, *files]
 
 
 def _load(path: Path, device: str) -> Summarizer:
-    if not path.is_file():
-        raise InputError(f"{path}: this split is not trained yet", hint="vidsum train goes on with a run")
     return summarizer_of(read_trained(path), str(path), device)
 
 

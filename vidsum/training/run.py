@@ -52,10 +52,12 @@ def read_run(out: Path) -> dict[str, Any]:
         InputError: there is none, or it is of another kind.
     """
     path = out / NAME
+    if not path.is_file():
+        raise InputError(f"{out}: holds no training run ({NAME})", hint="give the --out of `vidsum train`")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON", hint="vidsum train makes such folders") from error
+        raise InputError(f"{path}: cannot be read as JSON", hint="train anew with --overwrite") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
     return document

@@ -34,7 +34,7 @@ class Settings:
         if not (0 < self.crop <= 1 and 0 <= self.noise <= 1):
             raise UsageError(f"crop and noise are shares, up to 1: {self.crop:g}, {self.noise:g}")
         if not 0 <= self.validation < 1:
-            raise UsageError(f"the share for validation must lie in 0 ... 1, not {self.validation:g}")
+            raise UsageError(f"validation must be a share from 0 to less than 1, not {self.validation:g}")
 
     @property
     def own(self) -> dict[str, Any]:
