@@ -63,7 +63,14 @@ def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) ->
         raise UsageError(
             f"{path}: no command has an option {unknown[0]!r}", hint="vidsum COMMAND --help lists them"
         )
-    return {**{key: value for key, value in general.items() if key in known}, **own}
+    chosen = {**{key: value for key, value in general.items() if key in known}, **own}
+    repeatable = {
+        parameter.name for parameter in context.command.params if getattr(parameter, "multiple", False)
+    }
+    return {
+        key: [value] if key in repeatable and not isinstance(value, list) else value
+        for key, value in chosen.items()
+    }
 
 
 def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dict[str, Any]]:

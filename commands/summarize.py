@@ -9,7 +9,7 @@ from vidsum.commands import options
 from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
 from vidsum.commands.result import Result, Table, View
-from vidsum.errors import OutputError
+from vidsum.errors import OutputError, UsageError
 from vidsum.settings import DEFAULT_MODEL, parse_attention_part
 from vidsum.times import format_time, parse_interval, parse_optional_time
 
@@ -166,6 +166,8 @@ def summarize(
     """
     writes = output != "-" and not dry_run
     attention_part = parse_attention_part(attention_of)
+    if attention_of != "mean" and options.PlotName.attention not in (plot or ()):
+        raise UsageError("--attention-of says what is drawn of the attention", hint="add --plot attention")
     if writes:
         prepare(output, output_dir, sources, (".mp4", ".json"))
     plots = [name.value for name in plot or ()]

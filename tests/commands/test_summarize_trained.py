@@ -82,6 +82,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
         (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
         (["--plot=nothing"], 2, "nothing"),
+        (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "--attention-of says what is drawn"),
         (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
         (["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"], 2, "no layer 2"),
     ],
@@ -140,3 +141,13 @@ def test_the_default_is_what_ships_where_it_can_read_the_features(
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     assert run("summarize", film, "--model", "fulltransnet", "-o", "-").code == 0
+
+
+def test_a_config_file_may_name_one_plot_or_several(run: Run, film: Path, model: Path) -> None:
+    Path("one.yaml").write_text(f"model: {model}\nplot: attention\n")
+    Path("both.yaml").write_text(f"model: {model}\nplot: [attention, importance]\n")
+    assert run("summarize", film, "--config", "one.yaml").code == 0
+    assert Path("film_attention.png").exists()
+    assert not Path("film_importance.png").exists()
+    assert run("summarize", film, "--config", "both.yaml", "--overwrite").code == 0
+    assert Path("film_importance.png").exists()
