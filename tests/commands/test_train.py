@@ -183,7 +183,7 @@ def test_quiet_says_nothing(run: Run, data: Path) -> None:
         (("--d", 9, "--heads", 2), "d = 9 must be even", 2),
         (("--window", 4), "window = 4 must be an odd number", 2),
         (("--lr", 0), "lr must be positive", 2),
-        (("--validation", 1), "share for validation", 2),
+        (("--validation", 1), "validation must be a share", 2),
         (("--epochs", 0), "--epochs", 2),
         (("--precision", "fp16"), "--precision", 2),
         (("--device", "abacus"), "unknown device 'abacus'", 2),
