@@ -11,6 +11,8 @@ from vidsum.commands import evaluate, extract, info, shots, summarize, train, we
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError, VidsumError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="vidsum",
     no_args_is_help=True,
@@ -52,6 +54,8 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
         code = app(standalone_mode=False)
+        if code == _INTERRUPTED:  # typer turns an interruption inside a command into its code, in silence
+            code = _interrupted()
     except (KeyboardInterrupt, typer.Abort):
         code = _interrupted()
     except BrokenPipeError:
@@ -69,12 +73,13 @@ def main() -> None:
 
 def _stop(signum: int, frame: object) -> None:
     """On SIGTERM leave as on an error, so that temporary files are removed."""
+    print("stopped", file=sys.stderr)
     sys.exit(128 + signum)
 
 
 def _interrupted() -> int:
     print("interrupted", file=sys.stderr)
-    return 130
+    return _INTERRUPTED
 
 
 def _report(error: VidsumError) -> int:

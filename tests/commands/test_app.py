@@ -131,7 +131,8 @@ def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipeline.probe", interrupted)
-    assert run("extract", "a.mp4").code == 130
+    ran = run("extract", "a.mp4")
+    assert (ran.code, ran.err) == (130, "interrupted\n")
 
 
 def test_an_interruption_while_the_program_loads_is_130(
