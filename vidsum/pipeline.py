@@ -148,6 +148,7 @@ def run_summary(
 
     `attention` is where to draw what a trained model looked at, `attention_part` which layers and heads.
     """
+    source = _read_once(source)
     selection = _with_model(source, selection, how)
     if cutting.shots == "transnetv2":
         video = _video_of(source)
@@ -195,6 +196,7 @@ def summary_provenance(
     source: Source, selection: Selection, cutting: Cutting, how: Extraction
 ) -> dict[str, Any]:
     """What a summary would be made from."""
+    source = _read_once(source)
     shots = _shots_provenance(_source_provenance(source, how), cutting)
     return _summary_provenance(shots, _with_model(source, selection, how))
 
@@ -254,23 +256,25 @@ def _cut(features: Features, cutting: Cutting, made_from: dict[str, Any]) -> Sho
 
 
 def _with_model(source: Source, selection: Selection, how: Extraction) -> Selection:
-    """The selection with the model that is meant, after a look at the features that it will get."""
-    if isinstance(source, Features) or not has_pictures(source):
-        features = _features_of(source, how, None)
-        model = model_for(selection.model, features.extractor, 1 / features.step_s)
+    """The selection with the model that is meant for features, or for those that a video will give."""
+    if isinstance(source, Features):
+        extractor, step_s = source.extractor, source.step_s
     else:
-        model = model_for(selection.model, how.extractor, 1 / spec_of(how).step_s)
-    return replace(selection, model=model)
+        extractor, step_s = how.extractor, spec_of(how).step_s
+    return replace(selection, model=model_for(selection.model, extractor, 1 / step_s, how.device))
+
+
+def _read_once(source: Source) -> Source:
+    """The features in place of a feature file, so that it is not read for each question about them."""
+    if isinstance(source, Features) or has_pictures(source):
+        return source
+    path, _, video = os.fspath(source).partition("#")
+    return read_features(path, video or None)
 
 
 def _features_of(source: Source, how: Extraction, progress: Progress | None) -> Features:
-    if isinstance(source, Features):
-        return source
-    name = os.fspath(source)
-    if is_feature_file(name):
-        path, _, video = name.partition("#")
-        return read_features(path, video or None)
-    return run_extraction(name, how, progress)
+    source = _read_once(source)
+    return source if isinstance(source, Features) else run_extraction(source, how, progress)
 
 
 def _video_of(source: Source) -> VideoInfo:

@@ -165,6 +165,10 @@ class Shots:
         """Each shot's [start_s, end_s)."""
         return list(pairwise(self.edges_s.tolist()))
 
+    def numbers_at(self, times_s: TimeArray) -> npt.NDArray[np.int64]:
+        """[T] number of the shot that each of the times lies in."""
+        return np.searchsorted(self.edges_s[1:-1], times_s, side="right").astype(np.int64)
+
     @property
     def change_points(self) -> npt.NDArray[np.int64]:
         """[S, 2] first and last frame number of each shot, both inside it, as in the field's h5 files."""

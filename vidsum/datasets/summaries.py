@@ -141,8 +141,7 @@ def shots_of(video: AnnotatedVideo) -> Shots:
 
 def shot_of_sample(video: AnnotatedVideo) -> IntArray:
     """[T] number of the shot that each sample lies in."""
-    edges_s = shots_of(video).edges_s
-    return np.searchsorted(edges_s[1:-1], video.features.timestamps, side="right").astype(np.int64)
+    return shots_of(video).numbers_at(video.features.timestamps)
 
 
 def dataset_name(path: str | os.PathLike[str]) -> str:

@@ -88,7 +88,7 @@ def attention_maps(
         UsageError: the model has no such layer or head.
     """
     model = summarizer.model
-    all_shots = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
+    all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = features.array[window], all_shots[window]
     decoded = decode_samples(summarizer, array, shot_of_sample, share, width)

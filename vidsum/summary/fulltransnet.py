@@ -16,8 +16,8 @@ from vidsum import checkpoints
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.hashing import hash_file
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.provenance import of_file
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.types import Features, FloatArray, Shots
@@ -56,7 +56,7 @@ def sha256_of(name: str) -> str:
         return checkpoints.sha256_of(SHIPPED_MODEL)
     if not Path(name).is_file():
         raise InputError(f"{name}: no such file")
-    return hash_file(Path(name))
+    return str(of_file(Path(name))["sha256"])
 
 
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
@@ -108,7 +108,7 @@ def importance(
         UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
-    shot_of_sample = np.searchsorted(shots.edges_s[1:-1], features.timestamps, side="right").astype(np.int64)
+    shot_of_sample = shots.numbers_at(features.timestamps)
 
     def curve(window: slice) -> FloatArray:
         shots_here = shot_of_sample[window]

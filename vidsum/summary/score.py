@@ -19,7 +19,7 @@ MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """What has a name; a checkpoint of `vidsum train` goes by its path."""
 
 
-def model_for(model: str, extractor: str, rate: float) -> str:
+def model_for(model: str, extractor: str, rate: float, device: str = "auto") -> str:
     """The model that is meant. Before a video is decoded, it is seen to that it can read the features.
 
     `auto` is what measured best (weights/fulltransnet-mobilenet_v2.md) among those that can read the
@@ -29,6 +29,7 @@ def model_for(model: str, extractor: str, rate: float) -> str:
         model: one of MODELS, or the path of a checkpoint.
         extractor: of the features, by name.
         rate: features per second.
+        device: that it will run on, so that it is loaded once.
 
     Raises:
         UsageError: there is no such model, or it reads other features.
@@ -39,7 +40,7 @@ def model_for(model: str, extractor: str, rate: float) -> str:
         is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= 0.1
         return SHIPPED_MODEL if is_read else "contrastive"
     if model not in SCORERS:
-        summarizer = _summarizer(model)
+        summarizer = _summarizer(model, device)
         from vidsum.summary.fulltransnet import require_kind
 
         require_kind(summarizer, extractor, rate)
@@ -114,7 +115,7 @@ def checkpoint_sha256(model: str) -> str | None:
     return sha256_of(model)
 
 
-def _summarizer(model: str, device: str = "cpu") -> "Summarizer":
+def _summarizer(model: str, device: str) -> "Summarizer":
     _require_known(model)
     from vidsum.summary.fulltransnet import sha256_of
 

@@ -41,11 +41,14 @@ def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Ex
         per_shot: global tokens of a shot.
         device: that the tensors go to.
     """
-    wanted = key_frames(video)
-    if len(wanted) == 0:
-        return None
+    example = teaching_example(video, per_shot, device)
+    return example if example.key_frames.shape[1] else None
+
+
+def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example:
+    """As `example_of`, with no key frames where no shot fits the budget."""
     is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
-    tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(wanted))
+    tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(key_frames(video)))
     return Example(*(tensor[None].to(device) for tensor in tensors))
 
 

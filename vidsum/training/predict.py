@@ -1,10 +1,10 @@
 """What the models of a training run say of the videos that they were not trained on."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import torch
 
@@ -12,17 +12,15 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.predictions import Tested
-from vidsum.models.fulltransnet import global_tokens
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_readable, summarizer_of
+from vidsum.training.examples import teaching_example
 from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
-from vidsum.training.targets import key_frames
 from vidsum.types import FloatArray, Progress
 
 Protocol = Literal["auto", "paper"]
-PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LEAK: Final = "uses ground truth at test time"
 """What every result of the protocol `paper` is labelled with."""
@@ -52,8 +50,8 @@ def predict_run(
         InputError: the folder holds no whole run.
         UsageError: a test video is not given, or has other features than the run's.
     """
-    run_files(out)
     splits = read_run(out)["splits"]
+    _checkpoints(out, splits)
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
     row = out.resolve().name
@@ -78,14 +76,19 @@ def run_files(out: Path) -> list[Path]:
     Raises:
         InputError: the folder holds no run, or a split of it has no checkpoint yet.
     """
-    files = [out / split["folder"] / BEST for split in read_run(out)["splits"]]
+    return [out / RUN, *_checkpoints(out, read_run(out)["splits"])]
+
+
+def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """The checkpoint of each split; that all are there is seen to before any is used."""
+    files = [out / split["folder"] / BEST for split in splits]
     for file in files:
         if not file.is_file():
             raise InputError(
                 f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
                 hint="the `vidsum train` command of this run, without --split, goes on with it",
             )
-    return [out / RUN, *files]
+    return files
 
 
 def _load(path: Path, device: str) -> Summarizer:
@@ -110,12 +113,8 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
 @torch.inference_mode()
 def _teacher_forced(summarizer: Summarizer, video: AnnotatedVideo) -> Decoded:
     """The model's steps, each told all key frames before it that it should have chosen."""
-    wanted = key_frames(video)
-    device = next(summarizer.model.parameters()).device
-    is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), summarizer.model.config.global_tokens)
-    log_probabilities = summarizer.model(
-        torch.from_numpy(video.features.array)[None].to(device),
-        is_global[None].to(device),
-        torch.from_numpy(wanted)[None].to(device),
-    )
-    return Decoded(tuple(wanted.tolist()), log_probabilities[0, :, :-1].exp().cpu().numpy())
+    model = summarizer.model
+    told = teaching_example(video, model.config.global_tokens, next(model.parameters()).device)
+    log_probabilities = model(told.features, told.is_global, told.key_frames)
+    wanted = tuple(told.key_frames[0].tolist())
+    return Decoded(wanted, log_probabilities[0, :, :-1].exp().cpu().numpy())
