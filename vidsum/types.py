@@ -212,3 +212,44 @@ class Summary:
     def duration_s(self) -> float:
         """Length of the summary."""
         return float(sum(end - start for start, end in self.segments))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A stretch [start_s, end_s) of a video that may be what a query describes."""
+
+    start_s: float
+    end_s: float
+    score: float
+    """Higher is better; comparable among the moments of one query on one video only."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryMoments:
+    """What was found for one query."""
+
+    query: str
+    moments: tuple[Moment, ...]
+    """Best first."""
+    saliency: FloatArray
+    """[T] how well each clip fits the query, in [0, 1] over the whole video."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grounding:
+    """The moments of one video that its queries describe."""
+
+    queries: tuple[QueryMoments, ...]
+    """In the order of asking."""
+    timestamps: TimeArray
+    """[T] seconds at which each clip begins."""
+    step_s: float
+    """Seconds from one clip to the next."""
+    video_duration_s: float
+    model: str
+    """What gave the moments: `similarity`, `mrnet`, or a checkpoint."""
+    space: str
+    """The space in which text and video were compared."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""From queries to moments: spaces for text and video, similarity curves, proposals, trained grounders."""
