@@ -55,14 +55,19 @@ class Recipe(Generic[Model, Example]):
     """With its first weights."""
     optimizer: Optimizer
     """With its first settings: only its state is kept between runs."""
-    examples: Mapping[str, Example]
-    """By the name of the video."""
+    examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
+    """One step each, by the name of the video or the batch; or those of an epoch, made from its number and
+    draws of PyTorch's generator, which is seeded by then."""
     loss: Callable[[Model, Example], Tensor]
     """A scalar; called in training mode."""
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
     about: Trained
     """What the checkpoint says of the model and its data; its tensors are not used."""
+    lr_share: Callable[[float], float] | None = None
+    """Share of the optimizer's learning rate after so many epochs; None: all of it, always."""
+    max_norm: float | None = None
+    """Longest gradient of a step; a longer one is scaled down."""
 
 
 @dataclass(frozen=True)
@@ -164,15 +169,14 @@ def _run_epoch(
     losses = []
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed_of(settings.seed, number))
-        names = list(recipe.examples)
+        examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
+        names = list(examples)
         recipe.model.train()
         for place in torch.randperm(len(names)).tolist():
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16"):
-                loss = recipe.loss(recipe.model, recipe.examples[names[place]])
+                loss = recipe.loss(recipe.model, examples[names[place]])
             losses.append(_finite(loss.item(), "the loss", f"epoch {number}, {names[place]}", folder))
-            recipe.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            recipe.optimizer.step()
+            _step(recipe, loss, number - 1 + len(losses) / len(names))
             if progress:
                 progress(folder.name, number - 1 + len(losses) / len(names), settings.epochs)
     # a gradient may overflow where the loss does not; in the last step no other loss would show it
@@ -180,6 +184,18 @@ def _run_epoch(
     _finite(total, "the sum of the weights", f"epoch {number}", folder)
     validation = _validate(recipe, number, folder)
     return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
+
+
+def _step(recipe: Recipe[Model, Example], loss: Tensor, epochs: float) -> None:
+    """Change the weights by one loss, after so many epochs."""
+    recipe.optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    if recipe.max_norm is not None:
+        nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
+    if recipe.lr_share is not None:
+        for group in recipe.optimizer.param_groups:
+            group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(epochs)
+    recipe.optimizer.step()
 
 
 def _validate(recipe: Recipe[Model, Example], number: int, folder: Path) -> float | None:

@@ -1,0 +1,143 @@
+"""The losses of MRNet, Eq. 10 to 12: how good each proposal is, and which query belongs to which moment."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from vidsum.errors import UsageError
+
+
+class MomentBatch(NamedTuple):
+    """Several videos with their queries, as MRNet takes them."""
+
+    video: Tensor
+    """[B, T, Dv]"""
+    queries: Tensor
+    """[B, M, Dq], padded with zeros"""
+    is_query: Tensor
+    """[B, M] bool"""
+    windows: Tensor
+    """[B, M, W, 2] as shares of the video; padded with empty ones"""
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """The constants of Eq. 10 to 12, with the published ones of ActivityNet Captions."""
+
+    iou_low: float = 0.5
+    """A proposal of this IoU, or less, is wrong."""
+    iou_high: float = 1.0
+    """A proposal of this IoU, or more, is right; between the two the target rises in a line (2D-TAN)."""
+    lambda_c: float = 0.1
+    """Weight of the contrastive loss."""
+    lambda_s: float = 10.0
+    """Weight of the sparsity loss."""
+    margin: float = 0.3
+    """Taken off the cosine of a query and its own moment."""
+    positives: int = 1
+    """Moments that a query owns: its proposals of the highest IoU."""
+    temperature: float = 0.1
+    negative_iou: float = 0.5
+    """Moments of one video that overlap less are different moments."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.iou_low < self.iou_high <= 1:
+            raise UsageError(f"0 <= iou_low < iou_high <= 1, not {self.iou_low:g} and {self.iou_high:g}")
+        if min(self.lambda_c, self.lambda_s, self.margin) < 0 or not self.temperature > 0:
+            raise UsageError("weights of losses and the margin are not negative, the temperature is positive")
+        if self.positives < 1:
+            raise UsageError(f"positives must be at least 1, not {self.positives}")
+
+
+def window_iou(a: Tensor, b: Tensor) -> Tensor:
+    """IoU of windows [..., 2]; leading dimensions broadcast. 0 where the two together are empty."""
+    common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
+    union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - common
+    return common / union.clamp(min=1e-9)
+
+
+def proposal_ious(windows: Tensor, n_clips: int) -> Tensor:
+    """[B, M, T, T] IoU of proposal (i, j), the stretch [i, j + 1) / T, with the best of each query's windows.
+
+    Args:
+        windows: [B, M, W, 2] as shares of the video.
+        n_clips: T.
+    """
+    edges = torch.arange(n_clips + 1, device=windows.device, dtype=windows.dtype) / n_clips
+    stretches = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
+    ious = [window_iou(stretches, one[:, :, None, None]) for one in windows.unbind(2)]
+    return torch.stack(ious).amax(0)
+
+
+def iou_loss(
+    logits: Tensor, ious: Tensor, valid: Tensor, is_query: Tensor, low: float, high: float
+) -> Tensor:
+    """Eq. 10: binary cross-entropy of each score with the IoU scaled from [low, high] to [0, 1].
+
+    Args:
+        logits: [B, M, T, T] scores before the sigmoid.
+        ious: [B, M, T, T]
+        valid: [T, T] which proposals there are.
+        is_query: [B, M] which queries are no padding.
+        low: IoU of target 0.
+        high: IoU of target 1.
+
+    Returns:
+        The mean over proposals and queries.
+    """
+    targets = ((ious - low) / (high - low)).clamp(0, 1)
+    chosen = is_query[:, :, None, None] & valid
+    return torch.nn.functional.binary_cross_entropy_with_logits(logits.float()[chosen], targets[chosen])
+
+
+def contrastive_loss(
+    proposals: Tensor, queries: Tensor, ious: Tensor, windows: Tensor, is_query: Tensor, how: LossSettings
+) -> Tensor:
+    """Eq. 11 with the samples of MMN: a query and its moment belong together, in both directions.
+
+    Which query is meant by a moment is asked among all queries of the batch, but for those of the same video
+    whose windows overlap its own; which moment is meant by a query among all proposals of the batch, but for
+    those of the same video that overlap its window.
+
+    Args:
+        proposals: [B, P, D] of length 1; those that exist.
+        queries: [B, M, D] of length 1.
+        ious: [B, M, P] of proposals and queries of a video.
+        windows: [B, M, W, 2]
+        is_query: [B, M] which queries are no padding.
+        how: temperature, margin, and what is positive and negative.
+
+    Returns:
+        The sum of the two directions, each the mean over the queries' own moments.
+    """
+    owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
+    texts = queries.float()[is_query]
+    ious = ious[is_query]
+    best = ious.topk(how.positives, dim=1).indices  # [N, K]
+    own = proposals.float()[owner[:, None], best]  # [N, K, D]
+    positive = ((own * texts[:, None]).sum(-1) - how.margin) / how.temperature  # [N, K]
+
+    itself = torch.eye(len(texts), dtype=torch.bool, device=texts.device)
+    cosines = torch.einsum("nkd,md->nkm", own, texts) / how.temperature
+    others = ~itself & ~_overlapping(windows[is_query], owner, how.negative_iou)
+    query_of_moment = _log_share(positive, cosines, others[:, None])
+
+    cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / how.temperature
+    same_video = owner[:, None] == torch.arange(len(proposals), device=owner.device)
+    others = ~same_video[..., None] | (ious < how.negative_iou)[:, None]
+    moment_of_query = _log_share(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
+    return -(query_of_moment + moment_of_query).mean()
+
+
+def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
+    """[N, N] whether two queries are of the same video and describe much the same stretch."""
+    ious = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
+    return (owner[:, None] == owner) & (ious >= negative_iou)
+
+
+def _log_share(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
+    """[N, K] log of the share that a positive [N, K] has beside those of [N, K or 1, S] that are negatives."""
+    rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
+    return positive - torch.logaddexp(positive, rest)
