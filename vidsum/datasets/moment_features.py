@@ -1,0 +1,149 @@
+"""Features of annotated videos in the layouts in which the field publishes them.
+
+A source is an HDF5 file with a dataset, or a group with one of features, for each video:
+
+- `sub_activitynet_v1-3.c3d.hdf5` (ActivityNet C3D): group `v_...`, dataset `c3d_features` [N, 500];
+- `tall_c3d_features.hdf5` (TACoS C3D), `vgg_rgb_features.hdf5` (Charades VGG): dataset per video, [N, 4096];
+
+or a folder with a file for each video, named after it:
+
+- `slowfast_features/VIDEO.npz`, `clip_features/VIDEO.npz` (QVHighlights), key `features`;
+- `VIDEO.npy` (Charades I3D, also as [N, 1, 1, D]), `VIDEO.pt`, or the `.npz` of `vidsum extract`.
+
+Rows are brought to length 1, as the published models take them; several sources are then put side by side.
+"""
+
+import pickle
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from vidsum.errors import InputError
+from vidsum.features.arrays import refusing
+from vidsum.features.resample import resample
+from vidsum.types import FloatArray
+
+_H5_KEYS = ("c3d_features", "features")
+_FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
+
+
+def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
+    """The features of one video, from all sources side by side.
+
+    Args:
+        sources: HDF5 files or folders. Where one has more rows than another, the first ones are taken.
+        video: the video's name as the annotations have it.
+
+    Returns:
+        [N, D], the rows of each source of length 1; D is the sum of theirs.
+
+    Raises:
+        InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers.
+    """
+    parts = [_unit_rows(_read(source, video)) for source in sources]
+    length = min(len(part) for part in parts)
+    return np.concatenate([part[:length] for part in parts], axis=1)
+
+
+def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
+    """The same averaged into a fixed number of clips over the whole video: [n_clips, D]."""
+    return resample(read_moment_features(sources, video), n_clips)
+
+
+def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
+    """Make sure, before any work, that all sources have all videos.
+
+    Raises:
+        InputError: one lacks some, or is neither an HDF5 file nor a folder.
+    """
+    for source in sources:
+        if source.is_dir():
+            held = {file.stem for file in source.iterdir() if file.suffix in _FOLDER_SUFFIXES}
+        else:
+            with refusing(_h5_file(source)), h5py.File(source, "r") as file:
+                held = set(file)
+        missing = [video for video in videos if video not in held]
+        if missing:
+            raise InputError(
+                f"{source}: has no features of {len(missing)} of {len(videos)} videos, such as {missing[0]}"
+            )
+
+
+def _h5_file(source: Path) -> Path:
+    if not source.is_file():
+        raise InputError(
+            f"{source}: {'is neither file nor folder' if source.exists() else 'no such file or folder'}"
+        )
+    return source
+
+
+def _read(source: Path, video: str) -> FloatArray:
+    """[N, D] of one source, checked."""
+    where, stored = _from_folder(source, video) if source.is_dir() else _from_h5(source, video)
+    array = np.asarray(stored)
+    if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
+        raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
+    if array.ndim > 2 and array.size != array.shape[0] * array.shape[-1]:
+        raise InputError(f"{where}: features must be [N, D], not {list(array.shape)}")
+    rows = array.reshape(len(array), -1).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise InputError(f"{where}: holds NaN or infinite values")
+    return rows
+
+
+def _unit_rows(rows: FloatArray) -> FloatArray:
+    """Rows of length 1; those of zeros stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def _from_h5(source: Path, video: str) -> tuple[str, Any]:
+    """What an HDF5 file has of a video, and the name of the place."""
+    with refusing(_h5_file(source)), h5py.File(source, "r") as file:
+        if video not in file:
+            raise InputError(f"{source}: has no features of {video}")
+        entry = file[video]
+        if isinstance(entry, h5py.Dataset):
+            return f"{source}: {video}", entry[()]
+        key = next((key for key in _H5_KEYS if key in entry), None)
+        if key is None:
+            raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
+        return f"{source}: {video}/{key}", entry[key][()]
+
+
+def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
+    """What a folder's file of a video holds, and the name of the place."""
+    candidates = [folder / f"{video}{suffix}" for suffix in _FOLDER_SUFFIXES]
+    file = next((file for file in candidates if file.is_file()), None)
+    if file is None:
+        endings = ", ".join(_FOLDER_SUFFIXES)
+        raise InputError(f"{folder}: has no features of {video} ({endings})")
+    if file.suffix == ".pt":
+        return str(file), _from_torch(file)
+    with refusing(file):
+        stored = np.load(file, allow_pickle=False)
+        if file.suffix == ".npy":
+            return str(file), stored
+        with stored:
+            if "features" not in stored:
+                raise InputError(f"{file}: has no array named features")
+            return f"{file}: features", stored["features"]
+
+
+def _from_torch(file: Path) -> Any:
+    """The tensor of a `.pt` file, or that called `features` of several; nothing else in it is ever run."""
+    import torch
+
+    try:
+        with refusing(file):
+            stored = torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(f"{file}: holds more than tensors, or is damaged") from error
+    if isinstance(stored, dict):
+        stored = stored.get("features")
+    if not isinstance(stored, torch.Tensor):
+        raise InputError(f"{file}: holds no tensor, alone or named features")
+    return stored.float().numpy()

@@ -1,0 +1,28 @@
+"""Features of a video of any length as a fixed number of clips, by the rule of the published models."""
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.types import FloatArray
+
+
+def resample(features: npt.ArrayLike, n_clips: int) -> FloatArray:
+    """Average features into a fixed number of clips, as 2D-TAN, MMN and MRNet do.
+
+    Clip i is the mean of the features from border i up to border i + 1, or the feature at border i where the
+    two are one. The borders are round(i * N / n_clips), but at most N - 1: as published, the last feature of
+    a longer video goes into no clip.
+
+    Args:
+        features: [N, D], of clips of equal length that follow each other over the whole video; N >= 1.
+        n_clips: how many clips to make of them, fewer or more.
+
+    Returns:
+        [n_clips, D]
+    """
+    rows = np.asarray(features, np.float32)
+    # in float32, and halves to the even number, as PyTorch computes the published borders
+    shares = np.arange(n_clips + 1, dtype=np.float32) / np.float32(n_clips)
+    borders = np.minimum(np.rint(shares * np.float32(len(rows))).astype(np.int64), len(rows) - 1)
+    sums = np.add.reduceat(rows, borders, axis=0)[:-1]  # a stretch of none gives the row that it begins at
+    return np.asarray(sums / np.maximum(np.diff(borders), 1)[:, None], np.float32)
