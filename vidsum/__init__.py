@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from vidsum.pipeline import extract as extract
     from vidsum.pipeline import find_shots as find_shots
     from vidsum.pipeline import summarize as summarize
+    from vidsum.retrieval import ground as ground
     from vidsum.types import Features as Features
+    from vidsum.types import Grounding as Grounding
+    from vidsum.types import Moment as Moment
+    from vidsum.types import QueryMoments as QueryMoments
     from vidsum.types import Shots as Shots
     from vidsum.types import Summary as Summary
     from vidsum.types import VideoInfo as VideoInfo
@@ -36,11 +40,15 @@ _HOMES = {
     "extract": "vidsum.pipeline",
     "find_shots": "vidsum.pipeline",
     "summarize": "vidsum.pipeline",
+    "ground": "vidsum.retrieval",
     "write_json": "vidsum.export",
     "write_plot": "vidsum.export",
     "write_storyboard": "vidsum.export",
     "write_video": "vidsum.export",
     "Features": "vidsum.types",
+    "Grounding": "vidsum.types",
+    "Moment": "vidsum.types",
+    "QueryMoments": "vidsum.types",
     "Shots": "vidsum.types",
     "Summary": "vidsum.types",
     "VideoInfo": "vidsum.types",

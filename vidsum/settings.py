@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.device import Precision
 from vidsum.errors import UsageError
@@ -16,10 +16,15 @@ DEFAULT_EXTRACTOR = "mobilenet_v2"
 DEFAULT_MODEL = "auto"
 SHIPPED_MODEL = "fulltransnet"
 """The checkpoint that comes with vidsum, by its name in the registry."""
+SHIPPED_GROUNDER = "mrnet"
+"""The same for finding moments."""
 
 
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
 """What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
+
+Snap = Literal["none", "kts", "transnetv2"]
+"""Whose shot edges the edges of moments move to, where one is near."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,27 @@ class Selection:
             for stretch in stretches:
                 if not _is_interval(stretch):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {stretch!r}")
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """How the moments of queries are found."""
+
+    top_k: int = 5
+    """Most moments of a query."""
+    model: str = DEFAULT_MODEL
+    """What gives the moments: one of `vidsum.grounding.locate.MODELS`, or a checkpoint's path."""
+    space: str = "auto"
+    """Where text and video are compared: one of `vidsum.grounding.spaces.SPACES`."""
+    snap: Snap = "none"
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1:
+            raise UsageError(f"top_k must be at least 1, not {self.top_k}")
+        if self.snap not in get_args(Snap):
+            raise UsageError(
+                f"moments cannot be snapped to {self.snap!r}", hint=f"choose from {', '.join(get_args(Snap))}"
+            )
 
 
 def parse_attention_part(text: str) -> AttentionPart:

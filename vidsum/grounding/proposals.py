@@ -1,7 +1,7 @@
-"""From a similarity curve to moments, without training: the grouping that docs/algorithms/grounding.md tells.
+"""From a similarity curve to moments, without training: docs/algorithms/grounding.md tells how and why.
 
-The first moment is the best run of the clips above the highest threshold that enough clips pass; the others are
-runs at many thresholds, the ones that stand out most first.
+The first moment is the best run of the clips above the highest threshold that enough clips pass; the others
+are runs at many thresholds, those that stand out most first.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,6 @@ _MOST_S = 150.0
 """Both grow with the number of clips up to this length: moments of longer videos are no longer."""
 _BINS = 10
 _THRESHOLDS = np.arange(0.10, 0.96, 0.05)
-_SNAP_S = 1.0
 
 
 class _Run(NamedTuple):
@@ -39,7 +38,6 @@ def moments_of(
     top_k: int,
     *,
     max_iou: float = MAX_IOU,
-    edges_s: TimeArray | None = None,
 ) -> list[Moment]:
     """The moments that stand out in a similarity curve, best first.
 
@@ -50,11 +48,13 @@ def moments_of(
         duration_s: of the video; no moment ends after it.
         top_k: most moments to give.
         max_iou: see `vidsum.grounding.nms.suppress`.
-        edges_s: edges of shots; a moment's edge within a second of one is moved there.
 
     Returns:
-        At least one moment. Scores are how far its clips stand out, in [0, 1]: (mean inside - mean outside)
-        * sqrt(length / T) of the curve drawn out to [0, 1]; the first moment's is not below the second's.
+        At least one moment. Scores are how far its clips stand out: (mean inside - mean outside) *
+        sqrt(length / T) of the curve drawn out to [0, 1]; the first moment's is not below the second's.
+
+    Raises:
+        UsageError: see `suppress`.
     """
     saliency = unit_range(curve)
     first, rest = _first_run(saliency, step_s), _ranked_runs(saliency)
@@ -62,9 +62,8 @@ def moments_of(
 
     def proposals() -> Iterator[Moment]:
         for score, run in [(best, first), *rest]:
-            start, end = timestamps[run.first], min(timestamps[run.last] + step_s, duration_s)
-            start, end = (start, end) if edges_s is None else _snapped(start, end, edges_s)
-            yield Moment(float(start), float(end), float(score))
+            end_s = min(timestamps[run.last] + step_s, duration_s)
+            yield Moment(float(timestamps[run.first]), float(end_s), float(score))
 
     return suppress(proposals(), max_iou, top_k)
 
@@ -76,7 +75,7 @@ def unit_range(curve: FloatArray) -> FloatArray:
 
 
 def _first_run(saliency: FloatArray, step_s: float) -> _Run:
-    """The best run at the highest of ten thresholds that enough clips pass: half its length, half its mean."""
+    """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
     clips = min(len(saliency), max(1, round(_MOST_S / step_s)))
     passing, apart = (max(1, round(clips * share / _OF_CLIPS)) for share in (_PASSING, _APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
@@ -94,12 +93,13 @@ def _ranked_runs(saliency: FloatArray) -> list[tuple[float, _Run]]:
 
 
 def _contrast(saliency: FloatArray, runs: list[_Run]) -> TimeArray:
-    """[R] (mean inside - mean outside) * sqrt(length / T) of each run."""
+    """[R] (mean inside - mean outside) * sqrt(length / T) of each run; 0 for that of all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]
     outside = (sums[-1] - inside) / np.maximum(len(saliency) - length, 1)
-    return np.asarray((inside / length - outside) * np.sqrt(length / len(saliency)))
+    contrast = (inside / length - outside) * np.sqrt(length / len(saliency))
+    return np.where(length < len(saliency), contrast, 0.0)
 
 
 def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
@@ -115,11 +115,3 @@ def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
 
 def _length(run: _Run) -> int:
     return run.last + 1 - run.first
-
-
-def _snapped(start_s: float, end_s: float, edges_s: TimeArray) -> tuple[float, float]:
-    """Both edges at the nearest shot edge within reach, unless nothing would be left."""
-    start, end = (edges_s[np.abs(edges_s - time_s).argmin()] for time_s in (start_s, end_s))
-    start = start if abs(start - start_s) <= _SNAP_S else start_s
-    end = end if abs(end - end_s) <= _SNAP_S else end_s
-    return (start, end) if start < end else (start_s, end_s)

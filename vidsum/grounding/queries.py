@@ -1,0 +1,190 @@
+"""Queries as people give them: read from options and files, checked, and warned about."""
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vidsum.errors import InputError, UsageError
+
+_ENGLISH = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "and",
+        "with",
+        "his",
+        "her",
+        "their",
+        "who",
+        "while",
+        "for",
+        "from",
+        "by",
+        "up",
+    ]
+)
+_OTHER = frozenset(
+    [
+        "der",
+        "das",
+        "ein",
+        "eine",
+        "einen",
+        "und",
+        "mit",
+        "auf",
+        "ist",
+        "im",
+        "el",
+        "los",
+        "las",
+        "una",
+        "del",
+        "con",
+        "que",
+        "en",
+        "un",
+        "le",
+        "les",
+        "des",
+        "est",
+        "avec",
+        "dans",
+        "sur",
+        "il",
+        "lo",
+        "che",
+        "di",
+        "della",
+        "uma",
+        "um",
+        "com",
+        "em",
+        "het",
+        "een",
+        "de",
+        "op",
+    ]
+)
+"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that are none of English."""
+_SHOWN = 40
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What is asked of a video."""
+
+    texts: tuple[str, ...]
+    """At least one; each has a letter or a digit, and no control characters."""
+    warnings: tuple[str, ...] = ()
+
+
+def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = None) -> Queries:
+    """The queries given one by one, then those of a file: one a line, blank lines skipped.
+
+    Args:
+        texts: given one by one.
+        file: UTF-8 text; `-` reads stdin.
+
+    Raises:
+        UsageError: there is no query, or one holds no text.
+        InputError: the file cannot be read, or holds no text.
+    """
+    given = [(f"query {number}", text) for number, text in enumerate(texts, 1)]
+    if file is not None:
+        given += _lines_of(file)
+    if not given:
+        raise UsageError("there is no query", hint='--query "a person opens a door", or --queries FILE')
+    cleaned = [_clean(place, text) for place, text in given]
+    return Queries(tuple(cleaned), (*_about_controls(given, cleaned), *_about_language(cleaned)))
+
+
+def in_short(query: str, most: int = _SHOWN) -> str:
+    """A query for messages and pictures: its beginning, where it is long."""
+    return query if len(query) <= most else f"{query[: most - 1]}…"
+
+
+def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
+    try:
+        content = sys.stdin.buffer.read() if name == "stdin" else Path(file).read_bytes()
+        lines = content.decode("utf-8-sig").split("\n")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: is not UTF-8 text (byte {error.start})", hint="one query a line, as UTF-8"
+        ) from error
+    found = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise InputError(f"{name}: holds no query", hint="one query a line")
+    if found[0][1].lstrip().startswith(("{", "[")):
+        raise InputError(
+            f"{name}: looks like JSON; queries are plain text, one a line",
+            hint=f"jq -r .query {name} | vidsum ground VIDEO --queries -",
+        )
+    return found
+
+
+def _clean(place: str, text: str) -> str:
+    """The text with one space for each run of white space and control characters.
+
+    Raises:
+        UsageError: it has no letter or digit, or bytes that are not UTF-8.
+    """
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UsageError(f"{place}: is not UTF-8")
+    words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
+    if not any(letter.isalnum() for letter in words):
+        raise UsageError(
+            f"{place}: holds no text ({in_short(words)!r})", hint='--query "a person opens a door"'
+        )
+    return unicodedata.normalize("NFC", words)
+
+
+def _is_control(letter: str) -> bool:
+    return unicodedata.category(letter) == "Cc"
+
+
+def _about_controls(given: Sequence[tuple[str, str]], cleaned: Sequence[str]) -> list[str]:
+    spoiled = [
+        query
+        for (_, text), query in zip(given, cleaned, strict=True)
+        if any(_is_control(letter) for letter in text.strip() if letter != "\t")
+    ]
+    return [f"{_named(spoiled)}: control characters are taken for spaces"] if spoiled else []
+
+
+def _about_language(queries: Sequence[str]) -> list[str]:
+    foreign = [query for query in queries if not _seems_english(query)]
+    if not foreign:
+        return []
+    return [f"{_named(foreign)}: does not look like English, the only language that is understood well"]
+
+
+def _seems_english(query: str) -> bool:
+    """Whether most letters are Latin, and short words do not tell of another language."""
+    letters = [letter for letter in query if letter.isalpha()]
+    latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
+    words = set(re.findall(r"\w+", query.lower()))
+    return 2 * latin >= len(letters) and (bool(words & _ENGLISH) or not words & _OTHER)
+
+
+def _named(queries: Sequence[str]) -> str:
+    """A few of the queries in quotes, and how many more there are."""
+    shown = ", ".join(repr(in_short(query)) for query in queries[:_MOST_NAMED])
+    more = len(queries) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
