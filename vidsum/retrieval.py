@@ -1,4 +1,4 @@
-"""The public function that finds moments. It only joins the parts, as `vidsum.pipeline` does for summaries."""
+"""The public function that finds moments: like `vidsum.pipeline`, it only joins the parts."""
 
 import os
 from collections.abc import Sequence

@@ -11,72 +11,14 @@ from pathlib import Path
 from vidsum.errors import InputError, UsageError
 
 _ENGLISH = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "and",
-        "with",
-        "his",
-        "her",
-        "their",
-        "who",
-        "while",
-        "for",
-        "from",
-        "by",
-        "up",
-    ]
+    re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
 )
 _OTHER = frozenset(
-    [
-        "der",
-        "das",
-        "ein",
-        "eine",
-        "einen",
-        "und",
-        "mit",
-        "auf",
-        "ist",
-        "im",
-        "el",
-        "los",
-        "las",
-        "una",
-        "del",
-        "con",
-        "que",
-        "en",
-        "un",
-        "le",
-        "les",
-        "des",
-        "est",
-        "avec",
-        "dans",
-        "sur",
-        "il",
-        "lo",
-        "che",
-        "di",
-        "della",
-        "uma",
-        "um",
-        "com",
-        "em",
-        "het",
-        "een",
-        "de",
-        "op",
-    ]
+    re.findall(
+        r"\w+",
+        "der das ein eine einen und mit auf ist im el los las una del con que en un le les des est avec dans "
+        "sur il lo che di della uma um com em het een de op",
+    )
 )
 """Short words of German, Spanish, French, Italian, Portuguese and Dutch that are none of English."""
 _SHOWN = 40
