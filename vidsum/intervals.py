@@ -10,16 +10,21 @@ def iou(a: npt.ArrayLike, b: npt.ArrayLike) -> TimeArray:
     """Temporal intersection over union of each interval of one set with each of another.
 
     Args:
-        a: [N, 2] pairs (start, end), in seconds or any other unit.
-        b: [M, 2]
+        a: [N, 2] pairs (start, end), in seconds or any other unit; or many such sets, [..., N, 2].
+        b: [M, 2], or [..., M, 2].
 
     Returns:
-        [N, M] in [0, 1]; 0 where the two together are empty.
+        [N, M] in [0, 1], or [..., N, M]; 0 where the two together are empty.
     """
-    left, right = np.asarray(a, np.float64).reshape(-1, 2), np.asarray(b, np.float64).reshape(-1, 2)
-    begin = np.maximum(left[:, None, 0], right[None, :, 0])
-    end = np.minimum(left[:, None, 1], right[None, :, 1])
-    common = np.maximum(end - begin, 0.0)
-    lengths = [np.maximum(one[:, 1] - one[:, 0], 0.0) for one in (left, right)]
-    union = lengths[0][:, None] + lengths[1][None, :] - common
+    left, right = _sets(a)[..., :, None, :], _sets(b)[..., None, :, :]
+    common = np.maximum(
+        np.minimum(left[..., 1], right[..., 1]) - np.maximum(left[..., 0], right[..., 0]), 0.0
+    )
+    lengths = [np.maximum(one[..., 1] - one[..., 0], 0.0) for one in (left, right)]
+    union = lengths[0] + lengths[1] - common
     return np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+
+
+def _sets(intervals: npt.ArrayLike) -> TimeArray:
+    array: TimeArray = np.asarray(intervals, np.float64)
+    return array if array.ndim > 1 else array.reshape(-1, 2)

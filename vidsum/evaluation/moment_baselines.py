@@ -1,0 +1,28 @@
+"""What moment retrieval reaches without looking: moments drawn at random, and the whole video."""
+
+import numpy as np
+
+from vidsum.evaluation.moments import TOP
+from vidsum.types import TimeArray
+
+RANDOM, WHOLE = "random", "whole video"
+
+
+def whole_video(durations_s: TimeArray) -> TimeArray:
+    """Each of Q queries answered by its whole video and nothing else, [Q, 1, 2]."""
+    return np.stack([np.zeros_like(durations_s), durations_s], axis=-1)[:, None]
+
+
+def random_moments(durations_s: TimeArray, n_seeds: int) -> TimeArray:
+    """Each of Q queries answered by moments between two times of its video, all as likely.
+
+    Args:
+        durations_s: [Q] seconds of each query's video.
+        n_seeds: how many times the queries are answered, with the seeds 0, 1, ...
+
+    Returns:
+        [n_seeds, Q, max(TOP), 2]
+    """
+    shape = (len(durations_s), max(TOP), 2)
+    draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
+    return np.sort(draws, axis=-1) * durations_s[:, None, None]
