@@ -1,8 +1,11 @@
 """Text towers: networks and word vectors that turn a text into one vector, behind one interface."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,9 +13,16 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from torch import Tensor
+
 MINILM_TOKENS = 256
-"""The most tokens of a text that all-MiniLM-L6-v2 was published with; it was trained on 128."""
+"""The most tokens that all-MiniLM-L6-v2 reads, as published (it was trained on 128)."""
+CLIP_TOKENS = 77
 _BATCH = 64
+
+Texts = Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,18 +32,32 @@ class TextTower:
     name: str
     dim: int
     """D"""
-    encode: Callable[[Sequence[str]], FloatArray] = field(repr=False)
-    """Texts to [M, D], each of length 1. A text longer than the tower reads is cut; `warnings_of` says so."""
-    warnings_of: Callable[[Sequence[str]], tuple[str, ...]] = field(repr=False)
-    """What a user should know of how these texts are read: one line each."""
+    encode: Callable[[Texts], FloatArray] = field(repr=False)
+    """Texts to [M, D], each of length 1. A text with more than `most_tokens` is cut, silently: the caller
+    asks `warnings_of`.
+    """
+    count_tokens: Callable[[str], int] = field(repr=False)
+    """Tokens of a text, those that mark its start and end among them; for `glove` the words that it knows."""
+    most_tokens: int | None = None
+    """How many of them are read; None for all."""
+
+    def warnings_of(self, texts: Texts) -> tuple[str, ...]:
+        """One line for each text that is cut, or that is not written in the Latin letters of English."""
+        found = []
+        for text in texts:
+            if self.most_tokens is not None and self.count_tokens(text) > self.most_tokens:
+                found.append(f"{_start(text)} is long: {self.name} reads its first {self.most_tokens} tokens")
+            if _is_foreign(text):
+                found.append(f"{_start(text)}: {self.name} was trained on English text")
+        return tuple(found)
 
 
 def load_text_tower(name: str, device: str = "auto") -> TextTower:
-    """A text tower with its weights, fetched on first use; loaded once.
+    """A text tower with its weights, which are fetched on first use; kept for the next call.
 
     Args:
         name: one of `TEXT_TOWERS`.
-        device: where the network runs; `glove` has none, and `clip` always reads text on the CPU.
+        device: where MiniLM runs; CLIP reads text on the CPU, and word vectors need no device.
 
     Raises:
         UsageError: there is no such tower, or the device or a package that it needs is not there.
@@ -44,52 +68,117 @@ def load_text_tower(name: str, device: str = "auto") -> TextTower:
     return _load(name, device)
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=2)
 def _load(name: str, device: str) -> TextTower:
     return _LOADERS[name](device)
 
 
-def _load_minilm(device: str) -> TextTower:
+def _minilm(device: str) -> TextTower:
+    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d."""
     import torch
+    from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
     from vidsum.device import choose_device
     from vidsum.models.minilm import load_minilm
 
     place = choose_device(device)
-    model = load_minilm(checkpoints.load_state_dict("minilm")).to(place)
-    tokenizer = Tokenizer.from_file(str(checkpoints.path_of("minilm") / "tokenizer.json"))
-    tokenizer.enable_truncation(MINILM_TOKENS)
-    tokenizer.enable_padding()
+    folder = checkpoints.path_of("minilm")  # hashed here, once for both files
+    model = load_minilm(load_file(folder / "model.safetensors")).to(place)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
+    tokenizer.no_truncation()
 
-    def encode(texts: Sequence[str]) -> FloatArray:
-        rows = np.empty((len(texts), 384), np.float32)
-        order = sorted(
-            range(len(texts)), key=lambda number: len(texts[number])
-        )  # alike in length: less padding
-        for first in range(0, len(order), _BATCH):
-            chosen = order[first : first + _BATCH]
-            encodings = tokenizer.encode_batch([texts[number] for number in chosen])
-            tokens = torch.tensor([one.ids for one in encodings], device=place)
-            is_token = torch.tensor([one.attention_mask for one in encodings], device=place).bool()
-            with torch.inference_mode():
-                rows[chosen] = model(tokens, is_token).cpu().numpy()
+    def embed(texts: Texts) -> FloatArray:
+        tokens, is_token = (one.to(place) for one in _padded(tokenizer, texts))
+        with torch.inference_mode():
+            rows: FloatArray = model(tokens, is_token).cpu().numpy()
         return rows
 
-    def warnings_of(texts: Sequence[str]) -> tuple[str, ...]:
-        return tuple(
-            f"{_start(text)}: only the first {MINILM_TOKENS} tokens are read"
-            for text, one in zip(texts, tokenizer.encode_batch(list(texts)), strict=True)
-            if one.overflowing
-        )
+    def count_tokens(text: str) -> int:
+        return len(tokenizer.encode(text).ids)
 
-    return TextTower("minilm", 384, encode, warnings_of)
+    return TextTower("minilm", 384, partial(_in_batches, embed, 384), count_tokens, MINILM_TOKENS)
+
+
+def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
+    """Tokens [B, L] of the texts, and [B, L] bool which of them are no padding."""
+    import torch
+
+    rows = [one.ids for one in tokenizer.encode_batch(list(texts))]
+    # a cut text keeps its last token, which marks the end
+    rows = [row if len(row) <= MINILM_TOKENS else row[: MINILM_TOKENS - 1] + row[-1:] for row in rows]
+    tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
+    is_token = torch.zeros_like(tokens, dtype=torch.bool)
+    for number, row in enumerate(rows):
+        tokens[number, : len(row)] = torch.tensor(row)
+        is_token[number, : len(row)] = True
+    return tokens, is_token
+
+
+def _clip(device: str) -> TextTower:
+    """The text tower of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
+    import open_clip
+
+    from vidsum.features import load_extractor
+    from vidsum.features.clip import MODEL
+
+    extractor = load_extractor("clip", device=device)
+    tokenizer = open_clip.get_tokenizer(MODEL)
+
+    def count_tokens(text: str) -> int:
+        return len(tokenizer.encode(text)) + 2
+
+    dim = extractor.spec.dim
+    return TextTower("clip", dim, partial(_in_batches, extractor.encode_text, dim), count_tokens, CLIP_TOKENS)
+
+
+def _glove(_device: str) -> TextTower:
+    """The mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are skipped."""
+    if find_spec("pyarrow") is None:
+        raise UsageError("glove needs the package pyarrow", hint='pip install "vidsum[glove]"')
+    from pyarrow import parquet
+
+    folder = checkpoints.path_of("glove")
+    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+    words = parquet.read_table(folder / "words.parquet").column(0).to_pylist()
+    row_of = {word: row for row, word in enumerate(words)}
+
+    def known(text: str) -> list[int]:
+        return [row_of[word] for word in re.findall(r"[^\W_]+", text.lower()) if word in row_of]
+
+    def encode(texts: Texts) -> FloatArray:
+        rows = [known(text) for text in texts]
+        if unknown := [text for text, found in zip(texts, rows, strict=True) if not found]:
+            raise UsageError(f"GloVe knows no word of {_start(unknown[0])}", hint="use another text tower")
+        means = [vectors[found].mean(axis=0) for found in rows]
+        return np.array([mean / np.linalg.norm(mean) for mean in means], np.float32).reshape(len(rows), dim)
+
+    dim = int(vectors.shape[1])
+    return TextTower("glove", dim, encode, lambda text: len(known(text)))
+
+
+def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) -> FloatArray:
+    """[M, D] of any number of texts, those of like length together: less padding."""
+    rows = np.empty((len(texts), dim), np.float32)
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    for first in range(0, len(order), _BATCH):
+        batch = order[first : first + _BATCH]
+        rows[batch] = embed([texts[number] for number in batch])
+    return rows
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether most of its letters are not among a to z."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter.isascii() for letter in letters) < len(letters)
 
 
 def _start(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
-_LOADERS: dict[str, Callable[[str], TextTower]] = {"minilm": _load_minilm}
+_LOADERS: dict[str, Callable[[str], TextTower]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
+
 TEXT_TOWERS = tuple(_LOADERS)
 """The names of the text towers."""
