@@ -1,0 +1,246 @@
+"""MRNet: a video and its queries read together by maskable retention, and every stretch of it scored.
+
+Hu et al., "Maskable Retentive Network for Video Moment Retrieval". Equation numbers are the paper's.
+docs/algorithms/mrnet.md tells where the paper is silent, what was chosen, and how the public code differs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple, cast, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from vidsum.models.attention.retention import Decay, MaskRetention, Nonlinearity, Positions, Region
+from vidsum.models.proposal_map import ProposalMap, pooling_counts
+
+Inputs = Literal["projected", "pooled"]
+"""How features become tokens: two layers for each modality, or as the public code has it."""
+
+HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
+        "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
+    }
+)
+"""The proposal map's sizes: the paper's on ActivityNet Captions, and one for a CPU (`MRNetConfig(**HEADS[...])`)."""
+
+
+@dataclass(frozen=True)
+class MRNetConfig:
+    """Sizes and switches, with the defaults of the paper (Sec. 4.2, ActivityNet Captions)."""
+
+    dim_video: int = 500
+    dim_query: int = 768
+    clips: int = 64
+    """T, that every video or window of one is resampled to."""
+    d: int = 256
+    layers: int = 2
+    """N, MRT blocks."""
+    heads: int = 8
+    d_ff: int = 1024
+    gamma: float = 0.98
+    decay: Decay = "bidirectional"
+    sparse: bool = True
+    """Whether there is a learnable sparse mask."""
+    sparsity: float = 0.25
+    """alpha: the loss acts while the mask's mean is above alpha / 2."""
+    regions: tuple[Region, ...] = ("vv",)
+    """The attention regions that the masks act on (Table 8)."""
+    cross_modal: bool = True
+    """Whether queries and clips attend to each other (Table A2)."""
+    nonlinearity: Nonlinearity = "softmax"
+    dropout: float = 0.1
+    dropout_in: float = 0.5
+    """Of the features, before they are projected."""
+    dim_map: int = 256
+    """Numbers of a proposal; clips are projected to it where it is not d."""
+    hidden: int = 512
+    kernel: int = 9
+    convolutions: int = 4
+    dim_joint: int = 256
+    """Of the space in which proposals and queries are compared."""
+    counts: tuple[int, ...] = ()
+    """Diagonals of the map at each stride; `pooling_counts` of T where empty."""
+    diagonal: float = 1.0
+    """Of M_RD; 2 in the public code. This and what follows are for the authors' checkpoints."""
+    positions: Positions = "after"
+    bias: bool = False
+    """Whether the projections of Eq. 1 have one."""
+    inputs: Inputs = "projected"
+    pool: int = 1
+    """Features a clip, joined by `pooled` inputs."""
+    dim_pool: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse with a ValueError what makes no model; lists, as JSON has them, become tuples."""
+        object.__setattr__(self, "regions", tuple(self.regions))
+        object.__setattr__(self, "counts", tuple(self.counts))
+        choices = {"decay": Decay, "nonlinearity": Nonlinearity, "positions": Positions, "inputs": Inputs}
+        for name, kind in choices.items():
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(get_args(kind))}")
+        if not set(self.regions) <= set(get_args(Region)):
+            raise ValueError(f"regions = {self.regions} must be of {', '.join(get_args(Region))}")
+        sizes = ("dim_video", "dim_query", "d", "heads", "d_ff", "dim_map", "hidden", "kernel")
+        for name in (*sizes, "convolutions", "dim_joint", "pool", "dim_pool"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
+        if self.layers < 0 or self.clips < 2:
+            raise ValueError(f"layers = {self.layers} must be at least 0 and clips = {self.clips} at least 2")
+        if self.d % (2 * self.heads):
+            raise ValueError(f"d = {self.d} must be an even multiple of heads = {self.heads}")
+        if self.kernel % 2 == 0:
+            raise ValueError(f"kernel = {self.kernel} must be an odd number")
+        if not 0 < self.gamma <= 1:
+            raise ValueError(f"gamma = {self.gamma} must be above 0 and at most 1")
+        for name in ("dropout", "dropout_in", "sparsity"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} = {getattr(self, name)} must be a share below 1")
+
+
+class Scores(NamedTuple):
+    """How each query fits each proposal; cells that are not `MRNet.valid` mean nothing."""
+
+    iou: Tensor
+    """[B, M, T, T] logits of the IoU head."""
+    contrastive: Tensor
+    """[B, M, T, T] cosines."""
+    proposals: Tensor
+    """[B, T, T, d_joint] of length 1, in the space of the contrastive loss."""
+    queries: Tensor
+    """[B, M, d_joint] of length 1."""
+
+
+def match_scores(scores: Scores) -> Tensor:
+    """[B, M, T, T] in [0, 1]: the IoU's estimate times the root of the cosine, moved to [0, 1]."""
+    return scores.iou.sigmoid() * ((scores.contrastive + 1) / 2).clamp(min=0).sqrt()
+
+
+class MRNet(nn.Module):
+    """The whole model."""
+
+    def __init__(self, config: MRNetConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.video_input, self.query_input = _inputs(config)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.d)
+        narrows = config.dim_map != config.d
+        self.to_map = nn.Linear(config.d, config.dim_map) if narrows else nn.Identity()
+        counts = config.counts or pooling_counts(config.clips)
+        self.map = ProposalMap(
+            config.clips, counts, config.dim_map, config.hidden, config.kernel, config.convolutions
+        )
+        self.proposal_iou, self.proposal_contrastive = (
+            nn.Conv2d(config.hidden, config.dim_joint, 1) for _ in range(2)
+        )
+        self.query_iou, self.query_contrastive = (nn.Linear(config.d, config.dim_joint) for _ in range(2))
+
+    @property
+    def valid(self) -> Tensor:
+        """[T, T] bool: (i, j) is a proposal, the stretch from i / T to (j + 1) / T of the window."""
+        return self.map.valid
+
+    def forward(self, video: Tensor, queries: Tensor, is_query: Tensor | None = None) -> Scores:
+        """Score every proposal of each video for each of its queries; the map is made once for all queries.
+
+        Args:
+            video: [B, T, dim_video]; with `pooled` inputs [B, T * pool, dim_video].
+            queries: [B, M, dim_query], one embedding each.
+            is_query: [B, M] bool, False for padding; all are queries if not given.
+        """
+        n_queries = queries.shape[1]
+        x = torch.cat([self.query_input(queries), self.video_input(video)], dim=1)
+        for block in self.blocks:
+            x = block(x, n_queries, is_query)
+        x = self.norm(x)
+        tokens, clips = x[:, :n_queries], x[:, n_queries:]
+        cells = self.map(self.to_map(clips).transpose(1, 2))
+        proposals = normalize(self.proposal_contrastive(cells), dim=1)
+        sought = normalize(self.query_contrastive(tokens), dim=2)
+        contrastive = torch.einsum("bmd,bdij->bmij", sought, proposals)
+        # the Hadamard product of Sec. 3.3, summed; of length-1 vectors and times 10, as MMN has it
+        of_iou = normalize(self.proposal_iou(cells), dim=1)
+        iou = 10 * torch.einsum("bmd,bdij->bmij", normalize(self.query_iou(tokens), dim=2), of_iou)
+        return Scores(iou, contrastive, proposals.permute(0, 2, 3, 1), sought)
+
+    def sparsity_loss(self) -> Tensor:
+        """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, never below 0.
+
+        Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
+        """
+        masks = [cast(Block, block).retention.sparse_weights for block in self.blocks]
+        means = [weights.sigmoid().mean() for weights in masks if weights is not None]
+        if not means:
+            return torch.zeros((), device=self.norm.weight.device)
+        return (torch.stack(means) - self.config.sparsity / 2).clamp(min=0).mean()
+
+
+class Block(nn.Module):
+    """Eq. 9, an MRT block, with the norm before the attention that the public code has and the print has not."""
+
+    def __init__(self, config: MRNetConfig) -> None:
+        super().__init__()
+        self.retention = MaskRetention(
+            config.d,
+            config.heads,
+            config.clips,
+            config.gamma,
+            decay=config.decay,
+            diagonal=config.diagonal,
+            sparse=config.sparse,
+            regions=config.regions,
+            cross_modal=config.cross_modal,
+            nonlinearity=config.nonlinearity,
+            positions=config.positions,
+            bias=config.bias,
+        )
+        self.feed_forward = nn.Sequential(
+            nn.Linear(config.d, config.d_ff), nn.GELU(), nn.Linear(config.d_ff, config.d)
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, n_queries: int, is_query: Tensor | None) -> Tensor:
+        """[B, M + T, d] to [B, M + T, d]."""
+        x = x + self.dropout(self.retention(self.norms[0](x), n_queries, is_query))
+        out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
+        return out
+
+
+class PooledClips(nn.Module):
+    """The public code's input: each feature projected, then the mean of those of a clip."""
+
+    def __init__(self, dim: int, dim_pool: int, pool: int) -> None:
+        super().__init__()
+        self.projection = nn.Linear(dim, dim_pool)
+        self.pool = pool
+
+    def forward(self, video: Tensor) -> Tensor:
+        """[B, T * pool, dim] to [B, T, dim_pool]."""
+        return self.projection(video).relu().unflatten(1, (-1, self.pool)).mean(dim=2)
+
+
+def _inputs(config: MRNetConfig) -> tuple[nn.Module, nn.Module]:
+    """What makes tokens of a video's features, and of queries' embeddings."""
+    if config.inputs == "projected":
+        return _projection(config.dim_video, config), _projection(config.dim_query, config)
+    pooled = PooledClips(config.dim_video, config.dim_pool, config.pool)
+    video = nn.Sequential(pooled, _projection(config.dim_pool, config))
+    return video, nn.Linear(config.dim_query, config.d)
+
+
+def _projection(dim: int, config: MRNetConfig) -> nn.Sequential:
+    """Two layers, the same for both modalities; Sec. 3.1.2 says no more than `linearly`."""
+    return nn.Sequential(
+        nn.LayerNorm(dim),
+        nn.Dropout(config.dropout_in),
+        nn.Linear(dim, config.d),
+        nn.ReLU(),
+        nn.LayerNorm(config.d),
+        nn.Dropout(config.dropout_in),
+        nn.Linear(config.d, config.d),
+    )

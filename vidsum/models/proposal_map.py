@@ -1,0 +1,122 @@
+"""The 2D map of proposals (2D-TAN, Zhang et al. 2020; MMN, Wang et al. 2022): cell (i, j) is clips i to j.
+
+Short proposals are dense and long ones strided, so of the T x T cells only some exist; the convolutions on the
+map weigh each cell by how many of those under the kernel do.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import conv2d
+
+_DENSE, _STRIDED = 15, 8
+"""Diagonals with every start, and diagonals at each doubled stride after them: [15, 8, 8] for T = 64."""
+
+
+def pooling_counts(clips: int) -> tuple[int, ...]:
+    """How many diagonals the map has at stride 1, 2, 4 ...: dense up to 16 clips, then eight at each stride.
+
+    It gives the published ones: (15,) for T = 16, (15, 8, 8) for 64 and (15, 8, 8, 8) for 128.
+    """
+    counts = [min(_DENSE, clips - 1)]
+    reach, stride = counts[0], 2
+    while reach + stride < clips:
+        counts.append(min(_STRIDED, (clips - 1 - reach) // stride))
+        reach, stride = reach + counts[-1] * stride, stride * 2
+    return tuple(counts)
+
+
+def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
+    """[N, 2] int64: first and last clip of each proposal, diagonal by diagonal as `pool_proposals` gives them."""
+    offset, stride = 0, 1
+    diagonals = [(0, 1)]
+    for count in counts:
+        for _ in range(count):
+            offset += stride
+            diagonals.append((offset, stride))
+        stride *= 2
+    return torch.cat([_diagonal(clips, *one) for one in diagonals])
+
+
+def _diagonal(clips: int, offset: int, stride: int) -> Tensor:
+    first = torch.arange(0, clips - offset, stride)
+    return torch.stack([first, first + offset], dim=1)
+
+
+def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
+    """[B, d, N]: for each of the `proposals` the most that each number of its clips reaches.
+
+    Args:
+        x: [B, d, T]
+        counts: see `pooling_counts`.
+    """
+    found = [x]
+    for level, count in enumerate(counts):
+        for step in range(count):
+            if level and not step:
+                # the stride doubles; the window between these two lies within them
+                x = torch.maximum(x[..., :-2:2], x[..., 2::2])
+            else:
+                x = torch.maximum(x[..., :-1], x[..., 1:])
+            found.append(x)
+    return torch.cat(found, dim=2)
+
+
+class ProposalMap(nn.Module):
+    """Max-pooled proposals on the map, and the stacked masked convolutions over it.
+
+    The first convolution pads for all of them, as published: cells beyond the map's edge take part in between.
+    """
+
+    cells: Tensor
+    """[N] the place of each proposal in the flattened map."""
+    valid: Tensor
+    """[T, T] bool, the proposals that exist."""
+
+    def __init__(
+        self, clips: int, counts: tuple[int, ...], dim: int, hidden: int, kernel: int, layers: int
+    ) -> None:
+        super().__init__()
+        self.clips, self.counts, self.dim = clips, counts, dim
+        pairs = proposals(clips, counts)
+        valid = torch.zeros(clips, clips, dtype=torch.bool)
+        valid[pairs[:, 0], pairs[:, 1]] = True
+        self.register_buffer("cells", pairs[:, 0] * clips + pairs[:, 1], persistent=False)
+        self.register_buffer("valid", valid, persistent=False)
+        widths = [dim] + [hidden] * layers
+        paddings = [(kernel - 1) * layers // 2] + [0] * (layers - 1)
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(before, after, kernel, padding=padding)
+            for before, after, padding in zip(widths[:-1], widths[1:], paddings, strict=True)
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm2d(hidden) for _ in range(layers))
+        for number, weight in enumerate(cell_weights(valid, kernel, paddings)):
+            self.register_buffer(f"weight_{number}", weight, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, hidden, T, T] of clips [B, d, T]."""
+        cells = x.new_zeros(len(x), self.dim, self.clips**2)
+        cells = cells.index_copy(2, self.cells, pool_proposals(x, self.counts))
+        out = cells.unflatten(2, (self.clips, self.clips))
+        for number, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
+            out = norm(convolution(out)).relu() * self.get_buffer(f"weight_{number}")
+        return out
+
+
+def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:
+    """After each convolution, 1 / the number of existing cells under the kernel; 0 where there are none.
+
+    A cell that a convolution reached exists for the next one (the authors' and MMN's reading).
+
+    Args:
+        valid: [T, T] bool.
+        kernel: its side.
+        paddings: of each convolution.
+    """
+    exists = valid[None, None].float()
+    ones = torch.ones(1, 1, kernel, kernel)
+    weights = []
+    for padding in paddings:
+        count = conv2d(exists, ones, padding=padding).round()
+        exists = (count > 0).float()
+        weights.append((exists / count.clamp(min=1))[0, 0])
+    return weights
