@@ -23,6 +23,6 @@ class MomentExample:
     def __post_init__(self) -> None:
         video, queries, windows = (list(one.shape) for one in (self.video, self.queries, self.windows))
         if len(video) != 2 or len(queries) != 2 or 0 in (*video, *queries):
-            raise UsageError(f"{self.name}: video and queries must be [T, D] arrays, not {video}, {queries}")
+            raise UsageError(f"{self.name}: video and queries must be two [N, D], not {video} and {queries}")
         if len(windows) not in (2, 3) or windows[0] != queries[0] or windows[-1] != 2:
             raise UsageError(f"{self.name}: {queries[0]} queries have windows {windows}")

@@ -1,25 +1,11 @@
 """The losses of MRNet, Eq. 10 to 12: how good each proposal is, and which query belongs to which moment."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from vidsum.errors import UsageError
-
-
-class MomentBatch(NamedTuple):
-    """Several videos with their queries, as MRNet takes them."""
-
-    video: Tensor
-    """[B, T, Dv]"""
-    queries: Tensor
-    """[B, M, Dq], padded with zeros"""
-    is_query: Tensor
-    """[B, M] bool"""
-    windows: Tensor
-    """[B, M, W, 2] as shares of the video; padded with empty ones"""
 
 
 @dataclass(frozen=True)
@@ -138,6 +124,6 @@ def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
 
 
 def _log_share(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
-    """[N, K] log of the share that a positive [N, K] has beside those of [N, K or 1, S] that are negatives."""
+    """[N, K] log of the share that a positive [N, K] has beside the negatives of [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)

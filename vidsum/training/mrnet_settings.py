@@ -1,0 +1,108 @@
+"""What can be chosen about training MRNet; the fields have the names of the command line's options."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from vidsum.errors import UsageError
+from vidsum.models.mrnet import MRNetConfig
+from vidsum.training.loop import LoopSettings
+from vidsum.training.moment_losses import LossSettings
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "activitynet": {
+        "clips": 64,
+        "lr": 8e-4,
+        "epochs": 15,
+        "decay_at": (7,),
+        "lambda_c": 0.1,
+        "margin": 0.3,
+    },
+    "charades": {"clips": 64, "lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
+    "tacos": {
+        "clips": 128,
+        "lr": 1.5e-3,
+        "epochs": 250,
+        "decay_at": (130, 190),
+        "lambda_c": 0.1,
+        "margin": 0.1,
+        "iou_low": 0.3,
+        "iou_high": 0.7,
+        "positives": 3,
+    },
+    "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
+}
+"""The published settings of each data set: the paper's, and where it is silent, those of its code."""
+
+
+@dataclass(frozen=True)
+class MRNetSettings:
+    """The choices of a run, with the published ones of ActivityNet Captions."""
+
+    model: MRNetConfig = field(default_factory=MRNetConfig)
+    """Its dimensions are those of the data, whatever they are here."""
+    loss: LossSettings = field(default_factory=LossSettings)
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=15))
+    lr: float = 8e-4
+    weight_decay: float = 1e-5
+    batch_size: int = 12
+    queries_per_video: int | None = None
+    """Queries of a video that go through the model together: 1 is the paper's single-query mode, None (all)
+    its multi-query mode."""
+    warmup: float = 0.0
+    """Epochs in which the learning rate rises from 0 in a line; the paper has none."""
+    decay_at: tuple[int, ...] = (7,)
+    """Epochs after which the learning rate is a tenth of what it was."""
+    max_norm: float = 5.0
+    """Longest gradient of a step."""
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not (self.lr > 0 and self.max_norm > 0 and self.weight_decay >= 0 and self.warmup >= 0):
+            raise UsageError(
+                "lr and max_norm must be positive, weight_decay and warmup not negative: "
+                f"{self.lr:g}, {self.max_norm:g}, {self.weight_decay:g}, {self.warmup:g}"
+            )
+        if self.batch_size < 1 or (self.queries_per_video is not None and self.queries_per_video < 1):
+            raise UsageError("batch_size and queries_per_video must be at least 1")
+
+    def lr_share(self, epochs: float) -> float:
+        """Share of the learning rate after so many epochs."""
+        rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
+        return float(rise * 0.1 ** sum(epochs > end for end in self.decay_at))
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        names = (
+            "lr",
+            "weight_decay",
+            "batch_size",
+            "queries_per_video",
+            "warmup",
+            "decay_at",
+            "max_norm",
+            "device",
+        )
+        return {**{name: getattr(self, name) for name in names}, **asdict(self.loss)}
+
+
+def mrnet_settings(**choices: Any) -> MRNetSettings:
+    """Settings from choices by name; what is not given has its default.
+
+    Raises:
+        UsageError: a value makes no sense, or there is no such choice.
+    """
+    parts = {
+        name: {one.name: choices.pop(one.name) for one in fields(kind) if one.name in choices}
+        for name, kind in (("model", MRNetConfig), ("loss", LossSettings), ("loop", LoopSettings))
+    }
+    try:
+        return MRNetSettings(
+            MRNetConfig(**parts["model"]),
+            LossSettings(**parts["loss"]),
+            LoopSettings(**{"epochs": 15, **parts["loop"]}),
+            **choices,
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from error
