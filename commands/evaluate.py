@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vidsum.commands import evaluate_moments, options
 from vidsum.commands import evaluate_options as own
-from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.reports import Files, Shown, report_result
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from vidsum.evaluation import SummaryReport
     from vidsum.evaluation.measure import KeyShotMeasures
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _COMMAND = "evaluate summary"
 
-app = typer.Typer(no_args_is_help=True, help="Measure summaries against annotators.")
+app = typer.Typer(no_args_is_help=True, help="Measure summaries and moments against annotators.")
+app.command("moments")(evaluate_moments.moments)
 
 
 @app.command("summary")
@@ -62,14 +63,13 @@ def summary(
     files = data or ([annotations] if annotations else [])
     inputs = [str(path) for path in files]
     _check_choices(data, inputs, model, scores, runs, protocol, plot)
-    for file, suffixes in ((output, (".json",)), (plot, (".png", ".svg"))):
-        if file not in (None, "-"):
-            prepare(str(file), Path(), inputs, suffixes)
-            claim([(source, [Path(str(file))]) for source in inputs])
+    where = Files(output, plot, overwrite)
+    where.check(inputs)
     usual = ("contrastive", "cluster") if data and not scores else ()
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.evaluation.run import Asked, run_annotations, run_data
+        from vidsum.evaluation.document import report_document
+        from vidsum.evaluation.run import Asked, provenance, run_annotations, run_data
 
         asked = Asked(
             annotations=annotations if data else None,
@@ -83,12 +83,17 @@ def summary(
             device=device,
         )
 
-        def evaluate() -> "SummaryReport":
-            if data:
-                return run_data(Path(source), asked, _predictor(asked, progress), progress, plot)
-            return run_annotations(Path(source), asked, progress)
+        made_from = provenance(Path(source), asked, _files_of(asked.runs))
 
-        return _result(source, asked, evaluate, output, plot, overwrite)
+        def make() -> Shown:
+            if data:
+                report = run_data(Path(source), asked, _predictor(asked, progress), progress, plot)
+            else:
+                report = run_annotations(Path(source), asked, progress)
+            table = _table(Path(source).name, report)
+            return Shown(report_document(report, made_from), table, _about(report))
+
+        return report_result(_COMMAND, source, made_from, make, where)
 
     run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
 
@@ -114,48 +119,6 @@ def _check_choices(
         )
     if protocol is own.ProtocolName.paper and not runs:
         raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
-
-
-def _result(
-    source: str,
-    asked: "Asked",
-    evaluate: "Callable[[], SummaryReport]",
-    output: str | None,
-    plot: Path | None,
-    overwrite: bool,
-) -> Result:
-    """Evaluate, unless the outputs are up to date, and write or show the report."""
-    from vidsum.documents import to_text, write_document
-    from vidsum.evaluation.document import report_document
-    from vidsum.evaluation.run import provenance
-
-    made_from = provenance(Path(source), asked, _files_of(asked.runs))
-    target = _target(output)
-    files = [path for path in (target, plot) if path]
-    facts = {"output": str(target) if target else None, "plot": str(plot) if plot else None}
-    if target:
-        before = recorded(files, target, made_from, overwrite)
-        if before is not None:
-            return up_to_date(_COMMAND, source, before, files, facts)
-    report = evaluate()
-    document = report_document(report, made_from)
-    if output == "-":
-        return Result(_COMMAND, source, document, document=to_text(document), messages=report.warnings)
-    if target:
-        write_document(document, target)
-    return Result(
-        _COMMAND,
-        source,
-        {**facts, **document},
-        lines=(_about(report), *map(str, files)),
-        table=_table(Path(source).name, report),
-        messages=report.warnings,
-    )
-
-
-def _target(output: str | None) -> Path | None:
-    """The file of `--output`, if it names one."""
-    return None if output in (None, "-") else Path(str(output))
 
 
 def _files_of(runs: "Sequence[Path]") -> list[Path]:

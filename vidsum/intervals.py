@@ -22,7 +22,8 @@ def iou(a: npt.ArrayLike, b: npt.ArrayLike) -> TimeArray:
     )
     lengths = [np.maximum(one[..., 1] - one[..., 0], 0.0) for one in (left, right)]
     union = lengths[0] + lengths[1] - common
-    return np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    shares: TimeArray = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return shares
 
 
 def _sets(intervals: npt.ArrayLike) -> TimeArray:

@@ -1,0 +1,75 @@
+"""Reports of `vidsum evaluate`: shown, and written to files unless those are up to date."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.result import Result, Table
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report, as JSON and for people."""
+
+    document: Mapping[str, Any]
+    """With `warnings`."""
+    table: Table
+    about: str
+    """A line below the table."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a report goes."""
+
+    output: str | None
+    """A JSON file, `-` for stdout, or none."""
+    plot: Path | None
+    overwrite: bool
+
+    @property
+    def json(self) -> Path | None:
+        """The JSON file, if there is one."""
+        return None if self.output in (None, "-") else Path(str(self.output))
+
+    def check(self, inputs: Sequence[str], read: Sequence[str] = ()) -> None:
+        """Make sure, before any work, that they can be written.
+
+        Args:
+            inputs: what a report each is made of.
+            read: other files that must not be written over.
+
+        Raises:
+            UsageError: a wrong suffix, several inputs for one file, or a file that is read.
+            OutputError: the folder is not there.
+        """
+        for file, suffixes in ((self.json, (".json",)), (self.plot, (".png", ".svg"))):
+            if file:
+                prepare(str(file), Path(), inputs, suffixes)
+                claim([*((source, [file]) for source in inputs), *((source, []) for source in read)])
+
+
+def report_result(
+    command: str, source: str, made_from: Mapping[str, Any], make: Callable[[], Shown], files: Files
+) -> Result:
+    """Make a report, unless the outputs are up to date, and write or show it."""
+    from vidsum.documents import to_text, write_document
+
+    outputs = [path for path in (files.json, files.plot) if path]
+    facts = {
+        name: str(path) if path else None for name, path in (("output", files.json), ("plot", files.plot))
+    }
+    if files.json:
+        before = recorded(outputs, files.json, made_from, files.overwrite)
+        if before is not None:
+            return up_to_date(command, source, before, outputs, facts)
+    shown = make()
+    document, messages = dict(shown.document), tuple(shown.document["warnings"])
+    if files.output == "-":
+        return Result(command, source, document, document=to_text(document), messages=messages)
+    if files.json:
+        write_document(document, files.json)
+    lines = (shown.about, *map(str, outputs))
+    return Result(command, source, {**facts, **document}, lines, shown.table, messages=messages)
