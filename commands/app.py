@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands import evaluate, extract, info, shots, summarize, train, weights
+from vidsum.commands import (
+    evaluate,
+    extract,
+    ground,
+    ground_options,
+    info,
+    shots,
+    summarize,
+    train,
+    weights,
+)
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError, VidsumError
 
@@ -24,6 +34,7 @@ app = typer.Typer(
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
 app.command("summarize", cls=summarize.SummarizeCommand)(summarize.summarize)
+app.command("ground", cls=ground_options.GroundCommand)(ground.ground)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")

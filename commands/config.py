@@ -17,7 +17,7 @@ import typer
 
 from vidsum.errors import UsageError
 
-COMMANDS = ("extract", "shots", "summarize", "train", "evaluate", "weights", "info")
+COMMANDS = ("extract", "shots", "summarize", "ground", "train", "evaluate", "weights", "info")
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:

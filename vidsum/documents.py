@@ -1,4 +1,4 @@
-"""The JSON documents that vidsum writes: summaries and shots. Their schemas are in docs/schemas/.
+"""The JSON documents that vidsum writes: summaries, shots and moments. Their schemas are in docs/schemas/.
 
 The same inputs give the same bytes: nothing in a document depends on when or where it was made.
 """
@@ -12,10 +12,11 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, whole_file
-from vidsum.types import Features, Interval, Shots, Summary, VideoInfo
+from vidsum.types import Features, Grounding, Interval, QueryMoments, Shots, Summary, VideoInfo
 
 SUMMARY_SCHEMA = "vidsum.summary/1"
 SHOTS_SCHEMA = "vidsum.shots/1"
+MOMENTS_SCHEMA = "vidsum.moments/1"
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
@@ -73,6 +74,23 @@ def shots_document(shots: Shots) -> dict[str, Any]:
     }
 
 
+def grounding_document(grounding: Grounding, *, with_saliency: bool) -> dict[str, Any]:
+    """The moments of queries as JSON-ready data."""
+    document: dict[str, Any] = {
+        "schema": MOMENTS_SCHEMA,
+        "provenance": dict(grounding.provenance),
+        "video": _video(grounding.video),
+        "duration_s": _number(grounding.video_duration_s),
+        "model": grounding.model,
+        "space": grounding.space,
+        "queries": [_query(one, with_saliency) for one in grounding.queries],
+        "warnings": list(grounding.warnings),
+    }
+    if with_saliency:
+        document["timestamps_s"] = [_number(time) for time in grounding.timestamps.tolist()]
+    return document
+
+
 def to_text(document: dict[str, Any]) -> str:
     """A document as the text of a file."""
     return as_utf8(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
@@ -110,6 +128,17 @@ def _number(value: float) -> float:
 
 def _interval(interval: Interval) -> dict[str, float]:
     return {"start_s": _number(interval[0]), "end_s": _number(interval[1])}
+
+
+def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
+    moments = [
+        {**_interval((moment.start_s, moment.end_s)), "score": _number(moment.score)}
+        for moment in one.moments
+    ]
+    if not with_saliency:
+        return {"query": one.query, "moments": moments}
+    saliency = [_number(value) for value in one.saliency.tolist()]
+    return {"query": one.query, "moments": moments, "saliency": saliency}
 
 
 def _video(video: VideoInfo | None) -> dict[str, Any] | None:

@@ -1,27 +1,31 @@
-"""Writing a summary to files: JSON, MP4, storyboard, plot."""
+"""Writing summaries and moments to files: JSON, MP4, storyboard, plot."""
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from vidsum.documents import summary_document, write_document
-from vidsum.errors import InputError, UsageError
+from vidsum.documents import grounding_document, summary_document, write_document
+from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import Progress, Summary
+from vidsum.types import Grounding, Progress, Summary
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
 
-def write_json(summary: Summary, path: PathLike) -> None:
-    """Write a summary as JSON: see docs/schemas/summary.schema.json.
+def write_json(result: Summary | Grounding, path: PathLike) -> None:
+    """Write a summary, or moments with their saliency curves, as JSON: see docs/formats.md.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    write_document(summary_document(summary), path)
+    if isinstance(result, Grounding):
+        write_document(grounding_document(result, with_saliency=True), path)
+    else:
+        write_document(summary_document(result), path)
 
 
 def write_video(
@@ -52,8 +56,45 @@ def write_video(
     return (note, *copied.warnings)
 
 
+def write_clips(
+    grounding: Grounding, folder: PathLike, stem: str, *, progress: Progress | None = None
+) -> tuple[str, ...]:
+    """Write each moment as an MP4, named as `clip_path` says, and return warnings.
+
+    Args:
+        grounding: of a video.
+        folder: made if it is not there.
+        stem: what the names begin with.
+        progress: called while it runs.
+
+    Raises:
+        InputError: the video is not there any more.
+        OutputError: a file cannot be written.
+    """
+    from vidsum.video.write import write_segments
+
+    video, comment = _video_behind(grounding), _comment(grounding.provenance, copy=False)
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{place}: cannot be made ({error.strerror})") from error
+    warnings: list[str] = []
+    for number, query in enumerate(grounding.queries, 1):
+        for rank, moment in enumerate(query.moments, 1):
+            stretch = [(moment.start_s, moment.end_s)]
+            path = clip_path(place, stem, number, rank)
+            warnings += write_segments(video, stretch, path, comment=comment, progress=progress).warnings
+    return tuple(dict.fromkeys(warnings))
+
+
+def clip_path(folder: PathLike, stem: str, query: int, rank: int) -> Path:
+    """Where the MP4 of a moment goes: the number of its query, and its rank among the query's, from 1."""
+    return Path(folder) / f"{stem}_{query}_{rank}.mp4"
+
+
 def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool) -> bool:
-    """Whether an MP4 says of itself that `write_video` made it of a summary with this provenance."""
+    """Whether an MP4 says of itself that it was written of a result with this provenance."""
     try:
         with open_video(path) as container:
             return bool(container.metadata.get("comment") == _comment(provenance, copy))
@@ -78,22 +119,28 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_picture(storyboard(summary, images), path)
 
 
-def write_plot(summary: Summary, path: PathLike) -> None:
-    """Plot a summary's importance curve with its shots and segments, as PNG or SVG by the suffix.
+def write_plot(result: Summary | Grounding, path: PathLike) -> tuple[str, ...]:
+    """Plot a summary's importance curve with its shots and segments, or the saliency curve and moments of
+    each query; as PNG or SVG by the suffix. Returns warnings.
 
     Raises:
         OutputError: the file cannot be written.
     """
+    if isinstance(result, Grounding):
+        from vidsum.grounding.plot import moments_plot
+
+        return moments_plot(result, path)
     from vidsum.summary.plot import importance_plot
 
-    importance_plot(summary, path)
+    importance_plot(result, path)
+    return ()
 
 
 def _comment(provenance: Mapping[str, Any], copy: bool) -> str:
     return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
 
 
-def _video_behind(summary: Summary) -> str:
-    if summary.video is None:
-        raise UsageError("the summary was made from features: there is no video to take pictures from")
-    return summary.video.path
+def _video_behind(result: Summary | Grounding) -> str:
+    if result.video is None:
+        raise UsageError("this was made from features: there is no video to take pictures from")
+    return result.video.path

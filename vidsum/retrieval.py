@@ -1,5 +1,7 @@
 """The public function that finds moments: like `vidsum.pipeline`, it only joins the parts."""
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +14,7 @@ from vidsum.grounding.locate import checkpoint_sha256, locate, model_for
 from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU, unit_range
 from vidsum.grounding.queries import Queries, read_queries
+from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.snapping import snapped
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_video, extractions_of, similarity
 from vidsum.grounding.text import load_text_tower
@@ -152,7 +155,9 @@ def _provenance(
     jobs: Sequence[Job], queries: Queries, retrieval: Retrieval, model: str, space: str
 ) -> dict[str, Any]:
     tower = "clip" if space == "clip" else "minilm"
-    asked = {**asdict(retrieval), "model": model, "space": space, "queries": list(queries.texts)}
+    texts = json.dumps(queries.texts).encode()
+    asked = {**asdict(retrieval), "model": model, "space": space}
+    asked["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     asked["text_weights_sha256"] = checkpoints.sha256_of(tower)
     if sha256 := checkpoint_sha256(model):
         asked["model_sha256"] = sha256

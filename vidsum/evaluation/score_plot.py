@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from vidsum.axis import clock, round_times
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.figures import new_figure, save_figure
 from vidsum.outputs import as_utf8
-from vidsum.summary.axis import clock, round_times
 from vidsum.types import FloatArray
 
 _ANNOTATORS = "#2563eb"

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vidsum.axis import clock
 from vidsum.errors import UsageError
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import (
@@ -23,7 +24,6 @@ from vidsum.models.fulltransnet import (
     MultiHeadAttention,
     global_tokens,
 )
-from vidsum.summary.axis import clock
 from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
 from vidsum.types import Features, FloatArray, Shots, TimeArray
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
+from vidsum.axis import clock, round_times
 from vidsum.figures import new_figure, save_figure
 from vidsum.summary.attention_maps import AttentionMaps
-from vidsum.summary.axis import clock, round_times
 from vidsum.types import FloatArray, TimeArray
 
 _COLOURS = ("#ffffff", "#cfe1fb", "#7fb0f0", "#2563eb", "#17329a", "#0b1440")

@@ -5,8 +5,8 @@ import os
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from vidsum.axis import ACCENT, clock, round_times, title
 from vidsum.figures import new_figure, save_figure
-from vidsum.summary.axis import ACCENT, clock, round_times, title
 from vidsum.types import Summary
 
 
@@ -54,7 +54,9 @@ def _draw_plot(summary: Summary) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
     axes.set_xlabel("time (min:s)")
     axes.set_ylabel("importance")
-    axes.set_title(title(summary), loc="left", fontsize=11, fontweight="bold", parse_math=False)
+    axes.set_title(
+        title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
+    )
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
     return figure

@@ -11,8 +11,8 @@ import matplotlib as mpl
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from vidsum.axis import ACCENT, clock, round_times, title
 from vidsum.errors import UsageError
-from vidsum.summary.axis import ACCENT, clock, round_times, title
 from vidsum.times import format_time
 from vidsum.types import Interval, Picture, Summary
 
@@ -101,7 +101,7 @@ def _draw_header(draw: ImageDraw.ImageDraw, summary: Summary, sheet_width: int) 
     facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
     draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, _font(17), anchor="ra")
     room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, _font(17))
-    name, font = title(summary), _font(22, bold=True)
+    name, font = title(summary.video, "Summary"), _font(22, bold=True)
     while draw.textlength(name, font) > room:
         name = name.rstrip("…")[:-1] + "…"
     draw.text((_MARGIN, _MARGIN), name, _INK, font)

@@ -1,18 +1,18 @@
-"""What the storyboard and the plot share: their title, colour and axis of time."""
+"""What pictures of a video share: their title, colour and axis of time."""
 
 from pathlib import Path
 
 from vidsum.outputs import as_utf8
-from vidsum.types import Summary
+from vidsum.types import VideoInfo
 
 ACCENT = (37, 99, 235)
 """RGB of what is selected."""
 _ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
 
 
-def title(summary: Summary) -> str:
-    """The video's file name."""
-    return as_utf8(Path(summary.video.path).name) if summary.video is not None else "Summary"
+def title(video: VideoInfo | None, otherwise: str) -> str:
+    """The video's file name, or another word where there is no video."""
+    return otherwise if video is None else as_utf8(Path(video.path).name)
 
 
 def round_times(duration_s: float, most: int) -> list[float]:

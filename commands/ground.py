@@ -1,0 +1,197 @@
+"""`vidsum ground`: the moments of a video that texts describe."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vidsum.commands import ground_options as own
+from vidsum.commands import options
+from vidsum.commands.batch import run_batch
+from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.result import Result, Table, View
+from vidsum.errors import OutputError
+from vidsum.settings import DEFAULT_MODEL
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.types import Grounding, Progress
+
+
+def ground(
+    sources: options.Inputs,
+    query: own.Query = None,
+    queries: own.QueryFile = None,
+    top_k: own.TopK = 5,
+    model: own.Model = DEFAULT_MODEL,
+    space: own.Space = own.SpaceName.auto,
+    snap: own.Snap = own.SnapName.none,
+    output: options.Output = None,
+    output_dir: options.OutputDir = Path(),
+    clips: own.Clips = None,
+    plot: own.Plot = False,
+    saliency: own.Saliency = False,
+    overwrite: options.Overwrite = False,
+    fail_fast: options.FailFast = False,
+    precision: options.Precision = options.PrecisionName.fp32,
+    backend: options.Backend = options.BackendName.torch,
+    device: options.Device = "auto",
+    reader: options.Reader = options.ReaderName.pyav,
+    strict: options.Strict = False,
+    no_cache: options.NoCache = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    config: options.Config = None,
+) -> None:
+    """Find the moments of videos that texts describe.
+
+    Writes {video}_moments.json into the current folder and prints the moments, best first. Many queries cost
+    one pass over the video, and none once its features are in the cache.
+
+    vidsum ground film.mp4 --query "a person flips a pancake"
+
+    vidsum ground film.mp4 --query "a dog in the snow" --query "two people dance" --plot --clips
+
+    vidsum ground *.mp4 --queries queries.txt --top-k 1 --json
+    """
+    from vidsum import retrieval
+
+    asked = retrieval.queries_of(query or [], queries)
+    targets = {source: own.moment_files(source, output, output_dir, plot, clips) for source in sources}
+    if output != "-":
+        prepare(output, output_dir, sources, (".json",))
+        claim([(source, files.all) for source, files in targets.items()])
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.settings import Extraction, Retrieval
+
+        how = Extraction(
+            precision=precision.value,
+            backend=backend.value,
+            device=device,
+            reader=reader.value,
+            strict=strict,
+            cache=not no_cache,
+        )
+        settings = Retrieval(top_k, model, space.value, snap.value)
+        files = targets[source]
+        if output != "-":
+            provenance = retrieval.grounding_provenance(source, asked, settings, how)
+            before = recorded(files.all, files.json, provenance, overwrite)
+            if before is not None and _is_whole(before, files, saliency):
+                made = [*files.all, *_clips_of(before, files)]
+                return up_to_date("ground", source, before, made, _names(files, before))
+        found = retrieval.run_grounding(source, asked, settings, how, progress)
+        if output == "-":
+            return _shown(source, found, saliency)
+        return _written(source, found, files, saliency, overwrite, progress)
+
+    run_batch("ground", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+
+
+def _is_whole(document: Mapping[str, Any], files: own.MomentFiles, saliency: bool) -> bool:
+    """Whether the clips that a document of an earlier run tells of are there too.
+
+    Raises:
+        OutputError: it lacks the curves that are asked for.
+    """
+    if saliency and "timestamps_s" not in document:
+        raise OutputError(f"{files.json}: exists already, without saliency curves", hint="--overwrite")
+    return all(path.exists() for path in _clips_of(document, files))
+
+
+def _shown(source: str, found: "Grounding", saliency: bool) -> Result:
+    """The result of a run that writes no file."""
+    from vidsum.documents import grounding_document, to_text
+
+    document = grounding_document(found, with_saliency=saliency)
+    return Result("ground", source, document, document=to_text(document), messages=found.warnings)
+
+
+def _written(
+    source: str,
+    found: "Grounding",
+    files: own.MomentFiles,
+    saliency: bool,
+    overwrite: bool,
+    progress: "Progress | None",
+) -> Result:
+    """Write all files, the JSON last: it tells that the others are there."""
+    from vidsum import export
+    from vidsum.documents import grounding_document, write_document
+
+    document = grounding_document(found, with_saliency=saliency)
+    messages = list(found.warnings)
+    clips = _clips_of(document, files)
+    if not overwrite:
+        _check_clips(clips, found)
+    if files.clips:
+        messages += export.write_clips(found, files.clips, files.stem, progress=progress)
+    if files.plot:
+        messages += export.write_plot(found, files.plot)
+    write_document(document, files.json)
+    names = ", ".join(str(path) for path in files.all)
+    also = f" and {len(clips)} clips in {files.clips}" if clips else ""
+    return Result(
+        "ground",
+        source,
+        {**_names(files, document), **document},
+        lines=(f"{names}{also}: by {found.model}, in the space {found.space}",),
+        table=_table(found),
+        messages=tuple(messages),
+    )
+
+
+def _check_clips(clips: list[Path], found: "Grounding") -> None:
+    """What a clip is called does not tell what it was made from; the clip itself does.
+
+    Raises:
+        OutputError: a file of that name is there, and is another clip or something else.
+    """
+    from vidsum.export import is_made_from
+
+    for path in clips:
+        if path.exists() and not is_made_from(path, found.provenance, copy=False):
+            raise OutputError(f"{path}: exists already and is not what would be written", hint="--overwrite")
+
+
+def _clips_of(document: Mapping[str, Any], files: own.MomentFiles) -> list[Path]:
+    """The MP4 files of the moments in a document, where they are asked for."""
+    if files.clips is None:
+        return []
+    from vidsum.export import clip_path
+
+    return [
+        clip_path(files.clips, files.stem, number, rank)
+        for number, query in enumerate(document["queries"], 1)
+        for rank in range(1, len(query["moments"]) + 1)
+    ]
+
+
+def _names(files: own.MomentFiles, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The files as data."""
+    named: dict[str, Any] = {"json": str(files.json)}
+    if files.plot:
+        named["plot"] = str(files.plot)
+    if files.clips:
+        named["clips"] = [str(path) for path in _clips_of(document, files)]
+    return {"outputs": named}
+
+
+def _table(found: "Grounding") -> Table:
+    """The moments of each query, its text beside the best."""
+    from vidsum.retrieval import in_short
+
+    rows = [
+        (
+            in_short(one.query) if rank == 1 else "",
+            str(rank),
+            format_time(moment.start_s),
+            format_time(moment.end_s),
+            f"{moment.end_s - moment.start_s:.2f}",
+            f"{moment.score:.3f}",
+        )
+        for one in found.queries
+        for rank, moment in enumerate(one.moments, 1)
+    ]
+    return Table(("query", "rank", "start", "end", "seconds", "score"), tuple(rows))
