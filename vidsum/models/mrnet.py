@@ -25,7 +25,7 @@ HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
     }
 )
-"""The proposal map's sizes: the paper's on ActivityNet Captions, and one for a CPU (`MRNetConfig(**HEADS[...])`)."""
+"""Sizes of the proposal map: the paper's on ActivityNet Captions, and for a CPU: `MRNetConfig(**HEADS["light"])`."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,14 @@ class MRNetConfig:
                 raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(get_args(kind))}")
         if not set(self.regions) <= set(get_args(Region)):
             raise ValueError(f"regions = {self.regions} must be of {', '.join(get_args(Region))}")
-        sizes = ("dim_video", "dim_query", "d", "heads", "d_ff", "dim_map", "hidden", "kernel")
-        for name in (*sizes, "convolutions", "dim_joint", "pool", "dim_pool"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
-        if self.layers < 0 or self.clips < 2:
-            raise ValueError(f"layers = {self.layers} must be at least 0 and clips = {self.clips} at least 2")
+        self._refuse_numbers()
+
+    def _refuse_numbers(self) -> None:
+        least = dict.fromkeys(("dim_video", "dim_query", "d", "heads", "d_ff", "dim_map", "hidden"), 1)
+        least |= dict.fromkeys(("kernel", "convolutions", "dim_joint", "pool", "dim_pool"), 1)
+        for name, smallest in {**least, "layers": 0, "clips": 2}.items():
+            if getattr(self, name) < smallest:
+                raise ValueError(f"{name} = {getattr(self, name)} must be at least {smallest}")
         if self.d % (2 * self.heads):
             raise ValueError(f"d = {self.d} must be an even multiple of heads = {self.heads}")
         if self.kernel % 2 == 0:
@@ -135,7 +137,7 @@ class MRNet(nn.Module):
             config.clips, counts, config.dim_map, config.hidden, config.kernel, config.convolutions
         )
         self.proposal_iou, self.proposal_contrastive = (
-            nn.Conv2d(config.hidden, config.dim_joint, 1) for _ in range(2)
+            nn.Linear(config.hidden, config.dim_joint) for _ in range(2)
         )
         self.query_iou, self.query_contrastive = (nn.Linear(config.d, config.dim_joint) for _ in range(2))
 
@@ -158,14 +160,15 @@ class MRNet(nn.Module):
             x = block(x, n_queries, is_query)
         x = self.norm(x)
         tokens, clips = x[:, :n_queries], x[:, n_queries:]
-        cells = self.map(self.to_map(clips).transpose(1, 2))
-        proposals = normalize(self.proposal_contrastive(cells), dim=1)
+        proposals = self.map(self.to_map(clips).transpose(1, 2)).transpose(1, 2)
+        found = normalize(self.proposal_contrastive(proposals), dim=2)
         sought = normalize(self.query_contrastive(tokens), dim=2)
-        contrastive = torch.einsum("bmd,bdij->bmij", sought, proposals)
-        # the Hadamard product of Sec. 3.3, summed; of length-1 vectors and times 10, as MMN has it
-        of_iou = normalize(self.proposal_iou(cells), dim=1)
-        iou = 10 * torch.einsum("bmd,bdij->bmij", normalize(self.query_iou(tokens), dim=2), of_iou)
-        return Scores(iou, contrastive, proposals.permute(0, 2, 3, 1), sought)
+        # the Hadamard product of Sec. 3.3, summed; of vectors of length 1 and times 10, as MMN has it
+        of_iou = normalize(self.proposal_iou(proposals), dim=2)
+        iou = 10 * normalize(self.query_iou(tokens), dim=2) @ of_iou.transpose(1, 2)
+        contrastive = sought @ found.transpose(1, 2)
+        on_map = self.map.place(found.transpose(1, 2)).permute(0, 2, 3, 1)
+        return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought)
 
     def sparsity_loss(self) -> Tensor:
         """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, never below 0.
@@ -180,7 +183,7 @@ class MRNet(nn.Module):
 
 
 class Block(nn.Module):
-    """Eq. 9, an MRT block, with the norm before the attention that the public code has and the print has not."""
+    """Eq. 9, an MRT block; the norm before the attention is the public code's, the print has none."""
 
     def __init__(self, config: MRNetConfig) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The 2D map of proposals (2D-TAN, Zhang et al. 2020; MMN, Wang et al. 2022): cell (i, j) is clips i to j.
+"""The 2D map of proposals: cell (i, j) is the clips i to j (2D-TAN, Zhang et al. 2020; MMN, Wang et al. 2022).
 
 Short proposals are dense and long ones strided, so of the T x T cells only some exist; the convolutions on the
 map weigh each cell by how many of those under the kernel do.
@@ -93,13 +93,16 @@ class ProposalMap(nn.Module):
             self.register_buffer(f"weight_{number}", weight, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, hidden, T, T] of clips [B, d, T]."""
-        cells = x.new_zeros(len(x), self.dim, self.clips**2)
-        cells = cells.index_copy(2, self.cells, pool_proposals(x, self.counts))
-        out = cells.unflatten(2, (self.clips, self.clips))
+        """[B, hidden, N] of clips [B, d, T]: each proposal with those around it on the map."""
+        out = self.place(pool_proposals(x, self.counts))
         for number, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
             out = norm(convolution(out)).relu() * self.get_buffer(f"weight_{number}")
-        return out
+        return out.flatten(2).index_select(2, self.cells)
+
+    def place(self, values: Tensor) -> Tensor:
+        """[B, C, T, T]: [B, C, N] of the proposals at their cells of the map, 0 elsewhere."""
+        flat = values.new_zeros(*values.shape[:2], self.clips**2).index_copy(2, self.cells, values)
+        return flat.unflatten(2, (self.clips, self.clips))
 
 
 def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Maskable retention (MRNet, Eq. 1-8): attention whose video part is damped by distance and by a learned mask.
+"""Maskable retention (MRNet, Eq. 1-8): attention whose video part fades with distance and by a learned mask.
 
 Hu et al., "Maskable Retentive Network for Video Moment Retrieval". docs/algorithms/mrnet.md tells where the
 paper is silent and what was chosen. `recurrent_retention` is the supplement's other form of Eq. 3.
@@ -17,17 +17,17 @@ Region = Literal["vv", "qq", "vq", "qv"]
 """A part of the attention matrix (Eq. 2): who attends to whom; v is a clip, q is a query."""
 Nonlinearity = Literal["softmax", "gate"]
 Positions = Literal["after", "before"]
-"""Whether positions come in after the projections, as Eq. 1 has it, or before them, as the public code has it."""
+"""Whether positions come in after the projections, as in Eq. 1, or before them, as in the public code."""
 
 _SCALE_BASE = 512
-"""Clips after which xPos has scaled by its whole base (Sun et al. 2022)."""
+"""Positions after which xPos has scaled by zeta."""
 
 
 def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
-    """Position n turns each pair of numbers by n * theta and scales it by zeta^(n / base); keys by the inverse.
+    """Position n turns each pair of numbers by n * theta and scales it by zeta^(n / base), a key by the inverse.
 
-    The product of a query at n and a key at m then depends on n - m alone. The base is 512, or the length where
-    that is more: so no factor leaves [0.28, 3.5] at any length, in either direction.
+    The product of a query at n and a key at m then depends on n - m alone (Sun et al. 2022). The base is 512,
+    or the length where that is more: so no factor leaves [0.28, 3.5] at any length, in either direction.
 
     Args:
         x: [..., T, d], d even.
@@ -45,7 +45,7 @@ def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
 
 
 def sinusoid(length: int, like: Tensor) -> Tensor:
-    """[length, d] what the public code adds to the queries: sines and cosines of n / length * 2 pi, from n = 1."""
+    """[length, d] what the public code adds to queries: sines and cosines of 2 pi n / length, n from 1."""
     d = like.shape[-1]
     position = torch.arange(1, length + 1, device=like.device, dtype=torch.float32) / length * 2 * math.pi
     pair = torch.arange(0, d, 2, device=like.device, dtype=torch.float32) / d
@@ -94,8 +94,8 @@ def parallel_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
 def recurrent_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
     """Eq. A3-A4 of the supplement: what `parallel_retention` gives, by two recurrences in O(T).
 
-    One goes through the clips and one back, each with a state [d, d] that fades by gamma a step. The sum of the
-    one holds the clip itself, so the other is read before the clip is added: Eq. A3 starts it at m = n + 1.
+    One goes through the clips and one back, each with a state [d, d] that fades by gamma a step. The first
+    sum holds the clip itself, so the second is read before the clip is added: Eq. A3 starts it at m = n + 1.
 
     Args:
         q, k, v: [..., T, d], positions in them.
@@ -213,7 +213,7 @@ class MaskRetention(nn.Module):
         return q, k, v
 
     def _split(self, projections: nn.Linear, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The three [B, n, d] inputs, projected each by its third of the weights, in heads [B, h, n, d / h]."""
+        """The three inputs [B, n, d], each projected by its third of the weights, as [B, h, n, d / h]."""
         weights = projections.weight.chunk(3)
         biases = (None, None, None) if projections.bias is None else projections.bias.chunk(3)
         q, k, v = (
@@ -223,7 +223,7 @@ class MaskRetention(nn.Module):
         return q, k, v
 
     def _attends(self, x: Tensor, n_queries: int, is_query: Tensor | None) -> Tensor:
-        """[B or 1, 1, M + T, M + T] bool: padding is seen by itself only, so that no softmax is over nothing."""
+        """[B or 1, 1, M + T, M + T] bool; padding is seen by itself, so that no softmax is over nothing."""
         is_clip = torch.arange(x.shape[1], device=x.device) >= n_queries
         attends = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device)
         if not self.cross_modal:
