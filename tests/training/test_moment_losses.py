@@ -119,8 +119,9 @@ def test_contrastive_loss_is_the_rule_written_out(
 ) -> None:
     how = replace(LossSettings(), positives=positives)
     windows = _windows(batch, n_queries, n_windows, seed)
-    ious = proposal_ious(windows, T)[:, :, VALID]
-    is_query = torch.rand(batch, n_queries, generator=torch.Generator().manual_seed(seed)) < 0.7
+    draw = torch.Generator().manual_seed(seed)
+    ious = torch.rand(batch, n_queries, 14, generator=draw)  # those of real windows may be equal
+    is_query = torch.rand(batch, n_queries, generator=draw) < 0.7
     is_query[0, 0] = True
     proposals, queries = _unit(batch, ious.shape[2], 4, seed=seed), _unit(batch, n_queries, 4, seed=seed + 1)
     given_ = (proposals, queries, ious, windows, is_query, how)

@@ -1,10 +1,9 @@
 """The recipe for MRNet: Eq. 10 to 12, judged by R@1 IoU .5 on a validation part, one query at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,71 +12,47 @@ from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
-from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
 from vidsum.training.loop import Fitted, Recipe, fit, seed_of
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one
+from vidsum.training.moment_data import MomentData, Source
 from vidsum.training.moment_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
 from vidsum.training.mrnet_settings import MRNetSettings
 from vidsum.types import Progress
 
-Source = Callable[[int], Sequence[MomentExample]]
-"""The training examples of an epoch, counted from 1: the same ones always, or drawn anew from its number."""
+_BETAS = (0.9, 0.99)
+"""Of AdamW, as in the public code."""
 
 
 def train_mrnet(
-    source: Source,
-    validation: Sequence[MomentExample],
+    data: MomentData,
     settings: MRNetSettings,
     out: Path,
     *,
-    features: Mapping[str, Any],
-    data: Mapping[str, Any],
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Fitted:
     """Train MRNet, or go on with the run in a folder.
 
     Args:
-        source: the training examples of an epoch; their first video says how many numbers a clip and a query
-            have, and how many clips there are.
-        validation: examples that choose the best epoch; with none, the last one is taken.
+        data: its first video says how many clips there are, and how many numbers a clip and a query have.
         settings: of the model and of training.
         out: folder of the run; made if it is not there.
-        features: what a user of the checkpoint must know of its input, JSON-ready.
-        data: what is recorded of the examples' origin, JSON-ready.
         overwrite: drop a run with other settings that is there.
 
     Raises:
         UsageError: there are no examples, or they do not go together.
         OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
     """
-    first = source(1)
-    _check(first, validation)
-    clips, dim_video = first[0].video.shape
-    config = replace(settings.model, clips=clips, dim_video=dim_video, dim_query=first[0].queries.shape[1])
-    device = choose_device(settings.device)
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
-        model = MRNet(config).to(device)
-    training = {"data": dict(data), **settings.own, "device": device.type, "validated_by": "R@1 IoU 0.5"}
-    recipe: Recipe[MRNet, MomentBatch] = Recipe(
-        model=model,
-        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
-        examples=partial(_batches, source, settings, device),
-        loss=partial(mrnet_loss, how=settings.loss),
-        validate=partial(recall, examples=validation, batch_size=settings.batch_size) if validation else None,
-        about=Trained("mrnet", asdict(config), dict(features), training, {}),
-        lr_share=settings.lr_share,
-        max_norm=settings.max_norm,
-    )
-    loop = settings.loop if validation else replace(settings.loop, patience=None)
+    recipe = _recipe(data, settings)
+    loop = settings.loop if recipe.validate else replace(settings.loop, patience=None)
     return fit(recipe, loop, out, overwrite=overwrite, progress=progress)
 
 
 def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
     """Eq. 12 on a batch: IoU loss, contrastive loss, and the sparsity loss, once."""
     scores = model(batch.video, batch.queries, batch.is_query)
-    ious = proposal_ious(batch.windows, batch.video.shape[1])
+    ious = proposal_ious(batch.windows, model.config.clips)
     loss = iou_loss(scores.iou, ious, model.valid, batch.is_query, how.iou_low, how.iou_high)
     contrast = contrastive_loss(
         scores.proposals[:, model.valid],
@@ -107,8 +82,35 @@ def recall(
 def _best_ious(model: MRNet, batch: MomentBatch) -> Tensor:
     """[B] IoU of the best proposal of each video's one query with its window."""
     scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
-    ious = proposal_ious(batch.windows, batch.video.shape[1])[:, 0, model.valid]
+    ious = proposal_ious(batch.windows, model.config.clips)[:, 0, model.valid]
     return ious.gather(1, scores.argmax(1, keepdim=True))[:, 0]
+
+
+def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBatch]:
+    config = _config(settings.model, data.examples(1), data.validation)
+    device = choose_device(settings.device)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
+        model = MRNet(config).to(device)
+    judge = partial(recall, examples=data.validation, batch_size=settings.batch_size)
+    training = {
+        **settings.own,
+        "data": dict(data.about),
+        "device": device.type,
+        "validated_by": "R@1 IoU 0.5",
+    }
+    return Recipe(
+        model=model,
+        optimizer=torch.optim.AdamW(
+            model.parameters(), lr=settings.lr, betas=_BETAS, weight_decay=settings.weight_decay
+        ),
+        examples=partial(_batches, data.examples, settings, device),
+        loss=partial(mrnet_loss, how=settings.loss),
+        validate=judge if data.validation else None,
+        about=Trained("mrnet", asdict(config), dict(data.features), training, {}),
+        lr_share=settings.lr_share,
+        max_norm=settings.max_norm,
+    )
 
 
 def _batches(source: Source, settings: MRNetSettings, device: torch.device, epoch: int) -> Batches:
@@ -117,8 +119,10 @@ def _batches(source: Source, settings: MRNetSettings, device: torch.device, epoc
     return Batches(examples, groups, settings.batch_size, device)
 
 
-def _check(examples: Sequence[MomentExample], validation: Sequence[MomentExample]) -> None:
-    """All examples must be of one kind; the model could be fed with nothing else later."""
+def _config(
+    config: MRNetConfig, examples: Sequence[MomentExample], validation: Sequence[MomentExample]
+) -> MRNetConfig:
+    """With the dimensions of the examples, which must be the same; the model could read no others later."""
     if not examples:
         raise UsageError("there is no video to train on")
     first = examples[0]
@@ -127,3 +131,5 @@ def _check(examples: Sequence[MomentExample], validation: Sequence[MomentExample
         if kinds[0] != kinds[1]:
             texts = ["{} clips of {} numbers and queries of {}".format(*kind) for kind in kinds]
             raise UsageError(f"{first.name} has {texts[0]}, {example.name} {texts[1]}")
+    clips, dim_video = first.video.shape
+    return replace(config, clips=clips, dim_video=dim_video, dim_query=first.queries.shape[1])

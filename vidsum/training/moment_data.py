@@ -1,0 +1,160 @@
+"""Where MRNet's training examples come from: annotated videos with features, or planted moments."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.moment_features import check_features, read_clips
+from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
+from vidsum.datasets.planted import Planting, planted
+from vidsum.errors import UsageError
+from vidsum.grounding.text import TextTower
+from vidsum.provenance import of_file
+from vidsum.types import FloatArray, Progress
+
+Source = Callable[[int], Sequence[MomentExample]]
+"""The training examples of an epoch, counted from 1: the same ones always, or drawn anew from its number."""
+
+_PLANTED_FOR_VALIDATION = 200
+
+
+@dataclass(frozen=True, eq=False)
+class MomentData:
+    """What MRNet is trained on, and judged on after each epoch."""
+
+    examples: Source
+    validation: Sequence[MomentExample]
+    """They choose the best epoch; with none, the last one is taken."""
+    features: Mapping[str, Any]
+    """What a user of the checkpoint must know of its input: `space`, `dim`, `clip_s` ...; JSON-ready."""
+    about: Mapping[str, Any]
+    """What is recorded of the examples' origin, JSON-ready."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """Annotated videos and where their features are."""
+
+    annotations: Path
+    features: tuple[Path, ...]
+    """Files or folders as `vidsum.datasets.moment_features` reads them, put side by side."""
+    space: str = "features"
+    """`clip` or `conse` where the features are embeddings in that space, else `features`."""
+    validation: Path | float = 0.1
+    """Annotations of other videos with features in the same places, or a share of the videos; 0: none."""
+
+
+def annotated_data(
+    data: Annotated, tower: TextTower, clips: int, seed: int = 0, progress: Progress | None = None
+) -> MomentData:
+    """Annotated videos as examples, all kept in memory: T x D x 4 bytes a video.
+
+    Args:
+        data: what to read.
+        tower: that embeds the queries.
+        clips: T, that each video is averaged into.
+        seed: of the choice of a share for validation.
+        progress: called while features are read.
+
+    Raises:
+        InputError: annotations or features cannot be read, or some videos have none.
+        UsageError: there are no videos to train on.
+    """
+    train = read_moments(data.annotations)
+    warnings = mended(train)
+    if isinstance(data.validation, Path):
+        held_out = read_moments(data.validation)
+        warnings += mended(held_out)
+        if twice := next((name for name in held_out if name in train), None):
+            raise UsageError(f"{data.validation}: {twice} is among the training videos too")
+    else:
+        held_out = _share_of(train, data.validation, seed)
+    kept = [video for name, video in train.items() if name not in held_out and video.queries]
+    judged = [video for video in held_out.values() if video.queries]
+    check_features(data.features, [video.name for video in (*kept, *judged)])
+    examples = _examples([*kept, *judged], data.features, tower, clips, progress)
+    fixed = examples[: len(kept)]
+    return MomentData(
+        examples=lambda epoch: fixed,
+        validation=examples[len(kept) :],
+        features={
+            "space": data.space,
+            "text": tower.name,
+            "dim": int(examples[0].video.shape[1]),
+            "clip_s": _clip_s([video.duration_s for video in kept], clips),
+        },
+        about=_about(data, len(judged)),
+        warnings=warnings,
+    )
+
+
+def planted_data(how: Planting, seed: int) -> MomentData:
+    """Planted moments, drawn anew in each epoch; those for validation are none of them."""
+    few = replace(how, n_videos=min(how.n_videos, _PLANTED_FOR_VALIDATION))
+    return MomentData(
+        examples=lambda epoch: planted(how, seed, epoch),
+        validation=planted(few, seed, 0),
+        features={"space": "planted"},
+        about={"planted": vars(how)},
+    )
+
+
+def _share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dict[str, MomentVideo]:
+    """A share of the videos, at least one if the share is above 0, chosen at random."""
+    if not 0 <= share < 1:
+        raise UsageError(f"validation must be a file, or a share from 0 to less than 1, not {share:g}")
+    if share and len(videos) < 2:
+        raise UsageError("one video cannot be split into training and validation", hint="--validation 0")
+    many = min(max(1, round(share * len(videos))), len(videos) - 1) if share else 0
+    chosen = random.Random(seed).sample(sorted(videos), many)
+    return {name: videos[name] for name in chosen}
+
+
+def _examples(
+    videos: Sequence[MomentVideo],
+    sources: Sequence[Path],
+    tower: TextTower,
+    clips: int,
+    progress: Progress | None,
+) -> list[MomentExample]:
+    if not videos:
+        raise UsageError("no video has a query to train on")
+    rows = tower.encode([query.text for video in videos for query in video.queries])
+    ends = np.cumsum([len(video.queries) for video in videos])
+    examples = []
+    for number, (video, queries) in enumerate(zip(videos, np.split(rows, ends[:-1]), strict=True), 1):
+        features = read_clips(sources, video.name, clips)
+        windows = _windows(video.queries, video.duration_s)
+        examples.append(MomentExample(video.name, features, queries, windows))
+        if progress:
+            progress("features", number, len(videos))
+    return examples
+
+
+def _windows(queries: Sequence[MomentQuery], duration_s: float) -> FloatArray:
+    """[M, W, 2] shares of the video, padded with empty windows."""
+    windows = np.zeros((len(queries), max(len(query.windows) for query in queries), 2), np.float32)
+    for row, query in enumerate(queries):
+        windows[row, : len(query.windows)] = query.windows
+    return np.asarray(windows / duration_s, np.float32)
+
+
+def _clip_s(durations_s: Sequence[float], clips: int) -> float:
+    """Seconds of a clip such that 95 of 100 training videos are not longer than a window of T clips."""
+    return round(float(np.percentile(durations_s, 95)) / clips, 3)
+
+
+def _about(data: Annotated, n_judged: int) -> dict[str, Any]:
+    files = [data.annotations, *([data.validation] if isinstance(data.validation, Path) else [])]
+    return {
+        "annotations": [{"name": path.name, **of_file(path)} for path in files],
+        "features": [path.name for path in data.features],
+        "validation": data.validation if isinstance(data.validation, float) else str(data.validation.name),
+        "validation_videos": n_judged,
+    }
