@@ -1,0 +1,199 @@
+"""Timed sentences in the layouts of the field, good and bad."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
+from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
+from vidsum.errors import InputError
+
+
+def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
+    videos = {
+        "v_b": in_seconds(55.15, (0.28, 55.15, "A lifting tutorial."), (13.79, 54.32, "  He helps.")),
+        "v_a": in_seconds(30, (0, 6.9, "a person reads.")),
+    }
+    assert read_moments(write_json(tmp_path / "train.json", videos)) == {
+        "v_b": MomentVideo(
+            "v_b",
+            55.15,
+            (
+                MomentQuery("A lifting tutorial.", ((0.28, 55.15),)),
+                MomentQuery("He helps.", ((13.79, 54.32),)),
+            ),
+        ),
+        "v_a": MomentVideo("v_a", 30.0, (MomentQuery("a person reads.", ((0.0, 6.9),)),)),
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_tacos_is_in_frames(tmp_path: Path, indent: int | None) -> None:
+    entry = {"fps": 25.0, "num_frames": 1000, "timestamps": [[50, 100]], "sentences": ["She cuts."]}
+    path = tmp_path / "tacos.json"
+    path.write_text(json.dumps({"s1.avi": entry}, indent=indent))
+    video = read_moments(path)["s1.avi"]
+    assert (video.duration_s, video.queries) == (40.0, (MomentQuery("She cuts.", ((2.0, 4.0),)),))
+
+
+def test_qvhighlights_has_several_windows_and_numbers(tmp_path: Path) -> None:
+    lines = (
+        highlight(7, "x_0_150", "A girl\u2028cooks", (10, 20), (30, 44)),
+        highlight(9, "y_0_150", "A dog", (0, 150)),
+        highlight(8, "x_0_150", "A cat", (2, 4)),
+    )
+    videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
+    assert list(videos) == ["x_0_150", "y_0_150"]
+    first, second = videos["x_0_150"].queries
+    assert first == MomentQuery("A girl\u2028cooks", ((10.0, 20.0), (30.0, 44.0)), "7")
+    assert second.qid == "8"
+
+
+def test_charades_as_first_published_takes_lengths_from_the_tables_of_charades(tmp_path: Path) -> None:
+    path = tmp_path / "charades_sta_test.txt"
+    path.write_text("3MSZA 24.3 30.4##person turn a light on.\nAO8RW 0.0 6.9##a person ## reads.\n\n")
+    with pytest.raises(InputError, match=r"has no lengths of videos") as caught:
+        read_moments(path)
+    assert "Charades_v1_test.csv" in str(caught.value.hint)
+    (tmp_path / "Charades_v1_test.csv").write_text("id,subject,length\n3MSZA,P1,30.96\nAO8RW,P2,33.67\n")
+    videos = read_moments(path)
+    assert videos["3MSZA"] == MomentVideo(
+        "3MSZA", 30.96, (MomentQuery("person turn a light on.", ((24.3, 30.4),)),)
+    )
+    assert videos["AO8RW"].queries[0].text == "a person ## reads."
+
+
+def test_what_cannot_be_used_is_mended_and_told(tmp_path: Path) -> None:
+    path = write_json(
+        tmp_path / "bad.json",
+        {
+            "v_a": in_seconds(10, (5, 3, "inverted"), (4, 4, "empty"), (-1, 12, "too long"), (1, 2, "good")),
+            "v_b": in_seconds(10, (11, 12, "outside"), (-3, 0, "before"), (1, 2, " \n"), (6, 5, "inverted")),
+        },
+    )
+    videos = read_moments(path)
+    assert videos["v_a"].queries == (
+        MomentQuery("too long", ((0.0, 10.0),)),
+        MomentQuery("good", ((1.0, 2.0),)),
+    )
+    assert videos["v_b"].queries == ()
+    assert mended(videos) == (
+        "annotations left out that end at or before their start: 3, first in v_a",
+        "annotations cut that reach out of their video: 1, first in v_a",
+        "annotations left out that lie outside their video: 2, first in v_b",
+        "annotations left out whose sentence has no words: 1, first in v_b",
+    )
+
+
+def test_of_several_windows_the_good_ones_stay(tmp_path: Path) -> None:
+    lines = (highlight(1, "x", "A dog", (8, 4), (10, 20)), highlight(2, "x", "A cat"))
+    videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
+    assert videos["x"].queries == (MomentQuery("A dog", ((10.0, 20.0),), "1"),)
+    assert [note.rpartition(":")[0] for note in mended(videos)] == [
+        "annotations left out that end at or before their start",
+        "annotations left out that have no window",
+    ]
+
+
+GOOD = in_seconds(10, (1, 2, "a"))
+LINE = highlight(1, "x", "A dog", (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "holds no annotation"),
+        ("{}", "holds no annotation"),
+        ("[1]", "line 1: is neither JSON nor"),
+        ("VIDEO one two", "line 1: is neither JSON nor"),
+        ('{"v_a": ', "cannot be read as JSON"),
+        (json.dumps({"v_a": 3}), "v_a: is no JSON object"),
+        (json.dumps({"v_a": {**GOOD, "duration": 0}}), "v_a: has no positive number duration"),
+        (json.dumps({"v_a": {**GOOD, "duration": "10"}}), "v_a: has no positive number duration"),
+        (json.dumps({"v_a": {**GOOD, "num_frames": 9}}), "v_a: has no positive number fps"),
+        (json.dumps({"v_a": {**GOOD, "sentences": "a"}}), "v_a: has no list sentences"),
+        (json.dumps({"v_a": {**GOOD, "sentences": [3]}}), "v_a: has a sentence that is no text"),
+        (json.dumps({"v_a": {**GOOD, "sentences": []}}), "v_a: has 1 timestamps, but 0 sentences"),
+        (json.dumps({"v_a": {**GOOD, "timestamps": [[1]]}}), "v_a: has a window that is no start and end"),
+        (json.dumps({"v_a": {**GOOD, "timestamps": [[1, None]]}}), "v_a: has a window"),
+        (json.dumps({"v_a": {**GOOD, "timestamps": [[1, float("nan")]]}}), "v_a: has a window"),
+        (json.dumps(LINE) + "\n{", "line 2: cannot be read as JSON"),
+        (json.dumps(LINE) + "\n[]", "line 2: is no JSON object"),
+        (json.dumps({**LINE, "query": None}), "line 1: has no text query"),
+        (json.dumps({**LINE, "relevant_windows": None}), "line 1: has no list relevant_windows"),
+        (
+            json.dumps({"qid": 1, "vid": "x", "query": "a", "duration": 150}),
+            "of a test split without annotations",
+        ),
+        (json.dumps(LINE) + "\n" + json.dumps({**LINE, "duration": 9}), "x: two of its entries"),
+    ],
+)
+def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_moments(path)
+    assert str(caught.value).startswith(str(path))
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "file.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"file\.json"):
+        read_moments(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("id,length\nOTHER,3\n", "no Charades_v1_"),
+        ("id,length\nV1,long\n", "has no columns id and length"),
+        ("name\nV1\n", "has no columns id and length"),
+        ("id,length\nV1,0\n", "has no positive number length"),
+    ],
+)
+def test_tables_of_charades_that_will_not_do(tmp_path: Path, table: str, reason: str) -> None:
+    path = tmp_path / "charades_sta_test.txt"
+    path.write_text("V1 1 2##a person\n")
+    (tmp_path / "Charades_v1_test.csv").write_text(table)
+    with pytest.raises(InputError, match=reason):
+        read_moments(path)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "n_videos", "n_queries", "n_mended"),
+    [
+        ("activitynet/train.json", 10009, 37417, 265),  # published: 37,417
+        ("activitynet/val.json", 4917, 17505, 134),  # val_1: 17,505
+        ("activitynet/test.json", 4885, 17031, 111),  # val_2: 17,031
+        ("charades/charades_train.json", 5336, 12404, 0),  # 12,408 with four that the JSON leaves out
+        ("charades/charades_test.json", 1334, 3720, 0),  # 3,720
+        ("tacos/train.json", 75, 9790, 43),  # as 2D-TAN split its sentences; TALL's have 10,146
+        ("tacos/val.json", 27, 4436, 0),
+        ("tacos/test.json", 25, 4001, 5),
+        ("qvhighlights/highlight_train_release.jsonl", 7100, 7218, 0),
+        ("qvhighlights/highlight_val_release.jsonl", 1519, 1550, 0),
+    ],
+)
+def test_the_published_files_have_as_many_sentences_as_published(
+    shared: Path, name: str, n_videos: int, n_queries: int, n_mended: int
+) -> None:
+    videos = read_moments(shared / "data" / name)
+    assert len(videos) == n_videos
+    assert sum(len(video.queries) for video in videos.values()) == n_queries
+    assert sum(len(video.mended) for video in videos.values()) == n_mended
+    assert all(_is_sound(video) for video in videos.values())
+
+
+def _is_sound(video: Any) -> bool:
+    return bool(video.queries) and all(
+        query.text.strip() == query.text != "" and 0 <= start < end <= video.duration_s
+        for query in video.queries
+        for start, end in query.windows
+    )
