@@ -1,0 +1,113 @@
+"""Grouping a similarity curve into moments."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from vidsum.grounding.proposals import moments_of, unit_range
+from vidsum.types import FloatArray, Moment
+
+CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))
+
+
+def found(curve: FloatArray, top_k: int = 5, max_iou: float = 0.5) -> list[Moment]:
+    """The moments of a curve of clips of 2 s."""
+    return moments_of(curve, np.arange(len(curve)) * 2.0, 2.0, 2.0 * len(curve), top_k, max_iou=max_iou)
+
+
+def clips_of(moment: Moment) -> tuple[int, int]:
+    return round(moment.start_s / 2), round(moment.end_s / 2)
+
+
+def joined(passing: list[int], apart: int) -> list[tuple[int, int]]:
+    """Runs (first clip, one past the last) of clips that are at most `apart` from each other."""
+    runs: list[list[int]] = []
+    for clip in passing:
+        if runs and clip - runs[-1][1] <= apart:
+            runs[-1][1] = clip
+        else:
+            runs.append([clip, clip])
+    return [(first, last + 1) for first, last in runs]
+
+
+def first_slowly(curve: FloatArray) -> tuple[int, int]:
+    """The notes' top-1, for 75 clips and with their constants, step by step."""
+    level = 9
+    while sum(value >= level / 10 for value in curve.tolist()) < 8:
+        level -= 1
+    runs = joined([clip for clip, value in enumerate(curve.tolist()) if value >= level / 10], 6)
+    return max(runs, key=lambda run: 0.5 * (run[1] - run[0]) / 75 + 0.5 * float(curve[slice(*run)].mean()))
+
+
+def contrast_slowly(curve: FloatArray, first: int, end: int) -> float:
+    inside, outside = curve[first:end], np.concatenate([curve[:first], curve[end:]])
+    if not len(outside):
+        return 0.0
+    return float((inside.mean() - outside.mean()) * math.sqrt(len(inside) / len(curve)))
+
+
+@given(arrays(np.float32, 75, elements=st.integers(0, 40).map(lambda value: value / 8)))
+def test_with_75_clips_the_first_moment_is_that_of_the_notes(curve: FloatArray) -> None:
+    assert clips_of(found(curve, 1)[0]) == first_slowly(unit_range(curve))
+
+
+@given(CURVES)
+def test_the_others_are_runs_of_some_threshold_by_how_far_they_stand_out(curve: FloatArray) -> None:
+    saliency = unit_range(curve)
+    first, *rest = found(curve, top_k=1000, max_iou=1.0)
+    allowed = {
+        run
+        for threshold in np.arange(2, 20) / 20
+        for run in joined(
+            [clip for clip, value in enumerate(saliency.tolist()) if value >= threshold - 1e-9], 2
+        )
+    }
+    assert {clips_of(moment) for moment in rest} - {clips_of(first)} <= allowed
+    for moment in rest:
+        assert moment.score == pytest.approx(contrast_slowly(saliency, *clips_of(moment)), abs=1e-5)
+
+
+@given(CURVES, st.integers(1, 8))
+def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, top_k: int) -> None:
+    moments = found(curve, top_k)
+    assert 1 <= len(moments) <= top_k
+    scores = [moment.score for moment in moments]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= moment.start_s < moment.end_s <= 2 * len(curve) for moment in moments)
+
+
+@given(CURVES, st.floats(0.1, 10), st.floats(-5, 5))
+def test_the_unit_of_the_curve_does_not_matter(curve: FloatArray, scale: float, shift: float) -> None:
+    other = (curve.astype(np.float64) * 2 ** round(math.log2(scale)) + 0).astype(np.float32)
+    assert found(other) == found(curve)
+    assert unit_range(curve).min() >= 0
+    assert unit_range(curve + np.float32(shift)).max() <= 1
+
+
+@pytest.mark.parametrize("n", [20, 75, 300, 2000])
+def test_a_plateau_is_found_in_videos_of_any_length(n: int) -> None:
+    curve = np.random.default_rng(0).normal(0, 0.1, n).astype(np.float32)
+    length = max(2, min(n, 75) // 5)
+    curve[n // 2 : n // 2 + length] += 2
+    assert clips_of(found(curve)[0]) == (n // 2, n // 2 + length)
+
+
+def test_one_of_two_plateaus_is_first_and_the_other_second() -> None:
+    curve = np.zeros(75, np.float32)
+    curve[10:20], curve[50:56] = 1.0, 0.8
+    assert [clips_of(moment) for moment in found(curve, 2)] == [(10, 20), (50, 56)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 75])
+def test_a_flat_curve_gives_the_whole_video_with_no_score(n: int) -> None:
+    assert found(np.full(n, 0.3, np.float32)) == [Moment(0.0, 2.0 * n, 0.0)]
+
+
+def test_the_last_clip_ends_with_the_video() -> None:
+    curve = np.array([0, 0, 0, 1], np.float32)
+    (moment, *_) = moments_of(curve, np.arange(4.0), 1.0, 3.25, 1)
+    assert (moment.start_s, moment.end_s) == (3.0, 3.25)

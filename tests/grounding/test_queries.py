@@ -1,0 +1,130 @@
+"""Queries as people give them."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from vidsum.errors import InputError, UsageError
+from vidsum.grounding.queries import in_short, read_queries
+
+
+def test_texts_come_before_those_of_the_file_and_keep_their_order(tmp_path: Path) -> None:
+    file = tmp_path / "queries.txt"
+    file.write_bytes("\ufeffa dog\r\n\r\n   a  cat \nin the snow".encode())
+    assert read_queries(["a bird"], file).texts == ("a bird", "a dog", "a cat", "in the snow")
+    assert read_queries([], file).warnings == ()
+
+
+def test_stdin_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("a café\n".encode()), "ascii"))
+    assert read_queries([], "-").texts == ("a café",)
+
+
+def test_no_query_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no query") as caught:
+        read_queries([])
+    assert "--query" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n", "?!…", "\x00", "🎉"])
+def test_a_query_without_text_is_an_error_that_says_which(text: str) -> None:
+    with pytest.raises(UsageError, match="query 2: holds no text"):
+        read_queries(["a dog", text])
+
+
+def test_a_line_of_a_file_without_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "queries.txt"
+    file.write_text("a dog\n\n---\n")
+    with pytest.raises(UsageError, match=r"queries\.txt: line 3: holds no text"):
+        read_queries([], file)
+
+
+def test_bytes_that_are_not_utf8_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="query 1: is not UTF-8"):
+        read_queries([b"caf\xe9".decode("utf-8", "surrogateescape")])
+    file = tmp_path / "latin1.txt"
+    file.write_bytes(b"a caf\xe9\n")
+    with pytest.raises(InputError, match=r"latin1\.txt: is not UTF-8 text \(byte 5\)"):
+        read_queries([], file)
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
+def test_a_file_with_no_text_is_an_error(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "queries.txt"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match="holds no query"):
+        read_queries(["a dog"], file)
+
+
+def test_a_file_that_is_missing_or_a_folder_is_an_error(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is a directory")):
+        with pytest.raises(InputError, match=reason):
+            read_queries([], path)
+
+
+def test_json_lines_are_refused_with_the_way_to_read_them(tmp_path: Path) -> None:
+    file = tmp_path / "val.jsonl"
+    file.write_text('{"qid": 1, "query": "a dog"}\n')
+    with pytest.raises(InputError, match="looks like JSON") as caught:
+        read_queries([], file)
+    assert "jq -r .query" in str(caught.value.hint)
+
+
+def test_control_characters_become_spaces_with_a_warning() -> None:
+    asked = read_queries(["a\x00dog\x1b[31m runs", "a\tcat"])
+    assert asked.texts == ("a dog [31m runs", "a cat")
+    assert len(asked.warnings) == 1
+    assert "control characters" in asked.warnings[0]
+    assert "a cat" not in asked.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "собака бежит по снегу",
+        "一只狗在雪地里奔跑",
+        "كلب يجري",
+        "ein Hund läuft im Schnee",
+        "un perro corre por la nieve",
+        "un chien court dans la neige",
+    ],
+)
+def test_other_languages_are_warned_about(text: str) -> None:
+    asked = read_queries([text])
+    assert asked.texts == (text,)
+    assert "English" in "".join(asked.warnings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a person opens a door",
+        "dog",
+        "naïve fiancée at a café",
+        "2 men",
+        "she dies in el paso",
+        "kids shooting hoops",
+        "Tomáš Novák speaks",
+    ],
+)
+def test_english_is_not(text: str) -> None:
+    assert read_queries([text]).warnings == ()
+
+
+def test_many_foreign_queries_make_one_line() -> None:
+    (warning,) = read_queries([f"ein Hund Nummer {number}" for number in range(5000)]).warnings
+    assert "4997 more" in warning
+    assert len(warning) < 300
+
+
+def test_both_ways_to_write_an_accent_are_the_same_query() -> None:
+    assert read_queries(["cafe\u0301"]).texts == read_queries(["café"]).texts
+
+
+def test_a_long_query_is_kept_whole_and_shown_in_short() -> None:
+    text = " ".join(["a dog"] * 4000)
+    assert read_queries([text]).texts == (text,)
+    assert len(in_short(text)) == 40
+    assert in_short("a dog") == "a dog"
