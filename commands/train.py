@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vidsum.commands import options
+from vidsum.commands import options, train_mrnet
 from vidsum.commands import train_options as own
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View, render
@@ -96,6 +96,9 @@ def fulltransnet(
 
     run_batch("train fulltransnet", list(number_of), view, step)
     render(_next(_tested(data, wanted), out, _uneven(wanted, videos)), view)
+
+
+app.command("mrnet")(train_mrnet.mrnet)
 
 
 def _read(data: Sequence[Path]) -> "dict[str, AnnotatedVideo]":

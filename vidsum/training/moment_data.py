@@ -13,7 +13,7 @@ from vidsum.datasets.moment_features import check_features, read_clips
 from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
 from vidsum.datasets.planted import Planting, planted
 from vidsum.errors import UsageError
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
@@ -46,26 +46,30 @@ class Annotated:
     """Files or folders as `vidsum.datasets.moment_features` reads them, put side by side."""
     space: str = "features"
     """`clip` or `conse` where the features are embeddings in that space, else `features`."""
+    text: str | None = None
+    """The text tower; a space has its own, for other features it is MiniLM if none is chosen."""
     validation: Path | float = 0.1
     """Annotations of other videos with features in the same places, or a share of the videos; 0: none."""
 
 
 def annotated_data(
-    data: Annotated, tower: TextTower, clips: int, seed: int = 0, progress: Progress | None = None
+    data: Annotated, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData:
     """Annotated videos as examples, all kept in memory: T x D x 4 bytes a video.
 
     Args:
         data: what to read.
-        tower: that embeds the queries.
         clips: T, that each video is averaged into.
         seed: of the choice of a share for validation.
+        device: where the text tower runs.
         progress: called while features are read.
 
     Raises:
         InputError: annotations or features cannot be read, or some videos have none.
-        UsageError: there are no videos to train on.
+        UsageError: there are no videos to train on, or the text tower does not go with the space.
+        WeightsError: the text tower's weights cannot be had.
     """
+    tower = _tower_of(data.space, data.text)
     train = read_moments(data.annotations)
     warnings = mended(train)
     if isinstance(data.validation, Path):
@@ -78,14 +82,15 @@ def annotated_data(
     kept = [video for name, video in train.items() if name not in held_out and video.queries]
     judged = [video for video in held_out.values() if video.queries]
     check_features(data.features, [video.name for video in (*kept, *judged)])
-    examples = _examples([*kept, *judged], data.features, tower, clips, progress)
+    encode = load_text_tower(tower, device).encode
+    examples = _examples([*kept, *judged], data.features, encode, clips, progress)
     fixed = examples[: len(kept)]
     return MomentData(
         examples=lambda epoch: fixed,
         validation=examples[len(kept) :],
         features={
             "space": data.space,
-            "text": tower.name,
+            "text": tower,
             "dim": int(examples[0].video.shape[1]),
             "clip_s": _clip_s([video.duration_s for video in kept], clips),
         },
@@ -105,6 +110,15 @@ def planted_data(how: Planting, seed: int) -> MomentData:
     )
 
 
+def _tower_of(space: str, text: str | None) -> str:
+    towers = {"features": text or "minilm", "conse": "minilm", "clip": "clip"}
+    if space not in towers:
+        raise UsageError(f"there is no space {space!r}", hint=f"choose from {', '.join(towers)}")
+    if text not in (None, towers[space]):
+        raise UsageError(f"queries in the space {space} are embedded by {towers[space]}, not by {text}")
+    return towers[space]
+
+
 def _share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dict[str, MomentVideo]:
     """A share of the videos, at least one if the share is above 0, chosen at random."""
     if not 0 <= share < 1:
@@ -119,13 +133,13 @@ def _share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dic
 def _examples(
     videos: Sequence[MomentVideo],
     sources: Sequence[Path],
-    tower: TextTower,
+    encode: Callable[[Sequence[str]], FloatArray],
     clips: int,
     progress: Progress | None,
 ) -> list[MomentExample]:
     if not videos:
         raise UsageError("no video has a query to train on")
-    rows = tower.encode([query.text for video in videos for query in video.queries])
+    rows = encode([query.text for video in videos for query in video.queries])
     ends = np.cumsum([len(video.queries) for video in videos])
     examples = []
     for number, (video, queries) in enumerate(zip(videos, np.split(rows, ends[:-1]), strict=True), 1):

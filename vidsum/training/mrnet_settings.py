@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from vidsum.errors import UsageError
-from vidsum.models.mrnet import MRNetConfig
+from vidsum.models.mrnet import HEADS, MRNetConfig
 from vidsum.training.loop import LoopSettings
 from vidsum.training.moment_losses import LossSettings
 
@@ -18,7 +18,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "lambda_c": 0.1,
         "margin": 0.3,
     },
-    "charades": {"clips": 64, "lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
+    "charades": {
+        "clips": 64,
+        "lr": 1e-3,
+        "epochs": 25,
+        "decay_at": (8, 13),
+        "lambda_c": 0.05,
+        "margin": 0.4,
+    },
     "tacos": {
         "clips": 128,
         "lr": 1.5e-3,
@@ -32,7 +39,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
 }
-"""The published settings of each data set: the paper's, and where it is silent, those of its code."""
+"""The published settings of each data set: the paper's, and where it is silent, those of its code. On
+QVHighlights the paper has the head of Moment-DETR and no settings; rate and epochs are those of Moment-DETR."""
+
+_PAPER_HEADS: Mapping[str, Mapping[str, int]] = {
+    "charades": {"kernel": 17, "convolutions": 2},
+    "tacos": {"kernel": 5, "convolutions": 3},
+}
+"""Where the published head is another than that of ActivityNet Captions."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,19 @@ class MRNetSettings:
             "device",
         )
         return {**{name: getattr(self, name) for name in names}, **asdict(self.loss)}
+
+
+def published(preset: str, head: str = "paper") -> dict[str, Any]:
+    """The choices by name of a preset, with the proposal map of the paper or the light one.
+
+    Raises:
+        UsageError: there is no such preset or head.
+    """
+    for name, known in ((preset, PRESETS), (head, HEADS)):
+        if name not in known:
+            raise UsageError(f"there is no {name!r}", hint=f"choose from {', '.join(known)}")
+    of_data_set = _PAPER_HEADS.get(preset, {}) if head == "paper" else {}
+    return {**HEADS[head], **of_data_set, **PRESETS[preset]}
 
 
 def mrnet_settings(**choices: Any) -> MRNetSettings:
