@@ -1,5 +1,7 @@
 """Greedy temporal non-maximum suppression."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,10 +48,7 @@ def test_an_overlap_of_exactly_the_limit_stays() -> None:
 
 
 def test_no_more_moments_are_made_than_needed() -> None:
-    endless = (
-        Moment(float(start), start + 1.0, 1.0)
-        for start in iter(lambda counter=iter(range(9)): next(counter), -1)
-    )
+    endless = (Moment(float(start), start + 1.0, 1.0) for start in count())
     assert [moment.start_s for moment in suppress(endless, 0.5, 3)] == [0, 1, 2]
     assert next(endless).start_s == 3
 

@@ -59,12 +59,11 @@ def test_with_75_clips_the_first_moment_is_that_of_the_notes(curve: FloatArray) 
 def test_the_others_are_runs_of_some_threshold_by_how_far_they_stand_out(curve: FloatArray) -> None:
     saliency = unit_range(curve)
     first, *rest = found(curve, top_k=1000, max_iou=1.0)
+    values = list(enumerate(saliency.tolist()))
     allowed = {
         run
         for threshold in np.arange(2, 20) / 20
-        for run in joined(
-            [clip for clip, value in enumerate(saliency.tolist()) if value >= threshold - 1e-9], 2
-        )
+        for run in joined([clip for clip, value in values if value >= threshold - 1e-9], 2)
     }
     assert {clips_of(moment) for moment in rest} - {clips_of(first)} <= allowed
     for moment in rest:
@@ -80,17 +79,20 @@ def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, to
     assert all(0 <= moment.start_s < moment.end_s <= 2 * len(curve) for moment in moments)
 
 
-@given(CURVES, st.floats(0.1, 10), st.floats(-5, 5))
-def test_the_unit_of_the_curve_does_not_matter(curve: FloatArray, scale: float, shift: float) -> None:
-    other = (curve.astype(np.float64) * 2 ** round(math.log2(scale)) + 0).astype(np.float32)
-    assert found(other) == found(curve)
-    assert unit_range(curve).min() >= 0
-    assert unit_range(curve + np.float32(shift)).max() <= 1
+@given(CURVES, st.sampled_from([0.25, 2.0, 16.0]))
+def test_the_unit_of_the_curve_does_not_matter(curve: FloatArray, scale: float) -> None:
+    assert found(curve * np.float32(scale)) == found(curve)
+
+
+@given(CURVES)
+def test_saliency_reaches_from_0_to_1_unless_the_curve_is_flat(curve: FloatArray) -> None:
+    saliency = unit_range(curve)
+    assert (saliency.min(), saliency.max()) == ((0, 0) if curve.min() == curve.max() else (0, 1))
 
 
 @pytest.mark.parametrize("n", [20, 75, 300, 2000])
 def test_a_plateau_is_found_in_videos_of_any_length(n: int) -> None:
-    curve = np.random.default_rng(0).normal(0, 0.1, n).astype(np.float32)
+    curve = np.random.default_rng(0).normal(0, 0.02, n).astype(np.float32)
     length = max(2, min(n, 75) // 5)
     curve[n // 2 : n // 2 + length] += 2
     assert clips_of(found(curve)[0]) == (n // 2, n // 2 + length)
