@@ -144,7 +144,8 @@ def test_a_joined_video_has_no_gap() -> None:
         script = joined(captions(), 60.0, rng)
         starts = [one.start_s for one in script.stretches]
         ends = [one.end_s for one in script.stretches]
-        assert starts[0] == 0 and ends[-1] == script.duration_s <= 60
+        assert starts[0] == 0
+        assert ends[-1] == script.duration_s <= 60
         assert starts[1:] == ends[:-1]
 
 
