@@ -1,35 +1,79 @@
 """Class probabilities as a bridge from video to text (ConSE; Norouzi et al., "Zero-Shot Learning by Convex
-Combination of Semantic Embeddings", 2014).
+Combination of Semantic Embeddings", 2014), and the likelihood that it is a first-order form of.
+
+docs/algorithms/grounding-spaces.md tells what the constants were chosen by.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.special import softmax
+import torch
 
 from vidsum.types import FloatArray
 
+TEMPERATURE = 2.0
+"""Logits are divided by it: trained networks are too sure of one class."""
+TOP_K = 10
+"""Classes that go into an embedding."""
+SHARPNESS = 10.0
+"""How much likelier a text is under a class whose name is nearer; 0 gives ConSE's order of clips."""
 
-def conse(
-    logits: FloatArray, class_embeddings: FloatArray, *, top_k: int = 10, temperature: float = 1.0
-) -> FloatArray:
-    """Embeddings of clips in the space of class names (Eq. 3): the names of the k likeliest classes,
-    averaged by probability, to length 1.
+
+@dataclass(frozen=True, eq=False)
+class ClassMixture:
+    """The clips of a video as mixtures of the classes that one network knows."""
+
+    chances: FloatArray
+    """[T, K] probability of each class; rows sum to 1."""
+    names: FloatArray
+    """[K, D] embeddings of the classes' names, each of length 1."""
+    weight: float = 1.0
+    """Of this network beside the others of a space."""
+
+
+def class_chances(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
+    """Probabilities [T, K] of class scores [T, K]."""
+    chances: FloatArray = torch.from_numpy(logits / np.float32(temperature)).softmax(dim=1).numpy()
+    return chances
+
+
+def conse(chances: FloatArray, names: FloatArray, top_k: int = TOP_K) -> FloatArray:
+    """Embeddings of clips in the space of the class names: the paper's f(x), Section 3.
 
     Args:
-        logits: [T, K] class scores before the softmax.
-        class_embeddings: [K, D] of length 1.
-        top_k: classes that count.
-        temperature: the logits are divided by it.
+        chances: [T, K] probabilities of the classes.
+        names: [K, D] embeddings of their names.
+        top_k: so many likeliest classes are averaged by probability; all of them if there are no more.
 
     Returns:
         [T, D] of length 1.
     """
-    chances = softmax(logits.astype(np.float64) / temperature, axis=1)
-    kept = np.argpartition(chances, -top_k, axis=1)[:, -top_k:]
-    weights = np.take_along_axis(chances, kept, axis=1)
-    mixed = np.einsum("tk,tkd->td", weights, class_embeddings[kept])
-    return unit(mixed)
+    kept = np.argpartition(-chances, min(top_k, chances.shape[1]) - 1, axis=1)[:, :top_k]
+    weights = np.zeros_like(chances)
+    np.put_along_axis(weights, kept, np.take_along_axis(chances, kept, axis=1), axis=1)
+    return unit(weights @ names)
 
 
-def unit(rows: np.ndarray) -> FloatArray:
+def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:
+    """How likely each query is of each clip, if a clip's text is drawn by its class.
+
+        log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
+
+    With a small sharpness this is the mean cosine of the classes, which ConSE measures; a larger one counts
+    what is near the query more than what is not, so that an unfitting class beside the right one does no
+    harm.
+
+    Args:
+        mixture: T clips.
+        queries: [M, D] of length 1.
+
+    Returns:
+        [M, T]
+    """
+    nearness = np.exp(np.float32(sharpness) * (queries @ mixture.names.T))
+    return np.asarray(np.log(nearness @ mixture.chances.T), np.float32)
+
+
+def unit(rows: FloatArray) -> FloatArray:
     """Rows [N, D] brought to length 1."""
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)

@@ -1,4 +1,8 @@
-"""The spaces in which clips of a video and texts are compared."""
+"""The spaces in which the clips of a video and texts are compared.
+
+`clip`   CLIP's own: image and text towers that were trained together
+`conse`  built of networks that were not: I3D's actions and MobileNetV2's objects as MiniLM embeds their names
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,14 +11,18 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.features import describe
-from vidsum.grounding.bridge import conse, unit
+from vidsum.grounding.bridge import ClassMixture, class_chances, conse, log_likelihood, unit
+from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.grid import grid, on_grid
 from vidsum.grounding.text import load_text_tower
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray, TimeArray
 
 SPACES = ("auto", "clip", "conse")
 STEP_S = 1.0
+"""Seconds from one clip to the next."""
+_WEIGHTS = {"i3d": 1.0, "mobilenet_v2": 0.5}
+"""Of motion and objects in the combined similarity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +36,8 @@ class ClipEmbeddings:
     step_s: float
     duration_s: float
     """Length of the whole video."""
+    mixtures: tuple[ClassMixture, ...] = ()
+    """Of `conse` what each part was made of."""
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -47,13 +57,17 @@ def space_for(name: str) -> str:
 
 
 def extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
-    """What must be extracted of a video for a space; device, reader and the like are those of `how`."""
+    """What must be extracted of a video for a space; device, reader and the like are those of `how`.
+
+    Args:
+        space: from `space_for`.
+        how: its extractor, frame rate and clips are left aside.
+    """
     if space == "clip":
         return (replace(how, extractor="clip", fps=1.0, clip_frames=None, stride_frames=None, logits=False),)
-    return (
-        replace(how, extractor="i3d", fps=25.0, clip_frames=32, stride_frames=32, logits=True),
-        replace(how, extractor="mobilenet_v2", fps=1.0, clip_frames=None, stride_frames=None, logits=True),
-    )
+    fixed = replace(how, fps=None, clip_frames=None, stride_frames=None, logits=True)
+    # clips of I3D that do not overlap cost half of what its default does
+    return replace(fixed, extractor="i3d", stride_frames=32), replace(fixed, extractor="mobilenet_v2")
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
@@ -63,39 +77,61 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
         space: from `space_for`.
         features: those of `extractions_of`, in that order.
         device: where the text tower runs.
+
+    Raises:
+        UsageError: features lack class scores that the space needs.
+        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
     """
     duration_s = features[0].duration_s
-    rows = [one.array if space == "clip" else _bridged(one, device) for one in features]
-    times = np.arange(max(1, int(np.ceil(duration_s / STEP_S - 1e-6))), dtype=np.float64) * STEP_S
-    parts = tuple(_on_grid(row, one, times) for row, one in zip(rows, features, strict=True))
-    return ClipEmbeddings(parts, times, STEP_S, duration_s)
+    times = grid(duration_s, STEP_S)
+    if space == "clip":
+        parts = tuple(unit(on_grid(one.array, one, times, STEP_S)) for one in features)
+        return ClipEmbeddings(parts, times, STEP_S, duration_s)
+    mixtures = tuple(_mixture(one, times, device) for one in features)
+    parts = tuple(conse(one.chances, one.names) for one in mixtures)
+    return ClipEmbeddings(parts, times, STEP_S, duration_s, mixtures)
 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
-    """Texts in a space: [M, D], each of length 1."""
+    """Texts in a space, [M, D], each of length 1.
+
+    Raises:
+        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
+    """
     return load_text_tower("clip" if space == "clip" else "minilm", device).encode(texts)
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """How well each clip fits each query, [M, T], with mean 0 and deviation 1 over the whole video."""
-    curves = [_standard(queries @ part.T) for part in video.parts]
-    return _standard(np.mean(curves, axis=0))
+    """How well each clip fits each query.
+
+    Of `conse` the likelihood by each part, of `clip` the cosine. The curves of the parts are brought to mean 0
+    and deviation 1 over the whole video and added up by weight, and so is their sum; a flat curve is 0.
+
+    Args:
+        video: T clips.
+        queries: [M, D] in the same space.
+
+    Returns:
+        [M, T]
+    """
+    curves = [one.weight * _standard(log_likelihood(one, queries)) for one in video.mixtures]
+    if not curves:
+        curves = [_standard(queries @ part.T) for part in video.parts]
+    return _standard(np.sum(curves, axis=0))
+
+
+def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
+    if features.logits is None:
+        raise UsageError(
+            f"the features of {features.extractor} have no class scores", hint="extract them with --logits"
+        )
+    chances = on_grid(class_chances(features.logits), features, times, STEP_S)
+    names = name_embeddings(features.extractor, device)
+    return ClassMixture(chances, names, _WEIGHTS[features.extractor])
 
 
 def _standard(curves: FloatArray) -> FloatArray:
-    spread = curves.std(axis=1, keepdims=True)
+    """[M, T] each row brought to mean 0 and deviation 1."""
     centred = curves - curves.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.maximum(spread, 1e-6), np.float32)
-
-
-def _bridged(features: Features, device: str) -> FloatArray:
-    names = describe(features.extractor).class_names
-    if names is None or features.logits is None:
-        raise UsageError(f"features of {features.extractor} have no class scores")
-    return conse(features.logits, load_text_tower("minilm", device).encode(list(names())))
-
-
-def _on_grid(rows: FloatArray, features: Features, times: TimeArray) -> FloatArray:
-    middle = features.timestamps + features.covers_s / 2
-    nearest = np.abs(times[:, None] + STEP_S / 2 - middle[None, :]).argmin(axis=1)
-    return unit(rows[nearest])
+    spread = centred.std(axis=1, keepdims=True)
+    return np.asarray(np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6), np.float32)
