@@ -40,7 +40,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
 }
 """The published settings of each data set: the paper's, and where it is silent, those of its code. On
-QVHighlights the paper has the head of Moment-DETR and no settings; rate and epochs are those of Moment-DETR."""
+QVHighlights the paper has the head of Moment-DETR and no rate; rate and epochs are those of Moment-DETR."""
 
 _PAPER_HEADS: Mapping[str, Mapping[str, int]] = {
     "charades": {"kernel": 17, "convolutions": 2},
