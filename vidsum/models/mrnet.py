@@ -25,7 +25,7 @@ HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
     }
 )
-"""Sizes of the proposal map: the paper's on ActivityNet Captions, and for a CPU: `MRNetConfig(**HEADS["light"])`."""
+"""Sizes of the proposal map, as in `MRNetConfig(**HEADS["light"])`: the paper's, and one for a CPU."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,8 @@ class PooledClips(nn.Module):
 
     def forward(self, video: Tensor) -> Tensor:
         """[B, T * pool, dim] to [B, T, dim_pool]."""
-        return self.projection(video).relu().unflatten(1, (-1, self.pool)).mean(dim=2)
+        projected: Tensor = self.projection(video).relu()
+        return projected.view(len(video), -1, self.pool, projected.shape[2]).mean(dim=2)
 
 
 def _inputs(config: MRNetConfig) -> tuple[nn.Module, nn.Module]:

@@ -1,7 +1,7 @@
-"""The 2D map of proposals: cell (i, j) is the clips i to j (2D-TAN, Zhang et al. 2020; MMN, Wang et al. 2022).
+"""The 2D map of proposals: cell (i, j) is clips i to j (2D-TAN, Zhang et al. 2020; MMN, Wang et al. 2022).
 
-Short proposals are dense and long ones strided, so of the T x T cells only some exist; the convolutions on the
-map weigh each cell by how many of those under the kernel do.
+Short proposals are dense and long ones strided, so of the T x T cells only some exist; the convolutions on
+the map weigh each cell by how many of those under the kernel do.
 """
 
 import torch
@@ -26,7 +26,7 @@ def pooling_counts(clips: int) -> tuple[int, ...]:
 
 
 def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
-    """[N, 2] int64: first and last clip of each proposal, diagonal by diagonal as `pool_proposals` gives them."""
+    """[N, 2] int64: first and last clip of each proposal, in the order of `pool_proposals`: by diagonals."""
     offset, stride = 0, 1
     diagonals = [(0, 1)]
     for count in counts:
@@ -64,7 +64,8 @@ def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
 class ProposalMap(nn.Module):
     """Max-pooled proposals on the map, and the stacked masked convolutions over it.
 
-    The first convolution pads for all of them, as published: cells beyond the map's edge take part in between.
+    The first convolution pads for all of them, as published: cells beyond the map's edge take part in
+    between.
     """
 
     cells: Tensor
@@ -101,8 +102,8 @@ class ProposalMap(nn.Module):
 
     def place(self, values: Tensor) -> Tensor:
         """[B, C, T, T]: [B, C, N] of the proposals at their cells of the map, 0 elsewhere."""
-        flat = values.new_zeros(*values.shape[:2], self.clips**2).index_copy(2, self.cells, values)
-        return flat.unflatten(2, (self.clips, self.clips))
+        cells = values.new_zeros(*values.shape[:2], self.clips**2).index_copy(2, self.cells, values)
+        return cells.view(*values.shape[:2], self.clips, self.clips)
 
 
 def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:

@@ -17,14 +17,14 @@ Region = Literal["vv", "qq", "vq", "qv"]
 """A part of the attention matrix (Eq. 2): who attends to whom; v is a clip, q is a query."""
 Nonlinearity = Literal["softmax", "gate"]
 Positions = Literal["after", "before"]
-"""Whether positions come in after the projections, as in Eq. 1, or before them, as in the public code."""
+"""Whether positions come in after the projections, as in Eq. 1, or before, as in the public code."""
 
 _SCALE_BASE = 512
 """Positions after which xPos has scaled by zeta."""
 
 
 def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
-    """Position n turns each pair of numbers by n * theta and scales it by zeta^(n / base), a key by the inverse.
+    """Position n turns each pair of numbers by n theta and scales it by zeta^(n / base), keys by the inverse.
 
     The product of a query at n and a key at m then depends on n - m alone (Sun et al. 2022). The base is 512,
     or the length where that is more: so no factor leaves [0.28, 3.5] at any length, in either direction.
@@ -217,7 +217,7 @@ class MaskRetention(nn.Module):
         weights = projections.weight.chunk(3)
         biases = (None, None, None) if projections.bias is None else projections.bias.chunk(3)
         q, k, v = (
-            linear(x, weight, bias).unflatten(2, (self.heads, -1)).transpose(1, 2)
+            linear(x, weight, bias).view(*x.shape[:2], self.heads, -1).transpose(1, 2)
             for x, weight, bias in zip(inputs, weights, biases, strict=True)
         )
         return q, k, v

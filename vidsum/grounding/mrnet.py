@@ -1,0 +1,212 @@
+"""Moments by a trained MRNet, in a video of any length.
+
+docs/algorithms/mrnet.md tells how windows of a long video are joined, and how fast it is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from vidsum import checkpoints
+from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.device import choose_device
+from vidsum.errors import InputError, UsageError
+from vidsum.features.resample import resample
+from vidsum.grounding.nms import suppress
+from vidsum.grounding.proposals import MAX_IOU
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
+from vidsum.settings import SHIPPED_GROUNDER
+from vidsum.types import FloatArray, Moment, TimeArray
+
+_BATCH = 16
+"""Pairs of a window and a query at a time; with the paper's head they take about 1 GB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grounder:
+    """An MRNet that is ready to use, and what it reads."""
+
+    model: MRNet
+    space: str
+    """Of its clips and queries, see `vidsum.grounding.spaces`."""
+    clip_s: float
+    """Longest clip: what is longer than T of them is read in windows."""
+    name: str
+    """For messages: the path or the registry's name."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Windows:
+    """A video as the model reads it."""
+
+    clips: Tensor
+    """[W, T, D]"""
+    rows: list[slice]
+    """The clips of the video in each window."""
+    intervals_s: TimeArray
+    """[W, N, 2] the stretch of each proposal."""
+    is_whole: npt.NDArray[np.bool_]
+    """[W, N] False where a moment is cut by the window and another window has the whole of it."""
+
+
+def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
+    """Load a checkpoint of `vidsum train mrnet`, by its path, or the one that ships.
+
+    Raises:
+        InputError: the file is missing, or is no checkpoint of this model.
+        UsageError, WeightsError: see `vidsum.checkpoints.path_of`.
+    """
+    path = checkpoints.path_of(name) if name == SHIPPED_GROUNDER else Path(name)
+    return grounder_of(read_trained(path), name, device)
+
+
+def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
+    """Build the model of a checkpoint that has been read.
+
+    Raises:
+        InputError: it is of another model, its tensors do not fit its configuration, or it does not say what
+            it reads.
+    """
+    if trained.model != "mrnet":
+        raise InputError(f"{name}: a checkpoint of {trained.model}, not of mrnet")
+    try:
+        model = MRNet(MRNetConfig(**trained.config))
+        model.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    try:
+        space, clip_s = str(trained.features["space"]), float(trained.features["clip_s"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
+    if not clip_s > 0:
+        raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
+    return Grounder(model.eval().to(choose_device(device)), space, clip_s, name)
+
+
+def ground_video(
+    grounder: Grounder,
+    video: ClipEmbeddings,
+    queries: FloatArray,
+    top_k: int = 5,
+    *,
+    max_iou: float = MAX_IOU,
+) -> list[list[Moment]]:
+    """The moments of each query, best first; each query is asked by itself, as in the paper's evaluation.
+
+    Args:
+        grounder: the model.
+        video: in the space that the model reads.
+        queries: [M, Dq] in that space.
+        top_k: most moments of a query.
+        max_iou: see `vidsum.grounding.nms.suppress`.
+
+    Returns:
+        For each query at least one moment; scores lie in [0, 1] and mean the same in every window and video.
+
+    Raises:
+        UsageError: video or queries are of another size than those that the model reads.
+    """
+    windows = _windows(grounder, video, queries)
+    kept = np.flatnonzero(windows.is_whole.reshape(-1))
+    intervals = windows.intervals_s.reshape(-1, 2)[kept]
+    found = []
+    for scores in _scores(grounder, windows.clips, queries):
+        ranked = scores.reshape(-1)[kept]
+        best_first = np.argsort(-ranked, kind="stable")
+        moments = (
+            Moment(float(intervals[place, 0]), float(intervals[place, 1]), float(ranked[place]))
+            for place in best_first
+        )
+        found.append(suppress(moments, max_iou, top_k))
+    return found
+
+
+def saliency(grounder: Grounder, video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """[M, T] of each clip of the video: the best score of all proposals that contain it, in any window.
+
+    Args and errors are those of `ground_video`.
+    """
+    windows = _windows(grounder, video, queries)
+    curves = np.zeros((len(queries), len(video)), np.float32)
+    valid = grounder.model.valid.cpu()
+    for curve, scores in zip(curves, _scores(grounder, windows.clips, queries), strict=True):
+        for rows, of_window in zip(windows.rows, scores, strict=True):
+            best = _best_over(torch.from_numpy(of_window), valid)
+            length = rows.stop - rows.start
+            clip_of_row = ((np.arange(length) + 0.5) * len(best) / length).astype(np.int64)
+            curve[rows] = np.maximum(curve[rows], best[clip_of_row])
+    return curves
+
+
+def _best_over(scores: Tensor, valid: Tensor) -> FloatArray:
+    """[T] the best score [N] of the proposals (i, j) with i <= t <= j."""
+    cells = torch.zeros(valid.shape).masked_scatter(valid, scores)
+    to_the_end = cells.flip(1).cummax(dim=1).values.flip(1)
+    return np.asarray(to_the_end.cummax(dim=0).values.diagonal().numpy(), np.float32)
+
+
+def _scores(grounder: Grounder, clips: Tensor, queries: FloatArray) -> Iterator[FloatArray]:
+    """[W, N] the proposals' scores of each query; pairs of window and query go through in batches."""
+    model, n_windows = grounder.model, len(clips)
+    asked = torch.from_numpy(queries).to(clips.device)
+    ready: list[FloatArray] = []
+    with torch.inference_mode():
+        for start in range(0, len(queries) * n_windows, _BATCH):
+            numbers = torch.arange(start, min(start + _BATCH, len(queries) * n_windows), device=clips.device)
+            scores = model(clips[numbers % n_windows], asked[numbers // n_windows][:, None])
+            ready.extend(match_scores(scores)[:, 0, model.valid].float().cpu().numpy())
+            while len(ready) >= n_windows:
+                yield np.stack(ready[:n_windows])
+                ready = ready[n_windows:]
+
+
+def _windows(grounder: Grounder, video: ClipEmbeddings, queries: FloatArray) -> _Windows:
+    """Windows of T * clip_s seconds that overlap by half or more; one window where the video is no longer."""
+    config = grounder.model.config
+    rows = np.concatenate(video.parts, axis=1)
+    if rows.shape[1] != config.dim_video or queries.shape[1] != config.dim_query:
+        raise UsageError(
+            f"{grounder.name} reads clips of {config.dim_video} numbers and queries of {config.dim_query}, "
+            f"not of {rows.shape[1]} and {queries.shape[1]}",
+            hint=f"it was trained in the space {grounder.space}",
+        )
+    longest = max(1, round(config.clips * grounder.clip_s / video.step_s))
+    stretches = _stretches(len(rows), longest)
+    read = np.stack([resample(rows[one], config.clips * config.pool) for one in stretches])
+    shares = (torch.nonzero(grounder.model.valid).cpu().numpy() + np.array([0, 1])) / config.clips
+    starts_s = np.array([one.start for one in stretches]) * video.step_s
+    length_s = (stretches[0].stop - stretches[0].start) * video.step_s
+    intervals = np.minimum(starts_s[:, None, None] + shares * length_s, video.duration_s)
+    # the last clip of the grid may reach beyond the video's end, so that short proposals lie there
+    is_whole = _is_whole(shares, len(stretches)) & (intervals[..., 1] > intervals[..., 0])
+    device = next(grounder.model.parameters()).device
+    return _Windows(torch.from_numpy(read).to(device), stretches, intervals, is_whole)
+
+
+def _stretches(n_rows: int, longest: int) -> list[slice]:
+    """Windows of `longest` rows, spread evenly so that each shares half or more with the next."""
+    if n_rows <= longest:
+        return [slice(0, n_rows)]
+    n_windows = int(np.ceil((n_rows - longest) / max(1, longest // 2))) + 1
+    starts = np.linspace(0, n_rows - longest, n_windows).round().astype(np.int64)
+    return [slice(int(start), int(start) + longest) for start in starts]
+
+
+def _is_whole(shares: TimeArray, n_windows: int) -> npt.NDArray[np.bool_]:
+    """[W, N]: not cut by an edge inside the video, or too long for another window to have the whole of it.
+
+    Args:
+        shares: [N, 2] of a window that each proposal begins and ends at.
+        n_windows: W.
+    """
+    is_long = shares[:, 1] - shares[:, 0] > 0.5
+    begins_inside, ends_inside = shares[:, 0] > 0, shares[:, 1] < 1 - 1e-9
+    number = np.arange(n_windows)[:, None]
+    whole: npt.NDArray[np.bool_] = (begins_inside | (number == 0)) & (ends_inside | (number == n_windows - 1))
+    return whole | is_long
