@@ -12,6 +12,7 @@ from vidsum.commands.evaluate_options import WHAT, Output, Seeds
 from vidsum.commands.options import OUT, option
 from vidsum.commands.reports import Files, Shown, report_result
 from vidsum.commands.result import Result, Table, View
+from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
     from vidsum.evaluation.moment_report import MomentReport
@@ -45,6 +46,36 @@ Data = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+Runs = Annotated[
+    list[Path] | None,
+    option(
+        "--run",
+        help="Folder or checkpoint of `vidsum train mrnet`, run on --features; may be given several times.",
+        show_default=False,
+        metavar="FOLDER|FILE",
+        rich_help_panel=WHAT,
+    ),
+]
+Features = Annotated[
+    list[Path] | None,
+    option(
+        "--features",
+        help="HDF5 file, or folder with a file a video, that --run reads; several are put side by side.",
+        show_default=False,
+        metavar="PATH",
+        rich_help_panel=WHAT,
+    ),
+]
+MaxIou = Annotated[
+    float,
+    option(
+        "--max-iou",
+        help="Largest IoU of two moments that a model of --run gives a query.",
+        min=0,
+        max=1,
+        rich_help_panel=WHAT,
+    ),
+]
 Comparison = Annotated[
     ComparisonName,
     option(
@@ -68,8 +99,12 @@ Plot = Annotated[
 def moments(
     data: Data,
     predictions: Predictions = None,
+    runs: Runs = None,
+    features: Features = None,
+    max_iou: MaxIou = 0.5,
     comparison: Comparison = ComparisonName.mmn,
     seeds: Seeds = 10,
+    device: options.Device = "auto",
     output: Output = None,
     plot: Plot = None,
     overwrite: options.Overwrite = False,
@@ -85,7 +120,10 @@ def moments(
     vidsum evaluate moments --data activitynet/test.json
 
     vidsum evaluate moments mine.jsonl --data highlight_val_release.jsonl -o report.json
+
+    vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
+    models = _checkpoints(runs or [], features)
     where = Files(output, plot, overwrite)
     where.check([str(data)], list(map(str, predictions or ())))
 
@@ -93,17 +131,42 @@ def moments(
         from vidsum.evaluation.moment_document import moment_report_document
         from vidsum.evaluation.moment_run import MomentsAsked, provenance, run_moments
 
-        asked = MomentsAsked(tuple(predictions or ()), comparison.value, seeds)
+        asked = MomentsAsked(
+            predictions=tuple(predictions or ()),
+            checkpoints=models,
+            features=tuple(features or ()),
+            max_iou=max_iou,
+            comparison=comparison.value,
+            n_seeds=seeds,
+            device=device,
+        )
         made_from = provenance(data, asked)
 
         def make() -> Shown:
-            report = run_moments(data, asked, plot)
+            report = run_moments(data, asked, progress, plot)
             table = _table(data.name, report)
             return Shown(moment_report_document(report, made_from), table, _about(report))
 
         return report_result(_COMMAND, source, made_from, make, where)
 
     run_batch(_COMMAND, [str(data)], View(json, quiet, verbose), step)
+
+
+def _checkpoints(runs: list[Path], features: list[Path] | None) -> dict[str, Path]:
+    """The checkpoint of each run by the name of its row: that of the run's folder, or of the file."""
+    if bool(runs) != bool(features):
+        raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
+    if not runs:
+        return {}
+    from vidsum.training.state import BEST
+
+    found: dict[str, Path] = {}
+    for run in runs:
+        row = run.resolve().name if run.is_dir() else run.stem
+        if row in found:
+            raise UsageError(f"two runs are called {row}", hint="rename a folder")
+        found[row] = run / BEST if run.is_dir() else run
+    return found
 
 
 def _table(name: str, report: "MomentReport") -> Table:

@@ -1,21 +1,19 @@
 """An evaluation of moment retrieval from files: which queries, which rows, and what it was made from."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from vidsum import __version__
-from vidsum.datasets.moments import MomentVideo, read_moments
-from vidsum.errors import UsageError
+from vidsum.datasets.moments import read_moments
+from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.moment_predictions import read_predictions
 from vidsum.evaluation.moment_report import MomentPredictions, MomentReport, evaluate_moments
 from vidsum.evaluation.moments import Comparison
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
-
-Predict = Callable[[Path, Mapping[str, MomentVideo]], MomentPredictions]
-"""predict(run or checkpoint, videos) -> the moments that it finds."""
+from vidsum.types import Progress
 
 
 @dataclass(frozen=True)
@@ -24,28 +22,46 @@ class MomentsAsked:
 
     predictions: tuple[Path, ...] = ()
     """Each is a row that goes by the file's stem."""
+    checkpoints: Mapping[str, Path] = field(default_factory=dict)
+    """Trained models, by the names of their rows."""
+    features: tuple[Path, ...] = ()
+    """That the models read, put side by side; see `vidsum.datasets.moment_features`."""
+    max_iou: float = 0.5
+    """Largest IoU of two moments that a model gives a query."""
     comparison: Comparison = "mmn"
     n_seeds: int = 10
+    device: str = "auto"
+    """That the models run on."""
 
 
-def run_moments(source: Path, asked: MomentsAsked, plot: Path | None = None) -> MomentReport:
+def run_moments(
+    source: Path, asked: MomentsAsked, progress: Progress | None = None, plot: Path | None = None
+) -> MomentReport:
     """Evaluate rows of moments on the queries of a file.
 
     Args:
         source: annotations, see `vidsum.datasets.moments.read_moments`.
         asked: the rows, and how they are measured.
+        progress: called while models run.
         plot: where to draw R@1 over the IoU.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
         UsageError: two rows have one name; or see `evaluate_moments`.
+        WeightsError: see `vidsum.evaluation.moment_model.moments_by`.
     """
     videos = read_moments(source)
     rows: dict[str, MomentPredictions] = {}
     for path in asked.predictions:
-        if path.stem in rows:
+        if path.stem in rows or path.stem in asked.checkpoints:
             raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
         rows[path.stem] = read_predictions(path, videos)
+    for row, checkpoint in asked.checkpoints.items():
+        from vidsum.evaluation.moment_model import moments_by  # with PyTorch, which the rest can do without
+
+        rows[row] = moments_by(
+            checkpoint, asked.features, videos, max_iou=asked.max_iou, device=asked.device, progress=progress
+        )
     report = evaluate_moments(videos, rows, comparison=asked.comparison, n_seeds=asked.n_seeds)
     if plot:
         from vidsum.evaluation.moment_plot import plot_recall
@@ -60,9 +76,22 @@ def provenance(source: Path, asked: MomentsAsked) -> dict[str, Any]:
     Raises:
         InputError: a file cannot be read.
     """
+    read = (source, *asked.predictions, *asked.checkpoints.values())
     return {
         "vidsum": __version__,
-        "files": [{"name": as_utf8(file.name), **of_file(file)} for file in (source, *asked.predictions)],
+        "files": [{"name": as_utf8(file.name), **of_file(file)} for file in read],
+        "features": [_extent(folder) for folder in asked.features],
+        "max_iou": asked.max_iou,
         "comparison": asked.comparison,
         "n_seeds": asked.n_seeds,
     }
+
+
+def _extent(source: Path) -> dict[str, Any]:
+    """Features are known by their size alone: hashing those of a data set takes as long as using them."""
+    files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
+    try:
+        sizes = [file.stat().st_size for file in files]
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    return {"name": as_utf8(source.name), "files": len(files), "bytes": sum(sizes)}

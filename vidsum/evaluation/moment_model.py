@@ -1,0 +1,73 @@
+"""Moments by a trained MRNet on published features: the row of `vidsum evaluate moments --run`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from vidsum.checkpoints.trained import read_trained
+from vidsum.datasets.moment_features import check_features, read_moment_features
+from vidsum.datasets.moments import MomentVideo
+from vidsum.errors import InputError
+from vidsum.evaluation.moment_report import MomentPredictions
+from vidsum.evaluation.moments import TOP
+from vidsum.grounding.mrnet import Grounder, ground_video, grounder_of
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.text import load_text_tower
+from vidsum.types import FloatArray, Moment, Progress
+
+
+def moments_by(
+    checkpoint: Path,
+    sources: Sequence[Path],
+    videos: Mapping[str, MomentVideo],
+    *,
+    max_iou: float,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentPredictions:
+    """The moments that a checkpoint of `vidsum train mrnet` finds for all queries of the data.
+
+    As published, a video of any length is read as a whole, averaged into T clips.
+
+    Args:
+        checkpoint: the file.
+        sources: features, of the kind that the model was trained on; see `vidsum.datasets.moment_features`.
+        videos: the data.
+        max_iou: largest IoU of two moments of a query.
+        device: that the model runs on.
+        progress: called after each video.
+
+    Raises:
+        InputError: the checkpoint or features cannot be read, or a video has none.
+        UsageError: the features are of another size than those that the model reads.
+        WeightsError: the text tower's weights cannot be had.
+    """
+    trained = read_trained(checkpoint)
+    grounder = grounder_of(trained, str(checkpoint), device)
+    if not isinstance(trained.features.get("text"), str):
+        raise InputError(f"{checkpoint}: does not say what embeds its queries (text)")
+    asked = {name: video for name, video in videos.items() if video.queries}
+    check_features(sources, asked)
+    tower = load_text_tower(trained.features["text"], device)
+    queries = tower.encode([query.text for video in asked.values() for query in video.queries])
+    ends = np.cumsum([len(video.queries) for video in asked.values()])
+    found = {}
+    for number, (video, rows) in enumerate(zip(asked.values(), np.split(queries, ends[:-1]), strict=True), 1):
+        found[video.name] = _moments(
+            grounder, read_moment_features(sources, video.name), rows, video, max_iou
+        )
+        if progress:
+            progress("videos searched", number, len(asked))
+    return found
+
+
+def _moments(
+    grounder: Grounder, features: FloatArray, queries: FloatArray, video: MomentVideo, max_iou: float
+) -> list[list[Moment]]:
+    step_s = video.duration_s / len(features)
+    times = np.arange(len(features), dtype=np.float64) * step_s
+    clips = ClipEmbeddings((features,), times, step_s=step_s, duration_s=video.duration_s)
+    whole = replace(grounder, clip_s=video.duration_s / grounder.model.config.clips)
+    return ground_video(whole, clips, queries, max(TOP), max_iou=max_iou)
