@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter1d
 from threadpoolctl import threadpool_limits
 
 from vidsum.types import Features, FloatArray
@@ -36,6 +35,8 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
     of sample t to the 10 % of the samples most like it, itself among them; u_t = log mean_j exp(-2 D_tj).
     Both are scaled to [0, 1], multiplied, and smoothed over time.
     """
+    from scipy.ndimage import gaussian_filter1d  # 0.3 s, which commands that score nothing can do without
+
     rows = _unit_rows(features)
     n = len(rows)
     n_near = min(max(2, int(_NEIGHBOURS * n)), n)
