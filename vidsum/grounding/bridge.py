@@ -7,7 +7,6 @@ docs/algorithms/grounding-spaces.md tells what the constants were chosen by.
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from vidsum.types import FloatArray
 
@@ -33,6 +32,8 @@ class ClassMixture:
 
 def class_chances(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
     """Probabilities [T, K] of class scores [T, K]."""
+    import torch  # most of the start-up time of a command, which must not cost one that only checks its input
+
     chances: FloatArray = torch.from_numpy(logits / np.float32(temperature)).softmax(dim=1).numpy()
     return chances
 
