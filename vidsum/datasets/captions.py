@@ -189,7 +189,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def _sentences(script: Script, vectors: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] what is true in each stretch; the last is where no sentence is true: something else, in much the
+    """[S + 1, D] what is true in each stretch; last, where no sentence is true: something else, in much the
     same scene.
     """
     own = vectors[[one.sentence for one in script.stretches]]
