@@ -119,11 +119,12 @@ def _objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         text = existing(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not a text file") from error
-    try:
-        yield str(path), _object(str(path), json.loads(text))
-        return
-    except ValueError:  # more than one object, or none
-        pass
+    if "\n" in text.strip():
+        try:
+            yield str(path), _object(str(path), json.loads(text))
+            return
+        except ValueError:  # more than one object
+            pass
     for number, line in enumerate(text.split("\n"), 1):
         where = f"{path}: line {number}"
         if not line.strip():
