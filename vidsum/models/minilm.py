@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu, normalize, scaled_dot_product_attention
+from torch.nn.functional import embedding, gelu, normalize, scaled_dot_product_attention
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class MiniLM(nn.Module):
     def __init__(self, config: MiniLMConfig | None = None) -> None:
         super().__init__()
         config = config or MiniLMConfig()
-        # nn.Embedding's own random start loads torch's compiler on the device `meta`: 1.5 s
-        self.words = nn.Embedding.from_pretrained(torch.randn(config.vocabulary, config.d))
-        self.places = nn.Embedding.from_pretrained(torch.randn(config.positions, config.d))
+        # not nn.Embedding, whose random start loads torch's compiler on the device `meta`: 1.5 s
+        self.words = nn.Parameter(torch.randn(config.vocabulary, config.d))
+        self.places = nn.Parameter(torch.randn(config.positions, config.d))
         self.norm = _norm(config.d)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
 
@@ -48,7 +48,7 @@ class MiniLM(nn.Module):
         Returns:
             [B, d] of length 1.
         """
-        x = self.norm(self.words(tokens) + self.places.weight[: tokens.shape[1]])
+        x = self.norm(embedding(tokens, self.words) + self.places[: tokens.shape[1]])
         for layer in self.layers:
             x = layer(x, is_token[:, None, None, :])
         summed = (x * is_token[:, :, None]).sum(dim=1)
@@ -84,8 +84,8 @@ def _norm(d: int) -> nn.LayerNorm:
 
 
 _RENAMED = (
-    (r"^embeddings\.word_embeddings\.", "words."),
-    (r"^embeddings\.position_embeddings\.", "places."),
+    (r"^embeddings\.word_embeddings\.weight", "words"),
+    (r"^embeddings\.position_embeddings\.weight", "places"),
     (r"^embeddings\.LayerNorm\.", "norm."),
     (r"^encoder\.layer\.", "layers."),
     (r"\.attention\.self\.", "."),
@@ -111,7 +111,7 @@ def from_published(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         for pattern, ours in _RENAMED:
             name = re.sub(pattern, ours, name)
         state[name] = tensor
-    state["places.weight"] = state["places.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    state["places"] = state["places"] + weights["embeddings.token_type_embeddings.weight"][0]
     return state
 
 
