@@ -74,8 +74,9 @@ def bert(weights: dict[str, Array], tokens: list[int], config: MiniLMConfig) -> 
         wide = dense(x, f"{layer}.intermediate.dense")
         wide = wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2))) / 2
         x = norm(x + dense(wide, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
-    mean: Array = x.mean(axis=0)
-    return mean / np.linalg.norm(mean)
+    mean = x.mean(axis=0)
+    unit: Array = mean / np.linalg.norm(mean)
+    return unit
 
 
 @pytest.fixture

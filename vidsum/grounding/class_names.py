@@ -37,7 +37,7 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
         )
     path = _path(extractor)
     if path.is_file():
-        with contextlib.suppress(OSError, ValueError):  # a damaged file is made anew
+        with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
             kept: FloatArray = np.load(path)
             return kept
     made = load_text_tower("minilm", device).encode(sentences(extractor))

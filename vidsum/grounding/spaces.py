@@ -134,4 +134,5 @@ def _standard(curves: FloatArray) -> FloatArray:
     """[M, T] each row brought to mean 0 and deviation 1."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)
-    return np.asarray(np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6), np.float32)
+    scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)
+    return np.asarray(scaled, np.float32)

@@ -1,0 +1,83 @@
+"""The embeddings of class names, and the file that keeps them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.grounding import class_names
+from vidsum.grounding.class_names import name_embeddings, sentences
+from vidsum.grounding.text import TextTower
+from vidsum.types import FloatArray
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """A home of its own and a tower that gives each text its length; what the tower was asked for."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    calls: list[list[str]] = []
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        calls.append(list(texts))
+        return np.array([[len(text), 1.0] for text in texts], np.float32)
+
+    tower = TextTower("minilm", 2, encode, len)
+    monkeypatch.setattr(class_names, "load_text_tower", lambda _name, _device: tower)
+    return calls
+
+
+def kept(home: Path) -> list[Path]:
+    return list((home / "class_names").iterdir())
+
+
+def test_names_are_embedded_once(asked: list[list[str]], tmp_path: Path) -> None:
+    first, again = name_embeddings("i3d"), name_embeddings("i3d")
+    assert first.shape == (400, 2)
+    assert first.dtype == again.dtype == np.float32
+    assert (first == again).all()
+    assert len(asked) == 1
+    assert [path.suffix for path in kept(tmp_path)] == [".npy"]
+
+
+def test_each_extractor_template_and_checkpoint_has_its_own_file(
+    asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_embeddings("i3d")
+    assert name_embeddings("mobilenet_v2").shape == (1000, 2)
+    monkeypatch.setitem(class_names._TEMPLATES, "i3d", "someone is {}")
+    name_embeddings("i3d")
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda _name: "0" * 64)
+    name_embeddings("i3d")
+    assert len(asked) == len(kept(tmp_path)) == 4
+    assert asked[2][0] == "someone is abseiling"
+
+
+@pytest.mark.parametrize("content", [b"", b"not numpy", b"\x93NUMPY\x01\x00"])
+def test_a_damaged_file_is_made_anew(asked: list[list[str]], tmp_path: Path, content: bytes) -> None:
+    whole = name_embeddings("i3d")
+    kept(tmp_path)[0].write_bytes(content)
+    assert (name_embeddings("i3d") == whole).all()
+    assert (name_embeddings("i3d") == whole).all()
+    assert len(asked) == 2
+
+
+def test_a_home_that_cannot_be_written_to_keeps_nothing(asked: list[list[str]], tmp_path: Path) -> None:
+    (tmp_path / "class_names").write_text("in the way")
+    assert name_embeddings("i3d").shape == name_embeddings("i3d").shape == (400, 2)
+    assert len(asked) == 2
+
+
+def test_sentences_are_the_names_without_remarks() -> None:
+    actions, objects = sentences("i3d"), sentences("mobilenet_v2")
+    assert (len(actions), len(objects)) == (400, 1000)
+    assert "tying knot" in actions  # "tying knot (not on a tie)"
+    assert not any("(" in sentence for sentence in actions)
+    assert objects[0] == "there is a tench"
+
+
+def test_an_extractor_without_classes_is_refused() -> None:
+    with pytest.raises(UsageError, match="c3d has no class names"):
+        name_embeddings("c3d")

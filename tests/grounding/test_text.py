@@ -1,0 +1,186 @@
+"""The text towers: one interface, order and batches without influence, and what cannot be read said."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from tests.conftest import real_weights
+from tests.features import networks
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.grounding import text
+from vidsum.grounding.text import CLIP_TOKENS, MINILM_TOKENS, TextTower, load_text_tower
+from vidsum.types import FloatArray
+
+PANCAKE = "a person flips a pancake in a frying pan"
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """No tower loaded before, and none of the test's left behind."""
+    text._load.cache_clear()
+    yield
+    text._load.cache_clear()
+
+
+def test_a_tower_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="no text tower 'bert'") as caught:
+        load_text_tower("bert")
+    assert caught.value.hint == "choose from minilm, clip, glove"
+
+
+# MiniLM
+
+
+@pytest.fixture
+def minilm() -> TextTower:
+    real_weights("minilm")
+    return load_text_tower("minilm", "cpu")
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize(
+    ("query", "like", "unlike"),
+    [
+        (PANCAKE, "flipping pancake", "playing drums"),
+        ("a woman does yoga outdoors", "someone stretches on a mat in a garden", "a man repairs a car"),
+        ("two dogs run through the snow", "puppies play in winter", "a chef cuts an onion"),
+    ],
+)
+def test_minilm_puts_like_sentences_closer(minilm: TextTower, query: str, like: str, unlike: str) -> None:
+    rows = minilm.encode([query, like, unlike])
+    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
+
+
+@pytest.mark.weights
+def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextTower) -> None:
+    texts = [f"{PANCAKE} {'again and ' * (number % 13)}" for number in range(150)]
+    together = minilm.encode(texts)
+    assert together.shape == (150, 384)
+    assert together.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+    for number in (0, 12, 77, 149):
+        np.testing.assert_allclose(minilm.encode([texts[number]])[0], together[number], atol=1e-5)
+
+
+@pytest.mark.weights
+def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextTower) -> None:
+    words = ["snow"] * (MINILM_TOKENS - 2)  # two mark the start and the end
+    whole, longer = " ".join(words), " ".join([*words, "dog", "cake"])
+    rows = minilm.encode([whole, longer, "🥞" * 5000])
+    assert (rows[0] == rows[1]).all()
+    assert minilm.count_tokens(whole) == MINILM_TOKENS
+    assert minilm.warnings_of([whole, PANCAKE]) == ()
+    (warning,) = minilm.warnings_of([whole, longer])
+    assert warning == "'snow snow snow snow snow snow snow snow …' is long: minilm reads its first 256 tokens"
+
+
+@pytest.mark.weights
+def test_minilm_encodes_no_texts_and_empty_ones(minilm: TextTower) -> None:
+    assert minilm.encode([]).shape == (0, 384)
+    assert np.isfinite(minilm.encode([""])).all()
+
+
+def test_padding_marks_what_is_no_token_and_a_cut_text_keeps_its_end() -> None:
+    tokenizer = Tokenizer(WordLevel({"[U]": 0, "[S]": 1, "[E]": 2, "go": 3}, unk_token="[U]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[S] $A [E]", special_tokens=[("[S]", 1), ("[E]", 2)]
+    )
+    tokens, is_token = text._padded(tokenizer, ["go go", "", "go " * 300])
+    assert tokens.shape == is_token.shape == (3, MINILM_TOKENS)
+    assert tokens[0, :4].tolist() == [1, 3, 3, 2]
+    assert is_token.sum(dim=1).tolist() == [4, 2, MINILM_TOKENS]
+    assert not is_token[0, 4:].any()
+    assert tokens[2].tolist() == [1, *[3] * (MINILM_TOKENS - 2), 2]
+
+
+# what any tower says of texts
+
+
+@pytest.mark.parametrize("foreign", ["Женщина занимается йогой", "女性がヨガをする", "امرأة تمارس اليوغا"])
+def test_text_in_other_letters_gives_a_warning(foreign: str) -> None:
+    tower = TextTower("some", 2, lambda texts: np.zeros((len(texts), 2), np.float32), len)
+    (warning,) = tower.warnings_of([PANCAKE, "un café crème", "2 + 2", "", foreign])
+    assert warning == f"{foreign!r}: some was trained on English text"
+
+
+# GloVe
+
+
+@pytest.fixture
+def glove_files(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
+    """Six words with vectors of four numbers in place of the published file."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    words = ["a", "man", "cooks", "soup", "don", "2"]
+    vectors = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+    np.save(tmp_path / "vectors.npy", vectors)
+    parquet.write_table(pyarrow.table({"index": words}), tmp_path / "words.parquet")
+    monkeypatch.setattr(checkpoints, "path_of", lambda _name: tmp_path)
+    return dict(zip(words, vectors, strict=True))
+
+
+def test_glove_is_the_mean_of_the_words_that_it_knows(glove_files: dict[str, FloatArray]) -> None:
+    tower = load_text_tower("glove")
+    found = tower.encode(["A man COOKS soup!", "zzz soup, soup-man", "don't"])
+    expected = [
+        [glove_files[word] for word in words]
+        for words in (["a", "man", "cooks", "soup"], ["soup", "soup", "man"], ["don"])
+    ]
+    means = np.stack([np.mean(rows, axis=0) for rows in expected])
+    np.testing.assert_allclose(found, means / np.linalg.norm(means, axis=1, keepdims=True), atol=1e-6)
+    assert tower.dim == 4
+    assert tower.count_tokens("zzz soup, soup-man") == 3
+    assert tower.encode([]).shape == (0, 4)
+
+
+@pytest.mark.parametrize("unknown", ["", "zzz", "!?", "суп"])
+@pytest.mark.usefixtures("glove_files")
+def test_glove_refuses_a_text_of_unknown_words(unknown: str) -> None:
+    with pytest.raises(UsageError, match="knows no word of"):
+        load_text_tower("glove").encode(["a man", unknown])
+
+
+def test_glove_without_pyarrow_names_the_extra(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match="needs the package pyarrow") as caught:
+        load_text_tower("glove")
+    assert caught.value.hint == 'pip install "vidsum[glove]"'
+
+
+@pytest.mark.weights
+def test_published_glove_puts_like_words_closer() -> None:
+    pytest.importorskip("pyarrow")
+    real_weights("glove")
+    rows = load_text_tower("glove").encode(
+        ["a man cooks soup", "someone prepares a meal", "the stock market fell"]
+    )
+    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
+
+
+# CLIP
+
+
+def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = networks.clip()
+    weights = model.state_dict()
+    monkeypatch.setattr(checkpoints, "load_state_dict", lambda _name, _progress=None: weights)
+    tower = load_text_tower("clip", "cpu")
+    texts = [PANCAKE, "yoga", "snow " * 100]
+    import open_clip
+
+    tokens = open_clip.get_tokenizer("ViT-B-32-quickgelu")(texts)
+    with torch.inference_mode():
+        expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
+    np.testing.assert_allclose(tower.encode(texts), expected, atol=1e-5)
+    assert tower.encode([]).shape == (0, tower.dim) == (0, 512)
+    assert [tower.count_tokens(one) > CLIP_TOKENS for one in texts] == [False, False, True]
+    assert len(tower.warnings_of(texts)) == 1
