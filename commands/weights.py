@@ -1,7 +1,7 @@
 """`vidsum weights`: list, fetch, check and find the pretrained weights."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -118,6 +118,14 @@ def path(
 def add(
     file: Annotated[Path, typer.Argument(help="The file that you have.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="The checkpoint that it is.", show_default=False)],
+    format: Annotated[
+        Literal["mrnet-official"] | None,
+        typer.Option(
+            help="mrnet-official: a state dict of MRNet's authors, as mrnet-activitynet. It is stored as a "
+            "checkpoint of vidsum; there is no published SHA-256 to compare it with.",
+            show_default=False,
+        ),
+    ] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -130,6 +138,11 @@ def add(
     def step() -> Result:
         from vidsum import checkpoints
 
+        if format is not None:
+            from vidsum.checkpoints.mrnet_official import add_official
+
+            path = add_official(file, name)
+            return Result("weights add", name, {"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
         status = checkpoints.add(file, name)
         return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 

@@ -1,0 +1,206 @@
+"""The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum.
+
+Their names of tensors, the sizes read off them, and what of their configuration no tensor tells.
+docs/algorithms/mrnet.md has the table of names.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vidsum.checkpoints.cached import weights_folder
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS
+from vidsum.errors import UsageError, WeightsError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Tensors = Mapping[str, Tensor]
+
+OFFICIAL = ("mrnet-activitynet",)
+"""The published checkpoints that can be read."""
+
+_CONFIG: dict[str, Any] = {
+    "heads": 8,
+    "gamma": 0.98,
+    "diagonal": 2.0,
+    "positions": "before",
+    "inputs": "pooled",
+    "pool": 4,
+}
+"""Of checkpoints/best/activity/config.yml and the code beside it; 256 features are joined to 64 clips."""
+_CLIP_S = 1e6
+"""So that every video is one window: theirs reads 64 clips of a whole video, however long they are."""
+
+_UNUSED = re.compile(r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\.")
+"""Tensors that their scores do not depend on."""
+
+
+def add_official(file: Path, name: str) -> Path:
+    """Store a published state dict as a checkpoint of vidsum in the folder of weights; its path.
+
+    Raises:
+        UsageError: no published checkpoint has that name.
+        WeightsError: the file is not such a state dict.
+        OutputError: it cannot be stored.
+    """
+    if name not in OFFICIAL:
+        raise UsageError(
+            f"{name} cannot be read from the authors' format", hint=f"known are {', '.join(OFFICIAL)}"
+        )
+    path = weights_folder() / name / f"{name}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_trained(path, official_checkpoint(read_official(file)))
+    return path
+
+
+def read_official(file: Path) -> "Tensors":
+    """The tensors of a published file, read as data only.
+
+    Raises:
+        WeightsError: the file cannot be read, or holds no state dict.
+    """
+    import torch
+
+    try:
+        found = torch.load(file, map_location="cpu", weights_only=True)
+    except (*UNPICKLING_ERRORS, OSError, RuntimeError) as error:
+        raise WeightsError(f"{file}: not a torch file of weights only ({error})") from error
+    # their trainer puts the tensors under this key, beside the optimizer and the epoch
+    found = found.get("model", found) if isinstance(found, dict) else found
+    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+        raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors")
+    # trained on several GPUs, every name has a prefix
+    return {key.removeprefix("module."): value for key, value in found.items()}
+
+
+def official_checkpoint(given: "Tensors") -> Trained:
+    """The same model as a checkpoint of vidsum.
+
+    Raises:
+        WeightsError: a tensor is missing, or is one that no known variant of the code has.
+    """
+    reader = _Reader(given)
+    layers = reader.count(r"trans_ret\.rets\.(\d+)\.")
+    convolutions = reader.count(r"proposal_conv\.convs\.(\d+)\.")
+    is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in given
+    tensors: dict[str, Tensor] = {}
+    for theirs, ours in _names(layers, convolutions, is_shared).items():
+        for part in ("weight", "bias"):
+            tensors[f"{ours}.{part}"] = reader.take(f"{theirs}.{part}")
+    for number in range(convolutions):
+        for part in ("running_mean", "running_var", "num_batches_tracked"):
+            tensors[f"map.norms.{number}.{part}"] = reader.take(f"proposal_conv.bn.{number}.{part}")
+    for number in range(layers):
+        tensors.update(_retention(reader, number, is_shared))
+    for head in ("proposal_iou", "proposal_contrastive"):
+        tensors[f"{head}.weight"] = tensors[f"{head}.weight"].flatten(1)
+    tensors["video_input.0.projection.weight"] = tensors["video_input.0.projection.weight"].flatten(1)
+    tensors.update(_identity(tensors["query_iou.weight"]))
+    reader.finish()
+    config = {**_CONFIG, "layers": layers, "convolutions": convolutions, "bias": is_shared, **_sizes(tensors)}
+    return Trained(
+        "mrnet",
+        config,
+        {"space": "c3d with distilbert", "clip_s": _CLIP_S},
+        {"origin": "the authors' published state dict"},
+        tensors,
+    )
+
+
+class _Reader:
+    """Takes tensors by name, and knows which nobody took."""
+
+    def __init__(self, tensors: "Tensors") -> None:
+        self.tensors = tensors
+        self.left = {name for name in tensors if not _UNUSED.match(name)}
+
+    def take(self, name: str) -> "Tensor":
+        if name not in self.tensors:
+            raise WeightsError(f"not a published state dict of MRNet: it has no {name}")
+        self.left.discard(name)
+        return self.tensors[name]
+
+    def count(self, pattern: str) -> int:
+        return len({found[1] for name in self.tensors if (found := re.match(pattern, name))})
+
+    def finish(self) -> None:
+        if self.left:
+            raise WeightsError(f"of another variant of MRNet: nothing is known of its {min(self.left)}")
+
+
+def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
+    """Their names of layers to ours, where both hold a weight and a bias of the same meaning."""
+    names = {
+        "featpool.conv": "video_input.0.projection",
+        "input_vid_proj.0.LayerNorm": "video_input.1.0",
+        "input_vid_proj.0.net.1": "video_input.1.2",
+        "input_vid_proj.1.LayerNorm": "video_input.1.4",
+        "input_vid_proj.1.net.1": "video_input.1.6",
+        "text_encoder.fc_out2": "query_input",
+        "trans_ret.norm": "norm",
+        "proposal_conv.conv1x1_iou": "proposal_iou",
+        "proposal_conv.conv1x1_contrastive": "proposal_contrastive",
+        "text_out.fc_out1": "query_iou",
+    }
+    for number in range(layers):
+        out = f"trans_ret.rets.{number}.self_attn.linears.{3 if is_shared else 0}"
+        names[out] = f"blocks.{number}.retention.out"
+        names[f"trans_ret.layer_norms_1.{number}"] = f"blocks.{number}.norms.0"
+        names[f"trans_ret.layer_norms_2.{number}"] = f"blocks.{number}.norms.1"
+        for place in (0, 2):
+            names[f"trans_ret.ffns.{number}.{place}"] = f"blocks.{number}.feed_forward.{place}"
+    for number in range(convolutions):
+        names[f"proposal_conv.convs.{number}"] = f"map.convolutions.{number}"
+        names[f"proposal_conv.bn.{number}"] = f"map.norms.{number}"
+    return names
+
+
+def _retention(reader: _Reader, number: int, is_shared: bool) -> "dict[str, Tensor]":
+    """The projections of Eq. 1, one for both modalities or one for each, and the learned mask."""
+    import torch
+
+    theirs, ours = f"trans_ret.rets.{number}", f"blocks.{number}.retention"
+    learned = reader.take(f"{theirs}.learn_vid_ret.weight")
+    clips = round(learned.numel() ** 0.5)
+    tensors = {f"{ours}.sparse_weights": learned.reshape(clips, clips)}
+    for modality, letters in (("query", "txt"), ("video", "vid")):
+        if is_shared:
+            linears = [f"{theirs}.self_attn.linears.{place}" for place in range(3)]
+            biases = [reader.take(f"{name}.bias") for name in linears]
+            tensors[f"{ours}.{modality}_projections.bias"] = torch.cat(biases)
+            weights = [reader.take(f"{name}.weight") for name in linears]
+        else:
+            # theirs multiply from the right
+            weights = [reader.take(f"{theirs}.W_{letters}_{letter}").T for letter in "QKV"]
+        tensors[f"{ours}.{modality}_projections.weight"] = torch.cat(weights)
+    return tensors
+
+
+def _identity(like: "Tensor") -> "dict[str, Tensor]":
+    """Their contrastive score compares the proposal with the query as the blocks give it."""
+    import torch
+
+    return {
+        "query_contrastive.weight": torch.eye(*like.shape),
+        "query_contrastive.bias": torch.zeros(len(like)),
+    }
+
+
+def _sizes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
+    """The sizes of the configuration that the shapes tell."""
+    pool, mapped = tensors["video_input.0.projection.weight"], tensors["map.convolutions.0.weight"]
+    return {
+        "dim_video": pool.shape[1],
+        "dim_pool": pool.shape[0],
+        "dim_query": tensors["query_input.weight"].shape[1],
+        "d": tensors["query_input.weight"].shape[0],
+        "d_ff": tensors["blocks.0.feed_forward.0.weight"].shape[0],
+        "clips": len(tensors["blocks.0.retention.sparse_weights"]),
+        "dim_map": mapped.shape[1],
+        "hidden": mapped.shape[0],
+        "kernel": mapped.shape[2],
+        "dim_joint": tensors["proposal_iou.weight"].shape[0],
+    }
