@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,13 +13,14 @@ from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
+from vidsum.evaluation.moments import measure
 from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
 from vidsum.training.loop import Fitted, Recipe, fit, seed_of
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one
 from vidsum.training.moment_data import MomentData, Source
 from vidsum.training.moment_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
 from vidsum.training.mrnet_settings import MRNetSettings
-from vidsum.types import Progress
+from vidsum.types import Progress, TimeArray
 
 _BETAS = (0.9, 0.99)
 """Of AdamW, as in the public code."""
@@ -66,24 +68,27 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
     return total
 
 
-def recall(
-    model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12, threshold: float = 0.5
-) -> float:
-    """Share of the queries whose best proposal has at least this IoU with their window, in evaluation mode.
+def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12) -> TimeArray:
+    """[Q, 1] IoU of each query's best proposal with its window, in evaluation mode.
 
     Each query is asked by itself, as in the paper whichever way the model was trained.
     """
     device = next(model.parameters()).device
     batches = Batches(examples, one_by_one(examples), batch_size, device)
-    found = torch.cat([_best_ious(model, batch) for batch in batches.values()])
-    return float((found >= threshold).double().mean())
+    found = torch.cat([_best_of(model, batch) for batch in batches.values()])
+    return found.cpu().numpy().astype(np.float64)
 
 
-def _best_ious(model: MRNet, batch: MomentBatch) -> Tensor:
-    """[B] IoU of the best proposal of each video's one query with its window."""
+def _best_of(model: MRNet, batch: MomentBatch) -> Tensor:
+    """[B, 1] of each video's one query."""
     scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
     ious = proposal_ious(batch.windows, model.config.clips)[:, 0, model.valid]
-    return ious.gather(1, scores.argmax(1, keepdim=True))[:, 0]
+    return ious.gather(1, scores.argmax(1, keepdim=True))
+
+
+def _judge(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
+    """R@1 IoU .5"""
+    return measure(best_ious(model, examples, batch_size), "mmn").recall[1, 0.5]
 
 
 def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBatch]:
@@ -92,7 +97,7 @@ def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBa
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
         model = MRNet(config).to(device)
-    judge = partial(recall, examples=data.validation, batch_size=settings.batch_size)
+    judge = partial(_judge, examples=data.validation, batch_size=settings.batch_size)
     training = {
         **settings.own,
         "data": dict(data.about),
