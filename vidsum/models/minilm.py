@@ -32,9 +32,9 @@ class MiniLM(nn.Module):
     def __init__(self, config: MiniLMConfig | None = None) -> None:
         super().__init__()
         config = config or MiniLMConfig()
-        # not nn.Embedding, whose random start loads torch's compiler on the device `meta`: 1.5 s
-        self.words = nn.Parameter(torch.randn(config.vocabulary, config.d))
-        self.places = nn.Parameter(torch.randn(config.positions, config.d))
+        # even random numbers: normal ones load torch's compiler on the device `meta`, which takes 1.5 s
+        self.words = nn.Parameter(torch.rand(config.vocabulary, config.d))
+        self.places = nn.Parameter(torch.rand(config.positions, config.d))
         self.norm = _norm(config.d)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
 
