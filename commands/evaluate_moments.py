@@ -33,7 +33,7 @@ Predictions = Annotated[
     typer.Argument(
         help="Moments found: the JSON of `vidsum ground`, or JSON lines as QVHighlights takes them.",
         show_default=False,
-        metavar="[PREDICTIONS...]",
+        metavar="PREDICTIONS",
     ),
 ]
 Data = Annotated[

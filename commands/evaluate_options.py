@@ -1,4 +1,4 @@
-"""The options of `vidsum evaluate summary`."""
+"""The options of `vidsum evaluate summary`; `moments` shares some."""
 
 from enum import Enum
 from pathlib import Path
@@ -99,9 +99,7 @@ Segmentation = Annotated[
 ]
 Seeds = Annotated[
     int,
-    option(
-        "--seeds", help="Draws of random scores and shots that are averaged.", min=1, rich_help_panel=WHAT
-    ),
+    option("--seeds", help="Draws of what is random that are averaged.", min=1, rich_help_panel=WHAT),
 ]
 Plot = Annotated[
     Path | None,
@@ -118,7 +116,7 @@ Output = Annotated[
     option(
         "--output",
         "-o",
-        help="JSON file to write, with the figures of each video; - for stdout.",
+        help="JSON file to write the whole report to; - for stdout.",
         show_default="none",
         metavar="FILE",
         rich_help_panel=OUT,

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.documents import grounding_document
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_predictions import read_predictions
-from vidsum.types import Moment
+from vidsum.types import Grounding, Moment, QueryMoments, VideoInfo
 
 VIDEOS = {
     "s1.avi": MomentVideo(
@@ -38,16 +40,31 @@ def submitted(vid: str, query: str, *moments: tuple[float, ...], **more: Any) ->
 
 def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]]) -> dict[str, Any]:
     """A document of `vidsum ground`."""
-    return {
-        "video": {"path": path},
-        "queries": [
-            {
-                "query": query,
-                "moments": [{"start_s": s, "end_s": e, "score": score} for s, e, score in moments],
-            }
-            for query, moments in queries.items()
-        ],
-    }
+    curve = np.ones(2, np.float32)
+    found = [
+        QueryMoments(query, tuple(Moment(*one) for one in given), curve) for query, given in queries.items()
+    ]
+    grounding = Grounding(tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "conse", film(path))
+    return grounding_document(grounding, with_saliency=False)
+
+
+def film(path: str) -> VideoInfo:
+    """What is known of a video file."""
+    sizes = {"width": 4, "height": 4, "display_width": 4, "display_height": 4}
+    return VideoInfo(
+        path,
+        1,
+        "mp4",
+        "h264",
+        2.0,
+        25.0,
+        False,
+        50,
+        **sizes,
+        rotation_deg=0,
+        sample_aspect_ratio=1,
+        start_s=0,
+    )
 
 
 def write(folder: Path, *objects: Any) -> Path:
