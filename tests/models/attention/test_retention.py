@@ -1,0 +1,252 @@
+"""Maskable retention against the equations written out pair by pair."""
+
+import cmath
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from vidsum.models.attention.retention import (
+    MaskRetention,
+    Region,
+    decay_mask,
+    parallel_retention,
+    recurrent_retention,
+    sinusoid,
+    sparse_mask,
+    xpos,
+)
+
+
+def as_complex(x: Tensor) -> list[complex]:
+    return [complex(a, b) for a, b in x.double().view(-1, 2).tolist()]
+
+
+def test_xpos_is_a_product_with_a_complex_number() -> None:
+    d, length = 6, 5
+    x = torch.randn(length, d, generator=torch.Generator().manual_seed(0))
+    for inverse in (False, True):
+        found = xpos(x, inverse=inverse)
+        for n in range(length):
+            for pair, (given_one, found_one) in enumerate(
+                zip(as_complex(x[n]), as_complex(found[n]), strict=True)
+            ):
+                zeta = (2 * pair / d + 0.4) / 1.4
+                scale = zeta ** (n / 512 * (-1 if inverse else 1))
+                expected = given_one * scale * cmath.exp(1j * n * 10000 ** (-2 * pair / d))
+                assert abs(found_one - expected) < 1e-5
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
+@settings(max_examples=25, deadline=None)
+def test_xpos_products_depend_on_the_distance_alone(n: int, m: int, shift: int) -> None:
+    q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    placed_q, placed_k = xpos(q.expand(64, 8)), xpos(k.expand(64, 8), inverse=True)
+    here = placed_q[n] @ placed_k[m]
+    there = placed_q[n + shift] @ placed_k[m + shift]
+    assert torch.isclose(here, there, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [2, 1000, 20_000])
+def test_xpos_stays_near_at_any_length(length: int) -> None:
+    ones = torch.ones(length, 32)
+    for inverse in (False, True):
+        placed = xpos(ones, inverse=inverse).view(length, 16, 2).norm(dim=2)
+        assert placed.max() < 5.1
+        assert placed.min() > 0.3
+
+
+def test_decay_of_every_pair() -> None:
+    mask = decay_mask(5, 0.9)
+    forward, doubled = decay_mask(5, 0.9, "forward"), decay_mask(5, 0.9, diagonal=2.0)
+    for n in range(5):
+        for m in range(5):
+            assert mask[n, m].item() == pytest.approx(0.9 ** abs(n - m))
+            assert forward[n, m].item() == pytest.approx(0.9 ** (n - m) if n >= m else 0)
+            assert doubled[n, m].item() == pytest.approx(2 if n == m else 0.9 ** abs(n - m))
+    assert (decay_mask(5, 0.9, "none") == 1).all()
+
+
+def test_the_forward_mask_and_its_transpose_have_a_doubled_diagonal() -> None:
+    forward = decay_mask(7, 0.98, "forward")
+    assert torch.allclose(forward + forward.T, decay_mask(7, 0.98, diagonal=2.0))
+
+
+def test_the_sparse_mask_keeps_the_diagonal() -> None:
+    weights = torch.randn(4, 4)
+    mask = sparse_mask(weights)
+    assert (mask.diagonal() == 1).all()
+    off = ~torch.eye(4, dtype=torch.bool)
+    assert torch.allclose(mask[off], 1 / (1 + torch.exp(-weights[off])))
+
+
+@given(st.integers(1, 40), st.floats(0.05, 1.0), st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_two_recurrences_are_the_parallel_form(length: int, gamma: float, seed: int) -> None:
+    q, k, v = torch.randn(3, 2, length, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    q, k = xpos(q), xpos(k, inverse=True)
+    assert torch.allclose(recurrent_retention(q, k, v, gamma), parallel_retention(q, k, v, gamma), atol=1e-5)
+
+
+def test_the_diagonal_counts_once() -> None:
+    one = torch.ones(1, 1, 2)
+    for form in (recurrent_retention, parallel_retention):
+        assert torch.allclose(form(one, one, one, 0.5), torch.full((1, 1, 2), 2.0))
+
+
+def layer(**options: object) -> MaskRetention:
+    torch.manual_seed(0)
+    return MaskRetention(8, 2, 4, 0.7, **options).eval()  # type: ignore[arg-type]
+
+
+def retain_directly(module: MaskRetention, x: Tensor, n_queries: int) -> Tensor:
+    """Eq. 1-8 for one video, head by head and pair by pair, with the masks on the clips."""
+    length, d = x.shape
+    d_k = d // module.heads
+    parts = []
+    for start, stop, projections in (
+        (0, n_queries, module.query_projections),
+        (n_queries, length, module.video_projections),
+    ):
+        parts.append([(x[start:stop] @ weight.T) for weight in projections.weight.split(d)])
+    q, k, v = (torch.cat(pair) for pair in zip(*parts, strict=True))
+    assert module.sparse_weights is not None
+    out = torch.zeros(length, d)
+    for head in range(module.heads):
+        columns = slice(head * d_k, (head + 1) * d_k)
+        heads = [
+            torch.cat([turn(part[:n_queries, columns]), turn(part[n_queries:, columns])])
+            for part, turn in ((q, xpos), (k, lambda one: xpos(one, inverse=True)))
+        ]
+        for n in range(length):
+            logits = torch.zeros(length)
+            for m in range(length):
+                logits[m] = heads[0][n] @ heads[1][m] / math.sqrt(d_k)
+                if n >= n_queries and m >= n_queries:
+                    a, b = n - n_queries, m - n_queries
+                    learned = 1 if a == b else module.sparse_weights[a, b].sigmoid()
+                    logits[m] *= module.gamma ** abs(a - b) * learned
+            share = logits.exp() / logits.exp().sum()
+            out[n, columns] = share @ v[:, columns]
+    return out @ module.out.weight.T + module.out.bias
+
+
+def test_retention_is_the_equations() -> None:
+    module = layer()
+    x = torch.randn(2, 7, 8)
+    with torch.no_grad():
+        found = module(x, 3)
+        for one, expected in zip(found, (retain_directly(module, video, 3) for video in x), strict=True):
+            assert torch.allclose(one, expected, atol=1e-5)
+
+
+def test_padded_queries_change_nothing() -> None:
+    module = layer()
+    x = torch.randn(1, 6, 8)
+    padded = torch.cat([x[:, :2], torch.full((1, 1, 8), 9.0), x[:, 2:]], dim=1)
+    is_query = torch.tensor([[True, True, False]])
+    with torch.no_grad():
+        plain, with_padding = module(x, 2), module(padded, 3, is_query)
+    assert torch.allclose(plain[:, :2], with_padding[:, :2], atol=1e-6)
+    assert torch.allclose(plain[:, 2:], with_padding[:, 3:], atol=1e-6)
+    assert with_padding.isfinite().all()
+
+
+def test_without_cross_modal_attention_neither_sees_the_other() -> None:
+    module = layer(cross_modal=False)
+    x = torch.randn(1, 6, 8)
+    other_queries, other_clips = x.clone(), x.clone()
+    other_queries[:, :2] += 1
+    other_clips[:, 2:] += 1
+    with torch.no_grad():
+        out = module(x, 2)
+        assert torch.allclose(module(other_queries, 2)[:, 2:], out[:, 2:])
+        assert torch.allclose(module(other_clips, 2)[:, :2], out[:, :2])
+        all_padding = module(x, 2, torch.zeros(1, 2, dtype=torch.bool))
+    assert all_padding.isfinite().all()
+
+
+def test_with_cross_modal_attention_both_do() -> None:
+    module = layer()
+    x = torch.randn(1, 6, 8)
+    changed = x.clone()
+    changed[:, :2] += torch.randn(2, 8)
+    with torch.no_grad():
+        assert not torch.allclose(module(changed, 2)[:, 2:], module(x, 2)[:, 2:], atol=1e-3)
+
+
+@pytest.mark.parametrize("region", ["vv", "qq", "vq", "qv"])
+def test_each_region_can_be_masked(region: Region) -> None:
+    with torch.no_grad():
+        mask = layer(regions=(region,)).mask(3, 7)
+    decayed = decay_mask(7, 0.7)
+    where = {"q": range(3), "v": range(3, 7)}
+    for n in range(7):
+        for m in range(7):
+            inside = n in where[region[0]] and m in where[region[1]]
+            if region != "vv" or not inside or n == m:
+                assert mask[n, m] == (decayed[n, m] if inside else 1)
+            else:
+                assert 0 < mask[n, m] < decayed[n, m]
+
+
+def test_masks_can_be_left_out() -> None:
+    with torch.no_grad():
+        assert (layer(decay="none", sparse=False).mask(2, 6) == 1).all()
+        assert torch.equal(layer(sparse=False).mask(2, 6)[2:, 2:], decay_mask(4, 0.7))
+        module = layer(decay="none")
+        assert module.sparse_weights is not None
+        assert torch.equal(module.mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
+
+
+def test_a_forward_gate_sees_no_later_clip() -> None:
+    module = layer(decay="forward", nonlinearity="gate")
+    x = torch.randn(1, 6, 8)
+    later = x.clone()
+    later[:, 4:] += torch.randn(2, 8)
+    with torch.no_grad():
+        before, after = module(x, 2), module(later, 2)
+    assert torch.allclose(before[:, 2:4], after[:, 2:4], atol=1e-6)
+    assert not torch.allclose(before[:, 4:], after[:, 4:], atol=1e-3)
+
+
+def test_the_gate_is_that_of_retentive_networks() -> None:
+    module = layer(decay="none", sparse=False, nonlinearity="gate")
+    x = torch.randn(1, 5, 8)
+    with torch.no_grad():
+        q, k, v = module._project(x, 1)
+        assert module.gate is not None
+        heads = (q @ k.transpose(2, 3) / 2) @ v
+        normed = torch.nn.functional.group_norm(heads.transpose(1, 2).reshape(5, 8), 2)
+        gate = x @ module.gate.weight.T
+        expected = (gate * gate.sigmoid() * normed) @ module.out.weight.T + module.out.bias
+        assert torch.allclose(module(x, 1), expected, atol=1e-4)
+
+
+def test_positions_before_the_projections() -> None:
+    module = layer(positions="before", bias=True, sparse=False, decay="none")
+    x = torch.randn(1, 6, 8)
+    placed = torch.cat([x[:, :2] + sinusoid(2, x), xpos(x[:, 2:])], dim=1)
+    with torch.no_grad():
+        q, _, v = module._project(x, 2)
+        for rows, projections in (
+            (slice(0, 2), module.query_projections),
+            (slice(2, 6), module.video_projections),
+        ):
+            assert torch.allclose(
+                q[0, :, rows].transpose(0, 1).flatten(1), projections(placed[0, rows])[:, :8], atol=1e-6
+            )
+            assert torch.allclose(
+                v[0, :, rows].transpose(0, 1).flatten(1), projections(x[0, rows])[:, 16:], atol=1e-6
+            )
+
+
+def test_the_sinusoid_of_the_public_code() -> None:
+    found = sinusoid(3, torch.zeros(4))
+    for n in range(3):
+        place = (n + 1) / 3 * 2 * math.pi
+        expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]
+        assert found[n].tolist() == pytest.approx(expected, abs=1e-6)

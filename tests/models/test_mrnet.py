@@ -1,0 +1,189 @@
+"""MRNet as a whole: sizes, scores, and what does and does not depend on what."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+import torch
+
+from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores, match_scores
+
+SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
+SMALL_HEAD = {"dim_map": 8, "hidden": 8, "kernel": 3, "convolutions": 2, "dim_joint": 8}
+
+
+def small(**options: object) -> MRNet:
+    torch.manual_seed(0)
+    return MRNet(MRNetConfig(**{**SMALL, **SMALL_HEAD, **options})).eval()  # type: ignore[arg-type]
+
+
+def inputs(n_videos: int = 2, n_queries: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return (
+        torch.randn(n_videos, 20, 6, generator=generator),
+        torch.randn(n_videos, n_queries, 5, generator=generator),
+    )
+
+
+def test_the_papers_numbers_of_parameters() -> None:
+    with torch.device("meta"):
+        model = MRNet(MRNetConfig())
+    blocks = sum(one.numel() for one in [*model.blocks.parameters(), *model.norm.parameters()])
+    head = [model.map, model.proposal_iou, model.proposal_contrastive]
+    assert f"{sum(one.numel() for one in model.parameters()) / 1e6:.2f}" == "77.16"
+    assert f"{blocks / 1e6:.2f}" == "1.98"
+    # "the total parameters of whole back-end of MMN are 74.59 M"
+    assert f"{sum(one.numel() for part in head for one in part.parameters()) / 1e6:.2f}" == "74.59"
+
+
+def test_the_light_head_is_light() -> None:
+    with torch.device("meta"):
+        model = MRNet(MRNetConfig(dim_video=768, dim_query=384, **HEADS["light"]))
+    assert sum(one.numel() for one in model.parameters()) < 3e6
+
+
+def test_scores_have_their_shapes_and_ranges() -> None:
+    model = small()
+    with torch.no_grad():
+        scores = model(*inputs())
+    assert scores.iou.shape == scores.contrastive.shape == (2, 3, 20, 20)
+    assert scores.proposals.shape == (2, 20, 20, 8)
+    assert scores.queries.shape == (2, 3, 8)
+    assert torch.allclose(scores.queries.norm(dim=2), torch.ones(2, 3))
+    assert torch.allclose(scores.proposals[:, model.valid].norm(dim=2), torch.ones(2, int(model.valid.sum())))
+    assert scores.iou.abs().max() <= 10 + 1e-5
+    assert model.valid[0, 0]
+    assert not model.valid[1, 0]
+
+
+def test_the_contrastive_score_is_the_cosine_of_what_is_given_for_the_loss() -> None:
+    model = small()
+    with torch.no_grad():
+        scores = model(*inputs())
+    cosines = torch.einsum("bmd,bijd->bmij", scores.queries, scores.proposals)
+    assert torch.allclose(cosines[..., model.valid], scores.contrastive[..., model.valid], atol=1e-6)
+
+
+def test_match_scores_are_the_product() -> None:
+    iou, cosine = torch.tensor([0.0, 2.0, -3.0]), torch.tensor([1.0, -1.0, 0.28])
+    found = match_scores(Scores(iou, cosine, iou, iou))
+    expected = [0.5, 0.0, torch.tensor(-3.0).sigmoid().item() * 0.8]
+    assert found.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_padded_queries_change_nothing() -> None:
+    model = small()
+    video, queries = inputs()
+    is_query = torch.tensor([[True, True, False], [True, True, True]])
+    with torch.no_grad():
+        padded = model(video, queries, is_query)
+        alone = model(video[:1], queries[:1, :2])
+    assert torch.allclose(padded.iou[:1, :2], alone.iou, atol=1e-5)
+    assert torch.allclose(padded.contrastive[:1, :2], alone.contrastive, atol=1e-5)
+
+
+def test_videos_of_a_batch_are_scored_each_by_itself() -> None:
+    model = small()
+    video, queries = inputs(3, 1)
+    with torch.no_grad():
+        together = match_scores(model(video, queries))
+        for number in range(3):
+            one = slice(number, number + 1)
+            assert torch.allclose(
+                match_scores(model(video[one], queries[one]))[0], together[number], atol=1e-5
+            )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"decay": "none", "sparse": False},
+        {"decay": "forward"},
+        {"nonlinearity": "gate"},
+        {"regions": ("vv", "qq", "vq", "qv")},
+        {"cross_modal": False},
+        {"positions": "before", "bias": True, "diagonal": 2.0},
+        {"layers": 1, "gamma": 0.5},
+        {"dim_map": 16},
+    ],
+)
+def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> None:
+    model = small(**options).train()
+    video, queries = inputs()
+    scores = model(video, queries, torch.tensor([[True, True, False], [True, True, True]]))
+    loss = match_scores(scores)[..., model.valid].mean() + model.sparsity_loss()
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_pooled_inputs_read_several_features_a_clip() -> None:
+    model = small(inputs="pooled", pool=4, dim_pool=7)
+    video = torch.randn(1, 80, 6)
+    with torch.no_grad():
+        assert model(video, inputs()[1][:1]).iou.shape == (1, 3, 20, 20)
+        pooled = model.video_input[0]
+        expected = pooled.projection(video[0, 4:8]).relu().mean(dim=0)
+        assert torch.allclose(pooled(video)[0, 1], expected, atol=1e-6)
+
+
+def test_the_sparsity_loss_pushes_until_the_mask_is_sparse_enough() -> None:
+    model = small(sparsity=0.25)
+    masks = [block.retention.sparse_weights for block in model.blocks]
+    model.sparsity_loss().backward()
+    for mask in masks:
+        # Eq. 6, mean over two blocks
+        values = mask.detach().sigmoid()
+        assert torch.allclose(mask.grad, values * (1 - values) / mask.numel() / 2)
+        mask.grad = None
+    for mask in masks:
+        torch.nn.init.constant_(mask, torch.tensor(0.124).logit().item())
+    loss = model.sparsity_loss()
+    assert loss.item() == 0
+    loss.backward()
+    assert all((mask.grad == 0).all() for mask in masks)
+
+
+def test_without_a_sparse_mask_there_is_no_sparsity_loss() -> None:
+    assert small(sparse=False).sparsity_loss().item() == 0
+
+
+def test_bfloat16_gives_about_the_same() -> None:
+    model = small()
+    with torch.no_grad():
+        exact = match_scores(model(*inputs()))
+        with torch.autocast("cpu", torch.bfloat16):
+            rough = match_scores(model(*inputs())).float()
+    assert (exact - rough)[..., model.valid].abs().max() < 0.1
+
+
+def test_a_configuration_survives_json() -> None:
+    config = MRNetConfig(regions=("vv", "qq"), counts=(15, 2))
+    assert MRNetConfig(**json.loads(json.dumps(asdict(config)))) == config
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"decay": "backward"}, "decay = backward"),
+        ({"nonlinearity": "relu"}, "nonlinearity"),
+        ({"positions": "never"}, "positions"),
+        ({"inputs": "raw"}, "inputs"),
+        ({"regions": ("vx",)}, "regions"),
+        ({"clips": 1}, "clips = 1"),
+        ({"d": 12, "heads": 4}, "d = 12"),
+        ({"kernel": 4}, "kernel = 4"),
+        ({"hidden": 0}, "hidden = 0"),
+        ({"layers": -1}, "layers = -1"),
+        ({"gamma": 0.0}, "gamma"),
+        ({"gamma": 1.1}, "gamma"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"sparsity": -0.1}, "sparsity"),
+    ],
+)
+def test_what_makes_no_model_is_refused(options: dict[str, object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        MRNetConfig(**options)  # type: ignore[arg-type]

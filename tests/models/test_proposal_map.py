@@ -1,0 +1,96 @@
+"""The map of proposals against the published counts, and against maxima and counts taken directly."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vidsum.models.proposal_map import ProposalMap, cell_weights, pool_proposals, pooling_counts, proposals
+
+
+@pytest.mark.parametrize(
+    ("clips", "counts"), [(16, (15,)), (64, (15, 8, 8)), (128, (15, 8, 8, 8)), (2, (1,)), (17, (15,))]
+)
+def test_the_published_counts(clips: int, counts: tuple[int, ...]) -> None:
+    assert pooling_counts(clips) == counts
+
+
+@given(st.integers(2, 150))
+@settings(max_examples=40, deadline=None)
+def test_proposals_lie_inside_and_are_all_different(clips: int) -> None:
+    pairs = [tuple(pair) for pair in proposals(clips, pooling_counts(clips)).tolist()]
+    assert len(set(pairs)) == len(pairs)
+    assert all(0 <= first <= last < clips for first, last in pairs)
+    dense = {(i, j) for i in range(clips) for j in range(i, min(i + 16, clips))}
+    assert dense <= set(pairs)
+    # the longest leaves out less than the widest stride
+    longest = max(last - first + 1 for first, last in pairs)
+    assert longest == clips if clips <= 16 else longest > 0.85 * clips
+
+
+def test_up_to_16_clips_every_stretch_is_a_proposal() -> None:
+    model = ProposalMap(16, pooling_counts(16), 2, 2, 3, 1)
+    assert torch.equal(model.valid, torch.ones(16, 16, dtype=torch.bool).triu())
+
+
+@given(st.integers(2, 100), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_a_proposal_is_the_most_of_its_clips(clips: int, seed: int) -> None:
+    x = torch.randn(1, 2, clips, generator=torch.Generator().manual_seed(seed))
+    counts = pooling_counts(clips)
+    pooled = pool_proposals(x, counts)
+    pairs = proposals(clips, counts)
+    assert pooled.shape[2] == len(pairs)
+    for number, (first, last) in enumerate(pairs.tolist()):
+        assert torch.equal(pooled[0, :, number], x[0, :, first : last + 1].amax(dim=1))
+
+
+def test_cells_are_weighed_by_those_that_exist() -> None:
+    valid = ProposalMap(20, pooling_counts(20), 1, 1, 3, 1).valid
+    (weights,) = cell_weights(valid, 3, [1])
+    for i in range(20):
+        for j in range(20):
+            count = valid[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2].sum().item()
+            assert weights[i, j].item() == pytest.approx(1 / count if count else 0)
+
+
+def test_the_first_convolution_pads_for_all() -> None:
+    first, second = cell_weights(torch.ones(6, 6, dtype=torch.bool), 5, [4, 0])
+    assert first.shape == (10, 10)
+    assert second.shape == (6, 6)
+    assert first[0, 0].item() == 1  # only the corner cell of the map is under the kernel
+    assert second[3, 3].item() == pytest.approx(1 / 25)
+
+
+def test_the_map_is_the_same_for_each_video_of_a_batch() -> None:
+    torch.manual_seed(0)
+    model = ProposalMap(24, pooling_counts(24), 3, 4, 3, 2).eval()
+    x = torch.randn(3, 3, 24)
+    with torch.no_grad():
+        together = model(x)
+        assert together.shape == (3, 4, int(model.valid.sum()))
+        for one, found in zip(x, together, strict=True):
+            assert torch.allclose(model(one[None])[0], found, atol=1e-6)
+
+
+def test_one_masked_convolution_directly() -> None:
+    torch.manual_seed(0)
+    model = ProposalMap(5, pooling_counts(5), 2, 3, 3, 1).eval()
+    x = torch.randn(1, 2, 5)
+    convolution = model.convolutions[0]
+    assert isinstance(convolution, torch.nn.Conv2d)
+    assert convolution.bias is not None
+    with torch.no_grad():
+        found = model.place(model(x))
+        for i in range(5):
+            for j in range(i, 5):
+                total, count = convolution.bias.clone(), 0
+                for a in (-1, 0, 1):
+                    for b in (-1, 0, 1):
+                        if 0 <= i + a <= j + b < 5:
+                            cell = x[0, :, i + a : j + b + 1].amax(dim=1)
+                            total += convolution.weight[:, :, a + 1, b + 1] @ cell
+                            count += 1
+                # a fresh norm divides by the root of 1 + 1e-5
+                expected = (total / (1 + 1e-5) ** 0.5).relu() / count
+                assert torch.allclose(found[0, :, i, j], expected, atol=1e-5)
