@@ -13,7 +13,7 @@ from vidsum.features.store import is_feature_file
 from vidsum.grounding.locate import checkpoint_sha256, locate, model_for
 from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU, unit_range
-from vidsum.grounding.queries import Queries, read_queries
+from vidsum.grounding.queries import Queries, named, read_queries
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.snapping import snapped
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_video, extractions_of, similarity
@@ -154,11 +154,10 @@ def _shot_edges(features: Sequence[Features], snap: str) -> TimeArray:
 def _provenance(
     jobs: Sequence[Job], queries: Queries, retrieval: Retrieval, model: str, space: str
 ) -> dict[str, Any]:
-    tower = "clip" if space == "clip" else "minilm"
     texts = json.dumps(queries.texts).encode()
     asked = {**asdict(retrieval), "model": model, "space": space}
     asked["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
-    asked["text_weights_sha256"] = checkpoints.sha256_of(tower)
+    asked["text_weights_sha256"] = checkpoints.sha256_of(_text_tower(space))
     if sha256 := checkpoint_sha256(model):
         asked["model_sha256"] = sha256
     own = ("extractor", "weights_sha256", "parameters")
@@ -171,6 +170,12 @@ def _provenance(
 
 
 def _warnings(features: Sequence[Features], queries: Queries, space: str, how: Extraction) -> tuple[str, ...]:
-    tower = load_text_tower("clip" if space == "clip" else "minilm", how.device)
+    tower = load_text_tower(_text_tower(space), how.device)
     of_video = [warning for one in features for warning in one.warnings]
-    return tuple(dict.fromkeys([*of_video, *queries.warnings, *tower.warnings_of(queries.texts)]))
+    cut = [text for text in queries.texts if tower.cuts(text)]
+    of_length = [f"{named(cut)}: only the first {tower.most_tokens} tokens are read"] if cut else []
+    return tuple(dict.fromkeys([*of_video, *queries.warnings, *of_length]))
+
+
+def _text_tower(space: str) -> str:
+    return "clip" if space == "clip" else "minilm"

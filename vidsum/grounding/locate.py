@@ -94,7 +94,7 @@ def checkpoint_sha256(model: str) -> str | None:
 
 
 def _grounder(model: str, device: str) -> "Grounder":
-    if not (model.startswith(SHIPPED_GROUNDER) or model.endswith(".safetensors")):
+    if model != SHIPPED_GROUNDER and not model.endswith(".safetensors"):
         raise UsageError(
             f"there is no model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",

@@ -59,6 +59,13 @@ def in_short(query: str, most: int = _SHOWN) -> str:
     return query if len(query) <= most else f"{query[: most - 1]}…"
 
 
+def named(queries: Sequence[str]) -> str:
+    """Some queries for a message: the first few in quotes, and how many more there are."""
+    shown = ", ".join(repr(in_short(query)) for query in queries[:_MOST_NAMED])
+    more = len(queries) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
 def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
     try:
@@ -107,14 +114,14 @@ def _about_controls(given: Sequence[tuple[str, str]], cleaned: Sequence[str]) ->
         for (_, text), query in zip(given, cleaned, strict=True)
         if any(_is_control(letter) for letter in text.strip() if letter != "\t")
     ]
-    return [f"{_named(spoiled)}: control characters are taken for spaces"] if spoiled else []
+    return [f"{named(spoiled)}: control characters are taken for spaces"] if spoiled else []
 
 
 def _about_language(queries: Sequence[str]) -> list[str]:
     foreign = [query for query in queries if not _seems_english(query)]
     if not foreign:
         return []
-    return [f"{_named(foreign)}: does not look like English, the only language that is understood well"]
+    return [f"{named(foreign)}: does not look like English, the only language that is understood well"]
 
 
 def _seems_english(query: str) -> bool:
@@ -123,10 +130,3 @@ def _seems_english(query: str) -> bool:
     latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
     words = set(re.findall(r"\w+", query.lower()))
     return 2 * latin >= len(letters) and (bool(words & _ENGLISH) or not words & _OTHER)
-
-
-def _named(queries: Sequence[str]) -> str:
-    """A few of the queries in quotes, and how many more there are."""
-    shown = ", ".join(repr(in_short(query)) for query in queries[:_MOST_NAMED])
-    more = len(queries) - _MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown

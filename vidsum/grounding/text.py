@@ -34,22 +34,16 @@ class TextTower:
     """D"""
     encode: Callable[[Texts], FloatArray] = field(repr=False)
     """Texts to [M, D], each of length 1. A text with more than `most_tokens` is cut, silently: the caller
-    asks `warnings_of`.
+    asks `cuts`.
     """
     count_tokens: Callable[[str], int] = field(repr=False)
     """Tokens of a text, those that mark its start and end among them; for `glove` the words that it knows."""
     most_tokens: int | None = None
     """How many of them are read; None for all."""
 
-    def warnings_of(self, texts: Texts) -> tuple[str, ...]:
-        """One line for each text that is cut, or that is not written in the Latin letters of English."""
-        found = []
-        for text in texts:
-            if self.most_tokens is not None and self.count_tokens(text) > self.most_tokens:
-                found.append(f"{_start(text)} is long: {self.name} reads its first {self.most_tokens} tokens")
-            if _is_foreign(text):
-                found.append(f"{_start(text)}: {self.name} was trained on English text")
-        return tuple(found)
+    def cuts(self, text: str) -> bool:
+        """Whether a text has more tokens than are read."""
+        return self.most_tokens is not None and self.count_tokens(text) > self.most_tokens
 
 
 def load_text_tower(name: str, device: str = "auto") -> TextTower:
@@ -166,12 +160,6 @@ def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) ->
         batch = order[first : first + _BATCH]
         rows[batch] = embed([texts[number] for number in batch])
     return rows
-
-
-def _is_foreign(text: str) -> bool:
-    """Whether most of its letters are not among a to z."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(letter.isascii() for letter in letters) < len(letters)
 
 
 def _start(text: str) -> str:
