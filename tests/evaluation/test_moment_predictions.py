@@ -148,9 +148,9 @@ BIRDS = "v_b", "a bird"
         ([ALL[0], {**ALL[1], "pred_relevant_windows": 3}], "line 2: has no list pred_relevant_windows"),
         ([ALL[0], {**ALL[1], "vid": 3}], "line 2: has no text vid"),
         ([ALL[0], {"vid": "v_b"}], "line 2: has neither pred_relevant_windows nor the queries"),
-        ([ALL[0], [1]], "line 2: holds no JSON object"),
+        ([ALL[0], [1]], "line 2: is no JSON object"),
         ([ALL[0], {"ok": False, "data": {}}], "line 2: is the result of a command that failed"),
-        ([{"queries": []}], "holds no JSON object"),
+        ([{"queries": []}], "has no object video"),
         ([{"video": {"path": "v_b"}, "queries": [{"query": "a bird"}]}], "has no list moments"),
         (
             [{"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments": [{}]}]}],
@@ -166,8 +166,10 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], 
 
 
 def test_an_unknown_number_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="qid 7 of x is not in the data"):
+    with pytest.raises(InputError, match="line 1: qid 7 of x is not in the data"):
         read_predictions(write(tmp_path, submitted("x", "A dog", qid=7)), NUMBERED)
+    with pytest.raises(InputError, match="line 1: qid 1 of y is not in the data"):
+        read_predictions(write(tmp_path, submitted("y", "A dog", qid=1)), NUMBERED)
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"text", b'{"vid": "v_b"}\n{'])

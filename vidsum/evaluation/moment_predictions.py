@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vidsum.datasets.entries import Entry, entry_of, parse_lines, read_text
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_report import MomentPredictions
-from vidsum.features.arrays import existing
 from vidsum.types import Moment
 
 _Place = tuple[str, int]
 """Name of a video of the data, and the number of the query in it."""
+
+_MOMENT = ("start_s", "end_s", "score")
 
 
 @dataclass(frozen=True)
@@ -75,21 +77,23 @@ def _by_places(
     answers: Iterator[_Answer], videos: Mapping[str, MomentVideo]
 ) -> dict[tuple[_Place, ...], list[_Answer]]:
     """Answers by the queries that they are for: more than one where the data asks the same again."""
-    by_qid: dict[str, _Place] = {}
+    by_qid: dict[str, list[_Place]] = {}
     by_text: dict[tuple[str, str], list[_Place]] = {}
     for name, video in videos.items():
         for number, query in enumerate(video.queries):
             by_text.setdefault((name, _plain(query.text)), []).append((name, number))
             if query.qid is not None:
-                by_qid[query.qid] = (name, number)
+                by_qid.setdefault(query.qid, []).append((name, number))
     found: dict[tuple[_Place, ...], list[_Answer]] = {}
     for answer in answers:
+        called = _name(answer.video, videos)
         if by_qid and answer.qid is not None:
-            places = [by_qid[answer.qid]] if answer.qid in by_qid else []
+            known = f"qid {answer.qid}"
+            places = [place for place in by_qid.get(answer.qid, []) if place[0] == called]
         else:
-            places = by_text.get((_name(answer.video, videos), _plain(answer.query)), [])
+            known = repr(answer.query)
+            places = by_text.get((called, _plain(answer.query)), [])
         if not places:
-            known = f"qid {answer.qid}" if by_qid and answer.qid is not None else repr(answer.query)
             raise InputError(f"{answer.where}: {known} of {answer.video} is not in the data")
         found.setdefault(tuple(places), []).append(answer)
     return found
@@ -106,94 +110,60 @@ def _plain(text: str) -> str:
 
 
 def _answers(path: Path) -> Iterator[_Answer]:
-    for where, values in _objects(path):
-        if "pred_relevant_windows" in values:
-            yield _of_submission(where, values)
+    for entry in _entries(path):
+        if "pred_relevant_windows" in entry.values:
+            yield _of_submission(entry)
         else:
-            yield from _of_grounding(where, values)
+            yield from _of_grounding(entry)
 
 
-def _objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The JSON objects of a file, one a line or one in all, and where they are."""
-    try:
-        text = existing(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not a text file") from error
+def _entries(path: Path) -> Iterator[Entry]:
+    """The JSON objects of a file: one over several lines, or one a line."""
+    text = read_text(path)
     if "\n" in text.strip():
         try:
-            yield str(path), _object(str(path), json.loads(text))
-            return
+            return iter([entry_of(str(path), json.loads(text))])
         except ValueError:  # more than one object
             pass
-    for number, line in enumerate(text.split("\n"), 1):
-        where = f"{path}: line {number}"
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{where}: cannot be read as JSON ({error})") from error
-        yield where, _object(where, values)
+    return parse_lines(path, text)
 
 
-def _object(where: str, values: Any) -> Mapping[str, Any]:
-    if not isinstance(values, dict):
-        raise InputError(f"{where}: holds no JSON object")
-    return values
-
-
-def _of_submission(where: str, values: Mapping[str, Any]) -> _Answer:
-    qid = values.get("qid")
+def _of_submission(entry: Entry) -> _Answer:
+    qid = entry.values.get("qid")
     return _Answer(
-        where=where,
-        video=_text(where, values, "vid"),
-        query=_text(where, values, "query"),
+        where=entry.where,
+        video=entry.text("vid"),
+        query=entry.text("query"),
         qid=None if qid is None else str(qid),
-        moments=_moments(where, _list(where, values, "pred_relevant_windows")),
+        moments=_moments(entry, entry.list("pred_relevant_windows")),
     )
 
 
-def _of_grounding(where: str, values: Mapping[str, Any]) -> Iterator[_Answer]:
+def _of_grounding(entry: Entry) -> Iterator[_Answer]:
     """The answers in a document of `vidsum ground`, or in the result that holds it."""
-    if values.get("ok") is False:
-        raise InputError(f"{where}: is the result of a command that failed")
-    document = _object(where, values.get("data", values))
-    if "queries" not in document:
-        raise InputError(f"{where}: has neither pred_relevant_windows nor the queries of `vidsum ground`")
-    video = _text(where, _object(where, document.get("video")), "path")
-    for query in _list(where, document, "queries"):
-        asked = _object(where, query)
-        given = [_object(where, one) for one in _list(where, asked, "moments")]
-        rows = [[one.get("start_s"), one.get("end_s"), one.get("score")] for one in given]
-        yield _Answer(where, video, _text(where, asked, "query"), None, _moments(where, rows))
+    if entry.values.get("ok") is False:
+        raise entry.fault("is the result of a command that failed")
+    document = entry.entry("data") if "data" in entry.values else entry
+    if "queries" not in document.values:
+        raise entry.fault("has neither pred_relevant_windows nor the queries of `vidsum ground`")
+    video = document.entry("video").text("path")
+    for asked in document.entries("queries"):
+        rows = [[one.values.get(key) for key in _MOMENT] for one in asked.entries("moments")]
+        yield _Answer(entry.where, video, asked.text("query"), None, _moments(entry, rows))
 
 
-def _text(where: str, values: Mapping[str, Any], key: str) -> str:
-    value = values.get(key)
-    if not isinstance(value, str):
-        raise InputError(f"{where}: has no text {key}")
-    return value
-
-
-def _list(where: str, values: Mapping[str, Any], key: str) -> list[Any]:
-    value = values.get(key)
-    if not isinstance(value, list):
-        raise InputError(f"{where}: has no list {key}")
-    return value
-
-
-def _moments(where: str, rows: Sequence[Any]) -> tuple[Moment, ...]:
+def _moments(entry: Entry, rows: Sequence[Any]) -> tuple[Moment, ...]:
     """Moments, best first; those of one score in their order."""
-    return tuple(sorted((_moment(where, row) for row in rows), key=lambda moment: -moment.score))
+    return tuple(sorted((_moment(entry, row) for row in rows), key=lambda moment: -moment.score))
 
 
-def _moment(where: str, row: Any) -> Moment:
+def _moment(entry: Entry, row: Any) -> Moment:
     try:
         start, end, score = map(float, row)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{where}: has a moment that is no start, end and score: {row!r}") from error
+        raise entry.fault(f"has a moment that is no start, end and score: {row!r}") from error
     if not all(map(math.isfinite, (start, end, score))):
-        raise InputError(f"{where}: has a moment with NaN or infinite numbers: {row!r}")
+        raise entry.fault(f"has a moment with NaN or infinite numbers: {row!r}")
     if end <= start:
-        raise InputError(f"{where}: has a moment that ends at or before its start: {row!r}")
+        raise entry.fault(f"has a moment that ends at or before its start: {row!r}")
     return Moment(start, end, score)
