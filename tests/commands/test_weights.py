@@ -54,3 +54,18 @@ def test_a_wrong_file_is_not_added(run: Run, tmp_path: Path) -> None:
     ran = run("weights", "add", tmp_path / "wrong.pth", "--as", "mobilenet_v2")
     assert ran.code == 4
     assert "SHA-256" in ran.err
+
+
+def test_a_wrong_file_in_the_authors_format_is_4(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wrong.pth").write_bytes(b"wrong")
+    ran = run(
+        "weights", "add", tmp_path / "wrong.pth", "--as", "mrnet-activitynet", "--format", "mrnet-official"
+    )
+    assert ran.code == 4
+    assert "not a torch file" in ran.err
+
+
+def test_the_authors_format_has_its_own_names(run: Run, tmp_path: Path) -> None:
+    ran = run("weights", "add", tmp_path / "x.pth", "--as", "i3d", "--format", "mrnet-official")
+    assert ran.code == 2
+    assert "mrnet-activitynet" in ran.err
