@@ -87,9 +87,19 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     if space == "clip":
         parts = tuple(unit(on_grid(one.array, one, times, STEP_S)) for one in features)
         return ClipEmbeddings(parts, times, STEP_S, duration_s)
-    mixtures = tuple(_mixture(one, times, device) for one in features)
+    return of_mixtures([_mixture(one, times, device) for one in features], times, duration_s)
+
+
+def of_mixtures(mixtures: Sequence[ClassMixture], times: TimeArray, duration_s: float) -> ClipEmbeddings:
+    """A video in the space `conse`, given what its clips are made of.
+
+    Args:
+        mixtures: of T clips, one for each network.
+        times: [T] seconds at which the clips begin.
+        duration_s: of the video.
+    """
     parts = tuple(conse(one.chances, one.names) for one in mixtures)
-    return ClipEmbeddings(parts, times, STEP_S, duration_s, mixtures)
+    return ClipEmbeddings(parts, times, STEP_S, duration_s, tuple(mixtures))
 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
@@ -102,10 +112,7 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """How well each clip fits each query.
-
-    Of `conse` the likelihood by each part, of `clip` the cosine. The curves of the parts are brought to mean 0
-    and deviation 1 over the whole video and added up by weight, and so is their sum; a flat curve is 0.
+    """How well each clip fits each query, by all parts of the space: the last curve of `curves_of`.
 
     Args:
         video: T clips.
@@ -114,10 +121,28 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     Returns:
         [M, T]
     """
-    curves = [one.weight * _standard(log_likelihood(one, queries)) for one in video.mixtures]
-    if not curves:
-        curves = [_standard(queries @ part.T) for part in video.parts]
-    return _standard(np.sum(curves, axis=0))
+    return curves_of(video, queries)[:, -1]
+
+
+def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """How well each clip fits each query, by each part of the space and by all of them.
+
+    Of `conse` the likelihood by each part, of `clip` the cosine. The curves of the parts are brought to
+    mean 0 and deviation 1 over the whole video and added up by weight, and so is their sum; a flat curve
+    is 0.
+
+    Args:
+        video: T clips.
+        queries: [M, D] in the same space.
+
+    Returns:
+        [M, C, T]: a curve for each part, and where there are several one for all; the last is for all.
+    """
+    if not video.mixtures:
+        return np.stack([_standard(queries @ part.T) for part in video.parts], axis=1)
+    curves = [_standard(log_likelihood(one, queries)) for one in video.mixtures]
+    weighted = [one.weight * curve for one, curve in zip(video.mixtures, curves, strict=True)]
+    return np.stack([*curves, _standard(np.sum(weighted, axis=0))], axis=1)
 
 
 def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
