@@ -164,7 +164,7 @@ def _provenance(
     return {
         "vidsum": __version__,
         "video": jobs[0].provenance["video"],
-        "features": [{key: job.provenance[key] for key in own} for job in jobs],
+        "extractions": [{key: job.provenance[key] for key in own} for job in jobs],
         "grounding": asked,
     }
 

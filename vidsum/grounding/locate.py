@@ -42,8 +42,7 @@ def model_for(model: str, space: str, device: str = "auto") -> tuple[str, str]:
         return model, space_for(space)
     if model == "auto":
         wanted = space_for(space)
-        is_shipped = SHIPPED_GROUNDER in {entry.entry.name for entry in checkpoints.entries()}
-        return (SHIPPED_GROUNDER if is_shipped and wanted == _SHIPPED_READS else "similarity"), wanted
+        return (SHIPPED_GROUNDER if wanted == _SHIPPED_READS and _is_shipped() else "similarity"), wanted
     reads = _grounder(model, device).space
     if space not in ("auto", reads):
         raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
@@ -91,6 +90,10 @@ def checkpoint_sha256(model: str) -> str | None:
     if not Path(model).is_file():
         raise InputError(f"{model}: no such file")
     return str(of_file(Path(model))["sha256"])
+
+
+def _is_shipped() -> bool:
+    return SHIPPED_GROUNDER in {status.entry.name for status in checkpoints.entries()}
 
 
 def _grounder(model: str, device: str) -> "Grounder":

@@ -1,0 +1,59 @@
+"""A space without weights: a clip is its mean colour, and a query is the colours that it names."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vidsum.features import Extractor, describe
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.text import TextTower
+from vidsum.settings import Extraction
+from vidsum.types import Features, FloatArray
+
+_COLOURS = {"red": [200, 30, 30], "green": [30, 200, 30], "blue": [30, 30, 200], "yellow": [180, 180, 40]}
+MOST_WORDS = 50
+
+
+def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `vidsum.retrieval` compare colours; nothing is fetched, no network runs."""
+    monkeypatch.setattr("vidsum.jobs._extractor", _extractor)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
+    monkeypatch.setattr("vidsum.retrieval.extractions_of", _extractions_of)
+    monkeypatch.setattr("vidsum.retrieval.embed_video", _embed_video)
+    monkeypatch.setattr("vidsum.retrieval.embed_queries", lambda space, texts, device: _encode(texts))
+    monkeypatch.setattr("vidsum.retrieval.load_text_tower", lambda name, device: TOWER)
+
+
+def _encode(texts: Sequence[str]) -> FloatArray:
+    rows = [
+        np.sum([_COLOURS[word] for word in text.split() if word in _COLOURS] or [[1, 1, 1]], axis=0)
+        for text in texts
+    ]
+    return _unit(np.array(rows, np.float32))
+
+
+TOWER = TextTower("colours", 3, _encode, lambda text: len(text.split()), MOST_WORDS)
+
+
+def _extractor(how: Extraction) -> Extractor:
+    spec = describe(how.extractor, fps=how.fps)
+    return Extractor(spec, _mean_colour, device="cpu", precision="fp32", backend="torch")
+
+
+def _mean_colour(clips: np.ndarray) -> FloatArray:
+    return clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1
+
+
+def _extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
+    return (replace(how, extractor="mobilenet_v2", fps=2.0),)
+
+
+def _embed_video(space: str, features: Sequence[Features], device: str) -> ClipEmbeddings:
+    (one,) = features
+    return ClipEmbeddings((_unit(one.array),), one.timestamps, one.step_s, one.duration_s)
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
