@@ -1,10 +1,9 @@
-"""Training videos made up from captions: what a space's classifiers would see while a sentence is true.
+"""Captions as scripts of videos: what happens when, taken from annotations, with each sentence embedded.
 
-No video is needed. A sentence is compared with the names of a classifier's classes, the similarities become
-scores, noise is added as real clips show it, and the scores go over the same bridge as those of a real video.
-Half of the videos are as annotated; the others join stretches of many videos, as edited footage does.
+Some scripts are as annotated; the others join stretches of any videos, as edited footage does.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moments import MomentVideo
-from vidsum.errors import UsageError
-from vidsum.types import FloatArray, TimeArray
+from vidsum.errors import OutputError, UsageError
+from vidsum.home import home
+from vidsum.outputs import whole_file
+from vidsum.provenance import digest_of
+from vidsum.types import FloatArray
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """A text tower: texts to [N, D]."""
@@ -25,36 +26,23 @@ DROPPED, REPLACED = 0.12, 0.05
 _STRETCH_S = (2.0, 20.0)
 """Shortest and longest stretch of a joined video."""
 _SHORTEST_S = 12.0
-_SCENE = 0.3
-"""How much of what its sentences say shows where none of them is true."""
-_NOWHERE = 0.1
-"""Share of the queries that are true nowhere in their video."""
+"""Shortest joined video."""
 
 
-@dataclass(frozen=True)
-class Haze:
-    """How the scores of a real classifier depart from the words that are true of a clip.
+class Stretch(NamedTuple):
+    """A sentence that is true from start_s to end_s."""
 
-    docs/algorithms/captions.md tells how the values were measured.
-    """
-
-    temperature: float
-    """A class's score is its name's similarity with the sentence over this."""
-    noise: tuple[float, float]
-    """Least and largest deviation of the noise on the scores; each video has its own."""
-    clip_share: float
-    """Share of the noise's variance that is new in each clip; the rest lasts as long as the sentence."""
+    sentence: int
+    start_s: float
+    end_s: float
 
 
-@dataclass(frozen=True, eq=False)
-class Channel:
-    """A classifier and the way from its scores to a part of the space."""
+class Script(NamedTuple):
+    """What happens in a video."""
 
-    class_embeddings: FloatArray
-    """[K, D] of length 1."""
-    embed: Callable[[FloatArray], FloatArray]
-    """Class scores [T, K] to rows [T, D] of the space."""
-    haze: Haze
+    name: str
+    duration_s: float
+    stretches: tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,24 +58,16 @@ class Captions:
     """[N, D] of the sentences with words dropped and replaced: what is asked."""
 
 
-class Stretch(NamedTuple):
-    """A sentence that is true from start_s to end_s."""
-
-    sentence: int
-    start_s: float
-    end_s: float
-
-
-class Script(NamedTuple):
-    """What happens in a made-up video."""
-
-    name: str
-    duration_s: float
-    stretches: tuple[Stretch, ...]
-
-
-def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, seed: int = 0) -> Captions:
+def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, tower: str, seed: int = 0) -> Captions:
     """Annotated videos with their sentences embedded, once as they are and once in disorder.
+
+    Embeddings are kept on disk under `vidsum.home.home()`: tens of thousands of sentences take minutes.
+
+    Args:
+        videos: by name.
+        embed: the text tower.
+        tower: what tells it from others: its weights' hash.
+        seed: of the disorder.
 
     Raises:
         UsageError: there is no sentence.
@@ -99,7 +79,7 @@ def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, seed: int = 
     counts = [len(video.queries) for video in used]
     first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
     disordered = disorder(texts, np.random.default_rng(seed))
-    return Captions(used, first, embed(texts), embed(disordered))
+    return Captions(used, first, _kept(texts, embed, tower), _kept(disordered, embed, tower))
 
 
 def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
@@ -113,50 +93,6 @@ def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         words = np.where(fate < REPLACED, others, words)[fate < 1 - DROPPED]
         changed.append(" ".join(words) or text)
     return changed
-
-
-def make_up(
-    captions: Captions,
-    channels: Sequence[Channel],
-    resample: Callable[[FloatArray, int], FloatArray],
-    *,
-    n_videos: int,
-    clips: int,
-    clip_s: float,
-    n_queries: int,
-    seed: Sequence[int],
-) -> list[MomentExample]:
-    """Training examples, drawn anew for each seed.
-
-    Args:
-        captions: what can happen in a video.
-        channels: the parts of the space, side by side in a clip's feature.
-        resample: rows [N, D] to a number of clips, as a grounder does it with a real video.
-        n_videos: how many.
-        clips: of each video, the model's T.
-        clip_s: seconds of a clip of a space's grid.
-        n_queries: asked of a video at most.
-        seed: numbers that the draws depend on, such as a seed and an epoch.
-    """
-    rng = np.random.default_rng(list(seed))
-    return [_example(captions, channels, resample, clips, clip_s, n_queries, rng) for _ in range(n_videos)]
-
-
-def _example(
-    captions: Captions,
-    channels: Sequence[Channel],
-    resample: Callable[[FloatArray, int], FloatArray],
-    clips: int,
-    clip_s: float,
-    n_queries: int,
-    rng: np.random.Generator,
-) -> MomentExample:
-    script = annotated(captions, rng) if rng.random() < 0.5 else joined(captions, clips * clip_s, rng)
-    sentences = _sentences(script, captions.vectors, rng)
-    seen = [_seen(script, sentences, channel, clip_s, rng) for channel in channels]
-    video = resample(np.concatenate(seen, axis=1), clips)
-    asked = _questions(script, n_queries, len(captions.vectors), rng)
-    return MomentExample(script.name, video, captions.asked[asked], _windows(script, asked))
 
 
 def annotated(captions: Captions, rng: np.random.Generator) -> Script:
@@ -188,52 +124,16 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def _sentences(script: Script, vectors: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] what is true in each stretch; last, where no sentence is true: something else, in much the
-    same scene.
-    """
-    own = vectors[[one.sentence for one in script.stretches]]
-    background = vectors[rng.integers(len(vectors))] + _SCENE * own.mean(axis=0)
-    return np.concatenate([own, background[None]])
-
-
-def _seen(
-    script: Script, sentences: FloatArray, channel: Channel, clip_s: float, rng: np.random.Generator
-) -> FloatArray:
-    """[N, D] what the space's part shows of each clip of `clip_s` seconds."""
-    times = np.arange(max(1, int(np.ceil(script.duration_s / clip_s)))) * clip_s
-    shares = np.stack([_share(one, times, clip_s) for one in script.stretches], axis=1)
-    shares = np.concatenate([shares, (shares.sum(axis=1, keepdims=True) == 0)], axis=1)
-    haze, n_classes = channel.haze, len(channel.class_embeddings)
-    deviation = rng.uniform(*haze.noise)
-    lasting = deviation * np.sqrt(1 - haze.clip_share)
-    passing = deviation * np.sqrt(haze.clip_share)
-    scores = sentences @ channel.class_embeddings.T / haze.temperature
-    scores = scores + lasting * rng.standard_normal((len(sentences), n_classes), np.float32)
-    mixed = shares / shares.sum(axis=1, keepdims=True) @ scores
-    logits = mixed + passing * rng.standard_normal((len(times), n_classes), np.float32)
-    return channel.embed(logits.astype(np.float32))
-
-
-def _share(stretch: Stretch, times: TimeArray, clip_s: float) -> TimeArray:
-    """[N] which part of each clip a stretch covers."""
-    ends = np.minimum(times + clip_s, stretch.end_s)
-    return np.maximum(ends - np.maximum(times, stretch.start_s), 0.0) / clip_s
-
-
-def _questions(script: Script, n_queries: int, n_sentences: int, rng: np.random.Generator) -> list[int]:
-    """Sentences that are asked of a video: some of its own, and now and then one that is true nowhere."""
-    own = list(dict.fromkeys(one.sentence for one in script.stretches))
-    asked = [int(number) for number in rng.permutation(own)[:n_queries]]
-    if len(asked) > 1 and rng.random() < _NOWHERE * len(asked):
-        asked[-1] = int(rng.integers(n_sentences))
-    return asked
-
-
-def _windows(script: Script, asked: Sequence[int]) -> FloatArray:
-    """[M, W, 2] of each question as shares of the video, padded with empty windows."""
-    of_each = [[one[1:] for one in script.stretches if one.sentence == sentence] for sentence in asked]
-    windows = np.zeros((len(asked), max(1, *map(len, of_each)), 2), np.float32)
-    for row, found in zip(windows, of_each, strict=True):
-        row[: len(found)] = np.array(found, np.float64).reshape(-1, 2) / script.duration_s
-    return windows
+def _kept(texts: Sequence[str], embed: Embed, tower: str) -> FloatArray:
+    """The texts' embeddings, from disk where they have been made before."""
+    path = home() / "captions" / f"{digest_of({'tower': tower, 'texts': list(texts)})}.npy"
+    if path.is_file():
+        with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
+            kept: FloatArray = np.load(path)
+            return kept
+    made = embed(texts)
+    with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as part:
+            np.save(part, made)
+    return made

@@ -1,0 +1,187 @@
+"""Training videos made up from captions: what a space would show while a sentence is true.
+
+No video is needed. Of `conse`, a sentence is compared with the names of a network's classes, the
+similarities become scores, noise is added as real clips show it, and the scores go over the same bridge as
+those of a real video. Of `clip`, the sentence's own embedding shows through noise. The equations are in
+docs/algorithms/captions.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vidsum.datasets.captions import Captions, Script, Stretch, annotated, joined
+from vidsum.datasets.moment_examples import MomentExample
+from vidsum.features.resample import resample
+from vidsum.grounding.bridge import ClassMixture, class_chances, unit
+from vidsum.grounding.grid import grid
+from vidsum.grounding.guide import guided_rows, rows_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, of_mixtures
+from vidsum.types import FloatArray, TimeArray
+
+_ANNOTATED = 0.4
+"""Share of the videos that are as annotated; the others are joined."""
+_SCENE = 0.3
+"""How much of what its sentences say shows where none of them is true."""
+_NOWHERE = 0.1
+"""Share of the queries that are true nowhere in their video."""
+_ELSEWHERE = 0.2
+"""Share of the windows of a long video that are taken without regard to the query."""
+_LEAST_S = 0.5
+"""A shorter rest of a moment at the edge of a window does not count."""
+_LONGEST = 3
+"""Windows that a joined video is long at most."""
+
+
+@dataclass(frozen=True)
+class Haze:
+    """How far what a network shows of a clip is from the words that are true of it."""
+
+    temperature: float
+    """A class's score is the similarity of its name with the sentence over this."""
+    noise: tuple[float, float]
+    """Least and largest deviation of the noise on the scores; each video has its own."""
+    clip_share: float
+    """Share of the noise's variance that is new in each clip; the rest lasts as long as the sentence."""
+
+
+HAZE = {
+    "i3d": Haze(0.03, (2.0, 4.5), 0.2),
+    "efficientnet_lite0": Haze(0.08, (2.5, 3.5), 0.2),
+    "clip": Haze(1.0, (0.10, 0.20), 0.3),
+}
+"""The first two as measured on real clips (tests/benchmarks/haze.py); CLIP's from its published cosines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A network through whose classes a clip is seen."""
+
+    names: FloatArray
+    """[K, D] embeddings of the classes' names, each of length 1."""
+    haze: Haze
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """How examples are made up."""
+
+    captions: Captions
+    classifiers: Sequence[Classifier]
+    """Of the space `conse`; none for a space that shows sentences directly."""
+    clips: int
+    """T, clips of an example."""
+    clip_s: float
+    """Longest clip: an example is a window of at most T * clip_s seconds."""
+    n_queries: int = 1
+    """Queries of an example at most."""
+    guided: bool = True
+    """Whether clips come with a guide (`vidsum.grounding.guide`); then there is one query."""
+
+
+def make_up(how: Making, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
+    """Training examples, drawn anew for each seed.
+
+    Args:
+        how: to make them.
+        n_videos: how many.
+        seed: numbers that the draws depend on, such as a seed and an epoch.
+    """
+    rng = np.random.default_rng(list(seed))
+    return [_example(how, rng) for _ in range(n_videos)]
+
+
+def _example(how: Making, rng: np.random.Generator) -> MomentExample:
+    window_s = how.clips * how.clip_s
+    is_annotated = rng.random() < _ANNOTATED
+    script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
+    video = see(script, how, rng)
+    asked = _questions(script, how, rng)
+    queries = how.captions.asked[asked]
+    rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
+    moments = [[one for one in script.stretches if one.sentence == sentence] for sentence in asked]
+    window = _window(len(video), round(window_s / STEP_S), moments[0], rng)
+    return MomentExample(
+        script.name, resample(rows[window], how.clips), queries, _windows(moments, window, script.duration_s)
+    )
+
+
+def see(script: Script, how: Making, rng: np.random.Generator) -> ClipEmbeddings:
+    """A video of the script as the space shows it."""
+    times = grid(script.duration_s, STEP_S)
+    sentences, shares = _sentences(script, how.captions, rng), _shares(script, times)
+    if how.classifiers:
+        mixtures = [_seen_through(one, sentences, shares, rng) for one in how.classifiers]
+        return of_mixtures(mixtures, times, script.duration_s)
+    part = unit(_hazed(sentences, shares, HAZE["clip"], rng))
+    return ClipEmbeddings((part,), times, STEP_S, script.duration_s)
+
+
+def _sentences(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, D] what is true in each stretch; last, where no sentence is true: something else, in much the
+    same scene.
+    """
+    own = captions.vectors[[one.sentence for one in script.stretches]]
+    background = captions.vectors[rng.integers(len(captions.vectors))] + _SCENE * own.mean(axis=0)
+    return np.concatenate([own, background[None]])
+
+
+def _shares(script: Script, times: TimeArray) -> FloatArray:
+    """[T, S + 1] which part of what a clip shows is each stretch, or at last none of them; rows sum to 1."""
+    starts, ends = np.array([one[1:] for one in script.stretches]).T
+    common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
+    covered = np.maximum(common, 0.0)
+    nothing = covered.sum(axis=1, keepdims=True) == 0
+    shares = np.concatenate([covered, nothing], axis=1)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)
+
+
+def _seen_through(
+    classifier: Classifier, sentences: FloatArray, shares: FloatArray, rng: np.random.Generator
+) -> ClassMixture:
+    scores = _hazed(sentences @ classifier.names.T, shares, classifier.haze, rng)
+    return ClassMixture(class_chances(scores), classifier.names)
+
+
+def _hazed(clear: FloatArray, shares: FloatArray, haze: Haze, rng: np.random.Generator) -> FloatArray:
+    """[T, K] of what each stretch shows [S + 1, K]: with noise that lasts for the stretch or for a clip."""
+    deviation = rng.uniform(*haze.noise)
+    lasting = deviation * np.sqrt(1 - haze.clip_share) * rng.standard_normal(clear.shape, np.float32)
+    mixed = shares @ (clear / haze.temperature + lasting)
+    passing = deviation * np.sqrt(haze.clip_share) * rng.standard_normal(mixed.shape, np.float32)
+    return np.asarray(mixed + passing, np.float32)
+
+
+def _questions(script: Script, how: Making, rng: np.random.Generator) -> list[int]:
+    """Sentences that are asked of a video: some of its own; now and then the first is true nowhere."""
+    own = list(dict.fromkeys(one.sentence for one in script.stretches))
+    asked = [int(number) for number in rng.permutation(own)[: 1 if how.guided else how.n_queries]]
+    if rng.random() < _NOWHERE:
+        asked[0] = int(rng.integers(len(how.captions.vectors)))
+    return asked
+
+
+def _window(n_clips: int, longest: int, moments: Sequence[Stretch], rng: np.random.Generator) -> slice:
+    """The clips of an example: all, or of a long video a window, mostly one that meets the moments."""
+    if n_clips <= longest:
+        return slice(0, n_clips)
+    start = rng.integers(n_clips - longest + 1)
+    if moments and rng.random() >= _ELSEWHERE:
+        one = moments[rng.integers(len(moments))]
+        seen_at = rng.uniform(one.start_s, one.end_s) / STEP_S
+        start = np.clip(seen_at - rng.uniform(0, longest), 0, n_clips - longest)
+    return slice(int(start), int(start) + longest)
+
+
+def _windows(moments: Sequence[Sequence[Stretch]], window: slice, duration_s: float) -> FloatArray:
+    """[M, W, 2] of each query as shares of the window, padded with empty ones: what lies inside it."""
+    start_s, end_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
+    inside = [
+        [(max(one.start_s, start_s), min(one.end_s, end_s)) for one in of_query] for of_query in moments
+    ]
+    kept = [[one for one in of_query if one[1] - one[0] >= _LEAST_S] for of_query in inside]
+    windows = np.zeros((len(kept), max(1, *map(len, kept)), 2), np.float32)
+    for row, found in zip(windows, kept, strict=True):
+        row[: len(found)] = (np.array(found, np.float64).reshape(-1, 2) - start_s) / (end_s - start_s)
+    return windows
