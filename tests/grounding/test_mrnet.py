@@ -233,3 +233,27 @@ def test_another_space_is_refused(queries: FloatArray) -> None:
 def test_a_top_k_of_none_is_refused() -> None:
     with pytest.raises(UsageError, match="top_k"):
         ground_video(oracle(), video_with(duration_s=8), QUERIES[:1], top_k=0)
+
+
+class GuideOracle(Oracle):
+    """Looks at nothing but the guide, the last number of each clip."""
+
+    def forward(self, video: Tensor, queries: Tensor, is_query: Tensor | None = None) -> Scores:
+        marked = torch.zeros(*video.shape[:2], 4)
+        marked[..., 0] = video[..., -1] > 0
+        asked = torch.eye(4)[:1].expand(len(video), 1, 4)
+        return super().forward(marked, asked, is_query)
+
+
+def test_a_guided_model_reads_the_curve_of_each_query_in_every_window() -> None:
+    clips = np.repeat(np.eye(4, dtype=np.float32)[[0, 1, 2, 3, 0, 3]], 8, axis=0)
+    video = ClipEmbeddings((clips,), np.arange(48.0), 1.0, 48.0)
+    model = GuideOracle(MRNetConfig(dim_video=5, dim_query=4, clips=CLIPS, **HEADS["light"])).eval()
+    found = ground_video(Grounder(model, "made up", 1.0, "oracle", guided=True), video, QUERIES[1:3])
+    assert [(moments[0].start_s, moments[0].end_s) for moments in found] == [(8, 16), (16, 24)]
+
+
+def test_a_guided_model_refuses_clips_that_have_no_room_for_a_guide() -> None:
+    clips = ClipEmbeddings((QUERIES,), np.arange(4.0), 1.0, 4.0)
+    with pytest.raises(UsageError, match="reads clips of 4 numbers and queries of 4, not of 5 and 4"):
+        ground_video(replace(oracle(), guided=True), clips, QUERIES)

@@ -5,6 +5,7 @@ docs/algorithms/mrnet.md tells how windows of a long video are joined, and how f
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
+from vidsum.grounding.guide import guided_rows, rows_of
 from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -39,14 +41,14 @@ class Grounder:
     """Longest clip: what is longer than T of them is read in windows."""
     name: str
     """For messages: the path or the registry's name."""
+    guided: bool = False
+    """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Windows:
-    """A video as the model reads it."""
+    """How the model goes through a video."""
 
-    clips: Tensor
-    """[W, T, D]"""
     rows: list[slice]
     """The clips of the video in each window."""
     intervals_s: TimeArray
@@ -82,11 +84,12 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     try:
         space, clip_s = str(trained.features["space"]), float(trained.features["clip_s"])
+        guided = bool(trained.features.get("guided", False))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
     if not clip_s > 0:
         raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
-    return Grounder(model.eval().to(choose_device(device)), space, clip_s, name)
+    return Grounder(model.eval().to(choose_device(device)), space, clip_s, name, guided)
 
 
 def ground_video(
@@ -112,11 +115,11 @@ def ground_video(
     Raises:
         UsageError: video or queries are of another size than those that the model reads.
     """
-    windows = _windows(grounder, video, queries)
+    windows = _windows(grounder, video)
     kept = np.flatnonzero(windows.is_whole.reshape(-1))
     intervals = windows.intervals_s.reshape(-1, 2)[kept]
     found = []
-    for scores in _scores(grounder, windows.clips, queries):
+    for scores in _scores(grounder, video, windows, queries):
         ranked = scores.reshape(-1)[kept]
         best_first = np.argsort(-ranked, kind="stable")
         moments = (
@@ -132,10 +135,10 @@ def saliency(grounder: Grounder, video: ClipEmbeddings, queries: FloatArray) -> 
 
     Args and errors are those of `ground_video`.
     """
-    windows = _windows(grounder, video, queries)
+    windows = _windows(grounder, video)
     curves = np.zeros((len(queries), len(video)), np.float32)
     valid = grounder.model.valid.cpu()
-    for curve, scores in zip(curves, _scores(grounder, windows.clips, queries), strict=True):
+    for curve, scores in zip(curves, _scores(grounder, video, windows, queries), strict=True):
         for rows, of_window in zip(windows.rows, scores, strict=True):
             best = _best_over(torch.from_numpy(of_window), valid)
             length = rows.stop - rows.start
@@ -151,42 +154,59 @@ def _best_over(scores: Tensor, valid: Tensor) -> FloatArray:
     return np.asarray(to_the_end.cummax(dim=0).values.diagonal().numpy(), np.float32)
 
 
-def _scores(grounder: Grounder, clips: Tensor, queries: FloatArray) -> Iterator[FloatArray]:
-    """[W, N] the proposals' scores of each query; pairs of window and query go through in batches."""
-    model, n_windows = grounder.model, len(clips)
-    asked = torch.from_numpy(queries).to(clips.device)
+def _scores(
+    grounder: Grounder, video: ClipEmbeddings, windows: _Windows, queries: FloatArray
+) -> Iterator[FloatArray]:
+    """[W, N] the proposals' scores of each query; pairs of query and window go through in batches."""
+    model, n_windows = grounder.model, len(windows.rows)
+    device = next(model.parameters()).device
+    clips = _clips(grounder, video, windows, queries)
+    asked = np.repeat(np.arange(len(queries)), n_windows)
     ready: list[FloatArray] = []
     with torch.inference_mode():
-        for start in range(0, len(queries) * n_windows, _BATCH):
-            numbers = torch.arange(start, min(start + _BATCH, len(queries) * n_windows), device=clips.device)
-            scores = model(clips[numbers % n_windows], asked[numbers // n_windows][:, None])
+        for start in range(0, len(asked), _BATCH):
+            of_batch = queries[asked[start : start + _BATCH]][:, None]
+            read = np.stack(list(islice(clips, len(of_batch))))
+            scores = model(torch.from_numpy(read).to(device), torch.from_numpy(of_batch).to(device))
             ready.extend(match_scores(scores)[:, 0, model.valid].float().cpu().numpy())
             while len(ready) >= n_windows:
                 yield np.stack(ready[:n_windows])
                 ready = ready[n_windows:]
 
 
-def _windows(grounder: Grounder, video: ClipEmbeddings, queries: FloatArray) -> _Windows:
-    """Windows of T * clip_s seconds that overlap by half or more; one window where the video is no longer."""
+def _clips(
+    grounder: Grounder, video: ClipEmbeddings, windows: _Windows, queries: FloatArray
+) -> Iterator[FloatArray]:
+    """[T, D] of each window, all of them for each query in turn.
+
+    Raises:
+        UsageError: video or queries are of another size than those that the model reads.
+    """
     config = grounder.model.config
-    rows = np.concatenate(video.parts, axis=1)
-    if rows.shape[1] != config.dim_video or queries.shape[1] != config.dim_query:
-        raise UsageError(
-            f"{grounder.name} reads clips of {config.dim_video} numbers and queries of {config.dim_query}, "
-            f"not of {rows.shape[1]} and {queries.shape[1]}",
-            hint=f"it was trained in the space {grounder.space}",
-        )
-    longest = max(1, round(config.clips * grounder.clip_s / video.step_s))
-    stretches = _stretches(len(rows), longest)
-    read = np.stack([resample(rows[one], config.clips * config.pool) for one in stretches])
-    shares = (torch.nonzero(grounder.model.valid).cpu().numpy() + np.array([0, 1])) / config.clips
+    plain = None if grounder.guided else rows_of(video)
+    for query in queries:
+        rows = guided_rows(video, query) if plain is None else plain
+        if rows.shape[1] != config.dim_video or len(query) != config.dim_query:
+            raise UsageError(
+                f"{grounder.name} reads clips of {config.dim_video} numbers and queries of "
+                f"{config.dim_query}, not of {rows.shape[1]} and {len(query)}",
+                hint=f"it was trained in the space {grounder.space}",
+            )
+        for stretch in windows.rows:
+            yield resample(rows[stretch], config.clips * config.pool)
+
+
+def _windows(grounder: Grounder, video: ClipEmbeddings) -> _Windows:
+    """Windows of T * clip_s seconds that overlap by half or more; one window where the video is no longer."""
+    n_clips = grounder.model.config.clips
+    stretches = _stretches(len(video), max(1, round(n_clips * grounder.clip_s / video.step_s)))
+    shares = (torch.nonzero(grounder.model.valid).cpu().numpy() + np.array([0, 1])) / n_clips
     starts_s = np.array([one.start for one in stretches]) * video.step_s
     length_s = (stretches[0].stop - stretches[0].start) * video.step_s
     intervals = np.minimum(starts_s[:, None, None] + shares * length_s, video.duration_s)
     # the last clip of the grid may reach beyond the video's end, so that short proposals lie there
     is_whole = _is_whole(shares, len(stretches)) & (intervals[..., 1] > intervals[..., 0])
-    device = next(grounder.model.parameters()).device
-    return _Windows(torch.from_numpy(read).to(device), stretches, intervals, is_whole)
+    return _Windows(stretches, intervals, is_whole)
 
 
 def _stretches(n_rows: int, longest: int) -> list[slice]:
