@@ -225,7 +225,8 @@ def _is_whole(shares: TimeArray, n_windows: int) -> npt.NDArray[np.bool_]:
         shares: [N, 2] of a window that each proposal begins and ends at.
         n_windows: W.
     """
-    is_long = shares[:, 1] - shares[:, 0] > 0.5
+    # of half a window exactly: it may lie between the edges of two windows, and touch both
+    is_long = shares[:, 1] - shares[:, 0] >= 0.5 - 1e-9
     begins_inside, ends_inside = shares[:, 0] > 0, shares[:, 1] < 1 - 1e-9
     number = np.arange(n_windows)[:, None]
     whole: npt.NDArray[np.bool_] = (begins_inside | (number == 0)) & (ends_inside | (number == n_windows - 1))
