@@ -21,6 +21,7 @@ class ExtractorName(str, Enum):
 
     mobilenet_v2 = "mobilenet_v2"
     i3d = "i3d"
+    efficientnet_lite0 = "efficientnet_lite0"
     googlenet = "googlenet"
     c3d = "c3d"
     c3d_fc7 = "c3d_fc7"

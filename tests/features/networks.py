@@ -1,5 +1,6 @@
 """Random weights for each extractor's network, in the form of its published checkpoint."""
 
+import re
 from collections.abc import Callable
 
 import open_clip
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from torchvision import models
 
 from vidsum.models.c3d import C3D
+from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.i3d import I3D
 
 Weights = dict[str, Tensor]
@@ -39,6 +41,17 @@ def mobilenet_v2() -> models.MobileNetV2:
     model = models.mobilenet_v2(weights=None)
     settled(model, torch.randn(2, 3, 224, 224))
     return model
+
+
+def efficientnet_lite0_weights() -> Weights:
+    """Random weights of EfficientNet-Lite0 under the published names."""
+    torch.manual_seed(0)
+    model = settled(EfficientNetLite0(), torch.randn(2, 3, 224, 224))
+    published = {
+        re.sub(r"(^|\.)(?=[a-z])(?!weight|bias|running|num)", r"\1_", key): value
+        for key, value in model.state_dict().items()
+    }
+    return {**published, "_fc.weight": torch.randn(1000, 1280) / 36, "_fc.bias": torch.randn(1000)}
 
 
 def clip() -> open_clip.CLIP:
@@ -77,6 +90,7 @@ def c3d_weights() -> Weights:
 WEIGHTS: dict[str, Callable[[], Weights]] = {
     "mobilenet_v2": lambda: mobilenet_v2().state_dict(),
     "i3d": i3d_weights,
+    "efficientnet_lite0": efficientnet_lite0_weights,
     "googlenet": lambda: googlenet().state_dict(),
     "c3d": c3d_weights,
     "c3d_fc7": c3d_weights,

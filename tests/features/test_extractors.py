@@ -100,7 +100,10 @@ def test_bf16_is_close_to_fp32(random_weights: RandomWeights, random_clips: Rand
     assert cosine.min() > 0.995
 
 
-@pytest.mark.parametrize(("name", "classes"), [("mobilenet_v2", 1000), ("googlenet", 1000), ("i3d", 400)])
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [("mobilenet_v2", 1000), ("efficientnet_lite0", 1000), ("googlenet", 1000), ("i3d", 400)],
+)
 def test_logits_have_a_name_each(random_weights: RandomWeights, name: str, classes: int) -> None:
     spec = describe(name)
     extractor = torch_extractor(spec, spec.build(random_weights(name)), device="cpu")

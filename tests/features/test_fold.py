@@ -18,7 +18,12 @@ def count_norms(model: nn.Module) -> int:
 
 @pytest.mark.parametrize(
     ("name", "shape"),
-    [("googlenet", (2, 3, 224, 224)), ("mobilenet_v2", (2, 3, 224, 224)), ("i3d", (2, 3, 9, 64, 64))],
+    [
+        ("googlenet", (2, 3, 224, 224)),
+        ("mobilenet_v2", (2, 3, 224, 224)),
+        ("efficientnet_lite0", (2, 3, 64, 64)),
+        ("i3d", (2, 3, 9, 64, 64)),
+    ],
 )
 def test_folded_networks_agree_with_plain_ones(
     random_weights: Callable[[str], networks.Weights], name: str, shape: tuple[int, ...]
@@ -29,7 +34,7 @@ def test_folded_networks_agree_with_plain_ones(
     with torch.inference_mode():
         expected = plain(x)
         torch.testing.assert_close(folded(x), expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
-    assert count_norms(plain) > 50
+    assert count_norms(plain) >= 49
     assert count_norms(folded) == 0
 
 

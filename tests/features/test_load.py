@@ -18,6 +18,7 @@ def test_what_each_extractor_sees() -> None:
     seen = {name: (spec := describe(name)) and (spec.dim, spec.step_s, spec.covers_s) for name in EXTRACTORS}
     assert seen == {
         "mobilenet_v2": (1280, 0.5, 0.5),
+        "efficientnet_lite0": (1280, 0.5, 0.5),
         "googlenet": (1024, 0.5, 0.5),
         "i3d": (1024, 0.64, 1.28),
         "c3d": (4096, 0.64, 0.64),

@@ -46,7 +46,7 @@ def test_each_extractor_template_and_checkpoint_has_its_own_file(
     asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_embeddings("i3d")
-    assert name_embeddings("mobilenet_v2").shape == (1000, 2)
+    assert name_embeddings("efficientnet_lite0").shape == (1000, 2)
     monkeypatch.setitem(class_names._TEMPLATES, "i3d", "someone is {}")
     name_embeddings("i3d")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda _name: "0" * 64)
@@ -71,7 +71,7 @@ def test_a_home_that_cannot_be_written_to_keeps_nothing(asked: list[list[str]], 
 
 
 def test_sentences_are_the_names_without_remarks() -> None:
-    actions, objects = sentences("i3d"), sentences("mobilenet_v2")
+    actions, objects = sentences("i3d"), sentences("efficientnet_lite0")
     assert (len(actions), len(objects)) == (400, 1000)
     assert "tying knot" in actions  # "tying knot (not on a tie)"
     assert not any("(" in sentence for sentence in actions)

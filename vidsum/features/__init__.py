@@ -13,6 +13,7 @@ __all__ = ["EXTRACTORS", "Backend", "Extractor", "Spec", "check_backend", "descr
 _SPECS = {
     "mobilenet_v2": ("vidsum.features.mobilenet_v2", "SPEC"),
     "i3d": ("vidsum.features.i3d", "SPEC"),
+    "efficientnet_lite0": ("vidsum.features.efficientnet_lite0", "SPEC"),
     "googlenet": ("vidsum.features.googlenet", "SPEC"),
     "c3d": ("vidsum.features.c3d", "SPEC"),
     "c3d_fc7": ("vidsum.features.c3d", "SPEC_FC7"),

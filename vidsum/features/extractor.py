@@ -164,7 +164,8 @@ class Extractor:
         """
         if self.head is None:
             raise UsageError(
-                f"{self.spec.name} has no class scores", hint="mobilenet_v2, googlenet and i3d have"
+                f"{self.spec.name} has no class scores",
+                hint="mobilenet_v2, efficientnet_lite0, googlenet and i3d have",
             )
         import torch
 

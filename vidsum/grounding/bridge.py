@@ -12,8 +12,6 @@ from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0
 """Logits are divided by it: trained networks are too sure of one class."""
-TOP_K = 10
-"""Classes that go into an embedding."""
 SHARPNESS = 10.0
 """How much likelier a text is under a class whose name is nearer; 0 gives ConSE's order of clips."""
 
@@ -26,8 +24,6 @@ class ClassMixture:
     """[T, K] probability of each class; rows sum to 1."""
     names: FloatArray
     """[K, D] embeddings of the classes' names, each of length 1."""
-    weight: float = 1.0
-    """Of this network beside the others of a space."""
 
 
 def class_chances(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
@@ -38,21 +34,13 @@ def class_chances(logits: FloatArray, temperature: float = TEMPERATURE) -> Float
     return chances
 
 
-def conse(chances: FloatArray, names: FloatArray, top_k: int = TOP_K) -> FloatArray:
-    """Embeddings of clips in the space of the class names: the paper's f(x), Section 3.
-
-    Args:
-        chances: [T, K] probabilities of the classes.
-        names: [K, D] embeddings of their names.
-        top_k: so many likeliest classes are averaged by probability; all of them if there are no more.
+def conse(mixture: ClassMixture) -> FloatArray:
+    """Embeddings of clips in the space of the class names: the paper's f(x), Section 3, with all classes.
 
     Returns:
-        [T, D] of length 1.
+        [T, D] of length 1: the names, averaged by probability.
     """
-    kept = np.argpartition(-chances, min(top_k, chances.shape[1]) - 1, axis=1)[:, :top_k]
-    weights = np.zeros_like(chances)
-    np.put_along_axis(weights, kept, np.take_along_axis(chances, kept, axis=1), axis=1)
-    return unit(weights @ names)
+    return unit(mixture.chances @ mixture.names)
 
 
 def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:

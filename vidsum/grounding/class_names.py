@@ -16,7 +16,7 @@ from vidsum.outputs import whole_file
 from vidsum.provenance import digest_of
 from vidsum.types import FloatArray
 
-_TEMPLATES = {"i3d": "{}", "mobilenet_v2": "there is a {}"}
+_TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
 """A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 
 

@@ -1,7 +1,8 @@
 """The spaces in which the clips of a video and texts are compared.
 
 `clip`   CLIP's own: image and text towers that were trained together
-`conse`  built of networks that were not: I3D's actions and MobileNetV2's objects as MiniLM embeds their names
+`conse`  built of networks that were not: the actions that I3D sees and the objects that EfficientNet-Lite0
+         sees, as MiniLM embeds their names
 """
 
 from collections.abc import Sequence
@@ -21,8 +22,6 @@ from vidsum.types import Features, FloatArray, TimeArray
 SPACES = ("auto", "clip", "conse")
 STEP_S = 1.0
 """Seconds from one clip to the next."""
-_WEIGHTS = {"i3d": 1.0, "mobilenet_v2": 0.5}
-"""Of motion and objects in the combined similarity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ def extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
         return (replace(how, extractor="clip", fps=1.0, clip_frames=None, stride_frames=None, logits=False),)
     fixed = replace(how, fps=None, clip_frames=None, stride_frames=None, logits=True)
     # clips of I3D that do not overlap cost half of what its default does
-    return replace(fixed, extractor="i3d", stride_frames=32), replace(fixed, extractor="mobilenet_v2")
+    return replace(fixed, extractor="i3d", stride_frames=32), replace(fixed, extractor="efficientnet_lite0")
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
@@ -98,7 +97,7 @@ def of_mixtures(mixtures: Sequence[ClassMixture], times: TimeArray, duration_s: 
         times: [T] seconds at which the clips begin.
         duration_s: of the video.
     """
-    parts = tuple(conse(one.chances, one.names) for one in mixtures)
+    parts = tuple(conse(one) for one in mixtures)
     return ClipEmbeddings(parts, times, STEP_S, duration_s, tuple(mixtures))
 
 
@@ -128,8 +127,7 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """How well each clip fits each query, by each part of the space and by all of them.
 
     Of `conse` the likelihood by each part, of `clip` the cosine. The curves of the parts are brought to
-    mean 0 and deviation 1 over the whole video and added up by weight, and so is their sum; a flat curve
-    is 0.
+    mean 0 and deviation 1 over the whole video and added up, and so is their sum; a flat curve is 0.
 
     Args:
         video: T clips.
@@ -138,11 +136,12 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     Returns:
         [M, C, T]: a curve for each part, and where there are several one for all; the last is for all.
     """
-    if not video.mixtures:
-        return np.stack([_standard(queries @ part.T) for part in video.parts], axis=1)
-    curves = [_standard(log_likelihood(one, queries)) for one in video.mixtures]
-    weighted = [one.weight * curve for one, curve in zip(video.mixtures, curves, strict=True)]
-    return np.stack([*curves, _standard(np.sum(weighted, axis=0))], axis=1)
+    if video.mixtures:
+        curves = [_standard(log_likelihood(one, queries)) for one in video.mixtures]
+    else:
+        curves = [_standard(queries @ part.T) for part in video.parts]
+    combined = [_standard(np.sum(curves, axis=0))] if len(curves) > 1 else []
+    return np.stack([*curves, *combined], axis=1)
 
 
 def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
@@ -151,8 +150,7 @@ def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
             f"the features of {features.extractor} have no class scores", hint="extract them with --logits"
         )
     chances = on_grid(class_chances(features.logits), features, times, STEP_S)
-    names = name_embeddings(features.extractor, device)
-    return ClassMixture(chances, names, _WEIGHTS[features.extractor])
+    return ClassMixture(chances, name_embeddings(features.extractor, device))
 
 
 def _standard(curves: FloatArray) -> FloatArray:

@@ -1,0 +1,35 @@
+"""EfficientNet-Lite0 on single frames (Tan and Le 2019; Liu 2020), ImageNet weights: 1280-d.
+
+As dear as MobileNetV2, and better at naming what is in a picture: 75 % of ImageNet to its 72 %.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.features.mobilenet_v2 import class_names
+from vidsum.video.frames import ShortSide
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def build(weights: "Mapping[str, Tensor]") -> Network:
+    """The network up to its average pool, and the classifier after it."""
+    from vidsum.models.efficientnet_lite import EfficientNetLite0, from_published
+
+    state, head = from_published(weights)
+    model = EfficientNetLite0()
+    model.load_state_dict(state)
+    return Network(model, head)
+
+
+SPEC = Spec(
+    name="efficientnet_lite0",
+    checkpoint="efficientnet_lite0",
+    dim=1280,
+    fps=2.0,
+    preprocessing=Preprocessing(ShortSide(256), 224, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0)),
+    build=build,
+    class_names=class_names,
+)

@@ -1,0 +1,105 @@
+"""EfficientNet-Lite0: EfficientNet-B0 (Tan and Le 2019) for small devices, with ReLU6 and without squeezing.
+
+The published weights come from TensorFlow, whose "SAME" padding is asymmetric where the stride is 2.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+
+class Stage(NamedTuple):
+    """Blocks of one width; the first has the stride."""
+
+    blocks: int
+    kernel: int
+    stride: int
+    expansion: int
+    outputs: int
+
+
+STAGES = (
+    Stage(1, 3, 1, 1, 16),
+    Stage(2, 3, 2, 6, 24),
+    Stage(2, 5, 2, 6, 40),
+    Stage(3, 3, 2, 6, 80),
+    Stage(3, 5, 1, 6, 112),
+    Stage(4, 5, 2, 6, 192),
+    Stage(1, 3, 1, 6, 320),
+)
+STEM, WIDTH = 32, 1280
+
+
+class EfficientNetLite0(nn.Module):
+    """Images [N, 3, H, W] to features [N, 1280], averaged over the places; H and W are multiples of 32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pad = _padding(3, 2)
+        self.conv_stem = nn.Conv2d(3, STEM, 3, stride=2, bias=False)
+        self.bn0 = _norm(STEM)
+        blocks, inputs = [], STEM
+        for stage in STAGES:
+            for number in range(stage.blocks):
+                stride = stage.stride if number == 0 else 1
+                blocks.append(Block(inputs, stage.outputs, stage.kernel, stride, stage.expansion))
+                inputs = stage.outputs
+        self.blocks = nn.Sequential(*blocks)
+        self.conv_head = nn.Conv2d(inputs, WIDTH, 1, bias=False)
+        self.bn1 = _norm(WIDTH)
+        self.relu = nn.ReLU6()
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
+        x = self.relu(self.bn1(self.conv_head(self.blocks(x))))
+        return x.mean(dim=(2, 3))
+
+
+class Block(nn.Module):
+    """Widen, filter each channel by itself, narrow; added to its input where the shapes agree."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
+        super().__init__()
+        wide = inputs * expansion
+        self.widens, self.adds = expansion > 1, stride == 1 and inputs == outputs
+        if self.widens:
+            self.expand_conv = nn.Conv2d(inputs, wide, 1, bias=False)
+            self.bn0 = _norm(wide)
+        self.pad = _padding(kernel, stride)
+        self.depthwise_conv = nn.Conv2d(wide, wide, kernel, stride, groups=wide, bias=False)
+        self.bn1 = _norm(wide)
+        self.project_conv = nn.Conv2d(wide, outputs, 1, bias=False)
+        self.bn2 = _norm(outputs)
+        self.relu = nn.ReLU6()
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
+        y = self.relu(self.bn1(self.depthwise_conv(self.pad(y))))
+        y = self.bn2(self.project_conv(y))
+        return x + y if self.adds else y
+
+
+def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:
+    """TensorFlow's "SAME" for sizes that the stride divides: kernel - stride places, the odd one after."""
+    before = (kernel - stride) // 2
+    after = kernel - stride - before
+    return nn.ZeroPad2d((before, after, before, after))
+
+
+def _norm(channels: int) -> nn.BatchNorm2d:
+    return nn.BatchNorm2d(channels, eps=1e-3)
+
+
+def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn.Linear]:
+    """The state dict of `EfficientNetLite0` and its classifier, of the published tensors."""
+    head = nn.Linear(*reversed(weights["_fc.weight"].shape))
+    head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})
+    # _blocks.0._bn1.weight is blocks.0.bn1.weight here
+    state = {
+        re.sub(r"(^|\.)_", r"\1", name): tensor
+        for name, tensor in weights.items()
+        if not name.startswith("_fc.")
+    }
+    return state, head
