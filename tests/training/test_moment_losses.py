@@ -80,6 +80,8 @@ def _slow_contrast(
     every = [(b, m) for b in range(len(queries)) for m in range(queries.shape[1]) if is_query[b, m]]
     terms = []
     for b, m in every:
+        if not ious[b, m].any():
+            continue
         ranked = sorted(range(proposals.shape[1]), key=lambda p: -float(ious[b, m, p]))
         for own in ranked[: how.positives]:
             e = _exponential(proposals[b, own] @ queries[b, m], how, how.margin)
@@ -95,7 +97,7 @@ def _slow_contrast(
                 if c != b or float(ious[b, m, p]) < how.negative_iou
             )
             terms.append(-math.log(e / queries_of_moment) - math.log(e / moments_of_query))
-    return sum(terms) / len(terms)
+    return sum(terms) / max(1, len(terms))
 
 
 def _exponential(cosine: Tensor, how: LossSettings, margin: float = 0.0) -> float:
@@ -121,6 +123,7 @@ def test_contrastive_loss_is_the_rule_written_out(
     windows = _windows(batch, n_queries, n_windows, seed)
     draw = torch.Generator().manual_seed(seed)
     ious = torch.rand(batch, n_queries, 14, generator=draw)  # those of real windows may be equal
+    ious[torch.rand(batch, n_queries, generator=draw) < 0.2] = 0  # true nowhere
     is_query = torch.rand(batch, n_queries, generator=draw) < 0.7
     is_query[0, 0] = True
     proposals, queries = _unit(batch, ious.shape[2], 4, seed=seed), _unit(batch, n_queries, 4, seed=seed + 1)
@@ -161,6 +164,13 @@ def test_a_lone_query_with_no_negatives_costs_nothing_and_has_a_gradient() -> No
     assert loss.item() == 0
     assert proposals.grad is not None
     assert proposals.grad.isfinite().all()
+
+
+def test_queries_that_are_true_nowhere_cost_nothing_by_themselves() -> None:
+    windows = torch.zeros(2, 1, 1, 2)
+    ious = proposal_ious(windows, T)[:, :, VALID]
+    given_ = (_unit(2, 14, 4, seed=4), _unit(2, 1, 4, seed=5), ious, windows, torch.ones(2, 1).bool())
+    assert float(contrastive_loss(*given_, LossSettings())) == 0
 
 
 def test_a_margin_asks_for_more() -> None:

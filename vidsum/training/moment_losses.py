@@ -85,7 +85,8 @@ def contrastive_loss(
 
     Which query is meant by a moment is asked among all queries of the batch, but for those of the same video
     whose windows overlap its own; which moment is meant by a query among all proposals of the batch, but for
-    those of the same video that overlap its window.
+    those of the same video that overlap its window. A query that is true nowhere in its video (no proposal
+    meets a window of it) has no moment of its own, and is a wrong one for the moments of others.
 
     Args:
         proposals: [B, P, D] of length 1; those that exist.
@@ -96,7 +97,7 @@ def contrastive_loss(
         how: temperature, margin, and what is positive and negative.
 
     Returns:
-        The sum of the two directions, each the mean over the queries' own moments.
+        The sum of the two directions, each the mean over the queries' own moments; 0 where there are none.
     """
     owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
     texts = queries.float()[is_query]
@@ -114,7 +115,9 @@ def contrastive_loss(
     same_video = owner[:, None] == torch.arange(len(proposals), device=owner.device)
     others = ~same_video[..., None] | (ious < how.negative_iou)[:, None]
     moment_of_query = _log_share(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
-    return -(query_of_moment + moment_of_query).mean()
+    is_somewhere = (ious.amax(1) > 0).float()[:, None]
+    total = -((query_of_moment + moment_of_query) * is_somewhere).sum()
+    return total / (is_somewhere.sum() * how.positives).clamp(min=1)
 
 
 def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
