@@ -22,6 +22,8 @@ from vidsum.types import Features, FloatArray, TimeArray
 SPACES = ("auto", "clip", "conse")
 STEP_S = 1.0
 """Seconds from one clip to the next."""
+CLASSIFIERS = ("i3d", "efficientnet_lite0")
+"""Networks whose classes `conse` is built of: actions and objects."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,8 @@ def extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
         return (replace(how, extractor="clip", fps=1.0, clip_frames=None, stride_frames=None, logits=False),)
     fixed = replace(how, fps=None, clip_frames=None, stride_frames=None, logits=True)
     # clips of I3D that do not overlap cost half of what its default does
-    return replace(fixed, extractor="i3d", stride_frames=32), replace(fixed, extractor="efficientnet_lite0")
+    actions, objects = CLASSIFIERS
+    return replace(fixed, extractor=actions, stride_frames=32), replace(fixed, extractor=objects)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
