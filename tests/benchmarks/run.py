@@ -27,6 +27,7 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Knapsack against the plain programme": ["knapsack"],
         "Local-global attention against dense attention": ["attention"],
         "FullTransNet on ten minutes of video": ["decoding"],
+        "MRNet: parameters and time of a query": ["mrnet"],
         "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
     }
     with_clips = {
