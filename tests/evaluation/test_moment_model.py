@@ -98,6 +98,22 @@ def test_every_video_is_read_as_a_whole(
             assert 1 < len(moments) <= 5
 
 
+def test_several_sources_are_parts_of_one_video(tmp_path: Path, model: MRNet, features: Path) -> None:
+    with h5py.File(features) as file, h5py.File(tmp_path / "left.h5", "w") as left:
+        with h5py.File(tmp_path / "right.h5", "w") as right:
+            for name in file:
+                rows = file[name]["c3d_features"][()]
+                rows[:, :4] /= np.linalg.norm(rows[:, :4], axis=1, keepdims=True)
+                rows[:, 4:] /= np.linalg.norm(rows[:, 4:], axis=1, keepdims=True)
+                left[name], right[name] = rows[:, :4], rows[:, 4:]
+    sources = [tmp_path / "left.h5", tmp_path / "right.h5"]
+    found = moments_by(checkpoint(tmp_path, model), sources, VIDEOS, max_iou=0.5, device="cpu")
+    clips = torch.from_numpy(read_clips(sources, "v_b", T))[None]
+    with torch.inference_mode():
+        scores = match_scores(model(clips, torch.from_numpy(vector("a bird"))[None, None]))[0, 0]
+    assert found["v_b"][0][0].score == pytest.approx(float(scores[model.valid].max()), abs=1e-5)
+
+
 def test_progress_is_told_of_videos_with_queries(tmp_path: Path, model: MRNet, features: Path) -> None:
     told: list[tuple[float, float]] = []
     moments_by(

@@ -30,22 +30,27 @@ _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
 
 
-def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
-    """The features of one video, from all sources side by side.
+def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
+    """The features of one video, from each source.
 
     Args:
         sources: HDF5 files or folders. Where one has more rows than another, the first ones are taken.
         video: the video's name as the annotations have it.
 
     Returns:
-        [N, D], the rows of each source of length 1; D is the sum of theirs.
+        An [N, D] for each source, rows of length 1.
 
     Raises:
         InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers.
     """
     parts = [_unit_rows(_read(source, video)) for source in sources]
     length = min(len(part) for part in parts)
-    return np.concatenate([part[:length] for part in parts], axis=1)
+    return tuple(part[:length] for part in parts)
+
+
+def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
+    """The same side by side: [N, D], where D is the sum of theirs."""
+    return np.concatenate(read_parts(sources, video), axis=1)
 
 
 def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:

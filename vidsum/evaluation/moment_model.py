@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.moment_features import check_features, read_moment_features
+from vidsum.datasets.moment_features import check_features, read_parts
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_report import MomentPredictions
@@ -55,19 +55,17 @@ def moments_by(
     ends = np.cumsum([len(video.queries) for video in asked.values()])
     found = {}
     for number, (video, rows) in enumerate(zip(asked.values(), np.split(queries, ends[:-1]), strict=True), 1):
-        found[video.name] = _moments(
-            grounder, read_moment_features(sources, video.name), rows, video, max_iou
-        )
+        found[video.name] = _moments(grounder, read_parts(sources, video.name), rows, video, max_iou)
         if progress:
             progress("videos searched", number, len(asked))
     return found
 
 
 def _moments(
-    grounder: Grounder, features: FloatArray, queries: FloatArray, video: MomentVideo, max_iou: float
+    grounder: Grounder, parts: tuple[FloatArray, ...], queries: FloatArray, video: MomentVideo, max_iou: float
 ) -> list[list[Moment]]:
-    step_s = video.duration_s / len(features)
-    times = np.arange(len(features), dtype=np.float64) * step_s
-    clips = ClipEmbeddings((features,), times, step_s=step_s, duration_s=video.duration_s)
+    step_s = video.duration_s / len(parts[0])
+    times = np.arange(len(parts[0]), dtype=np.float64) * step_s
+    clips = ClipEmbeddings(parts, times, step_s=step_s, duration_s=video.duration_s)
     whole = replace(grounder, clip_s=video.duration_s / grounder.model.config.clips)
     return ground_video(whole, clips, queries, max(TOP), max_iou=max_iou)
