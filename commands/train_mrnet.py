@@ -25,9 +25,13 @@ _PLANTED = "planted"
 def mrnet(
     data: own.Data,
     out: general.Out,
+    recipe: own.Recipe = own.RecipeName.features,
     features: own.Features = None,
     space: own.Space = own.SpaceName.features,
     text: own.Text = None,
+    clip_s: own.ClipS = 1.0,
+    guided: own.Guided = True,
+    videos: own.Videos = 1200,
     validation: own.Validation = "0.1",
     overwrite: general.Overwrite = False,
     head: own.Head = own.MapName.paper,
@@ -44,14 +48,14 @@ def mrnet(
     cross_modal: own.CrossModal = True,
     nonlinearity: own.Nonlinearity = own.NonlinearityName.softmax,
     dropout: own.Dropout = 0.1,
-    dropout_in: own.DropoutIn = 0.5,
-    preset: own.Preset = own.PresetName.activitynet,
+    dropout_in: own.DropoutIn = None,
+    preset: own.Preset = None,
     epochs: own.Epochs = None,
     lr: own.LearningRate = None,
-    warmup: own.Warmup = 0.0,
+    warmup: own.Warmup = None,
     decay_at: own.DecayAt = None,
-    weight_decay: own.WeightDecay = 1e-5,
-    batch_size: own.BatchSize = 12,
+    weight_decay: own.WeightDecay = None,
+    batch_size: own.BatchSize = None,
     queries_per_video: own.QueriesPerVideo = None,
     lambda_c: own.LambdaC = None,
     lambda_s: own.LambdaS = 10.0,
@@ -69,16 +73,27 @@ def mrnet(
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 
     vidsum train mrnet --data planted --clips 16 --head light --epochs 5 --out runs/try
+
+    vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
         from vidsum.training.mrnet import train_mrnet
         from vidsum.training.mrnet_settings import mrnet_settings, published
 
-        chosen = {"clips": clips, "epochs": epochs, "lr": lr, "lambda_c": lambda_c}
+        chosen = {
+            "clips": clips,
+            "epochs": epochs,
+            "lr": lr,
+            "lambda_c": lambda_c,
+            "dropout_in": dropout_in,
+            "warmup": warmup,
+            "weight_decay": weight_decay,
+            "batch_size": batch_size,
+        }
         settings = mrnet_settings(
             **{
-                **published(preset.value, head.value),
+                **published(_preset(preset, recipe), head.value),
                 **{name: value for name, value in chosen.items() if value is not None},
                 **({"decay_at": tuple(decay_at)} if decay_at else {}),
             },
@@ -94,10 +109,6 @@ def mrnet(
             cross_modal=cross_modal,
             nonlinearity=nonlinearity.value,
             dropout=dropout,
-            dropout_in=dropout_in,
-            warmup=warmup,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
             queries_per_video=queries_per_video,
             lambda_s=lambda_s,
             seed=seed,
@@ -105,15 +116,46 @@ def mrnet(
             precision=precision.value,
             device=device,
         )
-        examples = _examples(data, features or (), space.value, text, validation, settings, progress)
+        if recipe is own.RecipeName.captions:
+            if features or text:
+                raise UsageError("captions need no --features and no --text", hint="leave them out")
+            examples = _made_up(data, space, clip_s, guided, videos, validation, settings)
+        else:
+            examples = _examples(data, features or (), space.value, text, validation, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=overwrite, progress=progress)
         return _result(folder, fitted, examples)
 
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
 
 
+def _preset(preset: own.PresetName | None, recipe: own.RecipeName) -> str:
+    if preset is not None:
+        return preset.value
+    return "captions" if recipe is own.RecipeName.captions else "activitynet"
+
+
+def _made_up(
+    data: Sequence[str],
+    space: own.SpaceName,
+    clip_s: float,
+    guided: bool,
+    videos: int,
+    validation: str,
+    settings: "MRNetSettings",
+) -> "MomentData":
+    from vidsum.training.moment_captions import CaptionRecipe, captions_data
+
+    share = _held_out(validation)
+    if isinstance(share, Path):
+        raise UsageError("with captions, --validation is a share of the annotated videos", hint="0.1")
+    made_in = "conse" if space is own.SpaceName.features else space.value
+    annotations = tuple(Path(one) for one in data)
+    recipe = CaptionRecipe(annotations, made_in, clip_s, guided, videos, validation=share)
+    return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device)
+
+
 def _examples(
-    data: str,
+    data: Sequence[str],
     features: Sequence[Path],
     space: str,
     text: own.TextName | None,
@@ -125,12 +167,14 @@ def _examples(
     from vidsum.training.moment_data import Annotated, annotated_data, planted_data
 
     seed = settings.loop.seed
-    if data == _PLANTED:
+    if len(data) > 1:
+        raise UsageError("features are read for one file of annotations", hint="one --data")
+    if data[0] == _PLANTED:
         return planted_data(Planting(clips=settings.model.clips), seed)
     if not features:
         raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
     source = Annotated(
-        Path(data), tuple(features), space, text.value if text else None, _held_out(validation)
+        Path(data[0]), tuple(features), space, text.value if text else None, _held_out(validation)
     )
     return annotated_data(source, settings.model.clips, seed, settings.device, progress)
 

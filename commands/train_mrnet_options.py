@@ -11,12 +11,20 @@ OF_PRESET = "the preset's"
 
 
 class PresetName(str, Enum):
-    """Data sets whose settings are published."""
+    """Settings to begin with: published ones of data sets, and ours for captions."""
 
     activitynet = "activitynet"
     charades = "charades"
     tacos = "tacos"
     qvhighlights = "qvhighlights"
+    captions = "captions"
+
+
+class RecipeName(str, Enum):
+    """Where the training examples come from."""
+
+    features = "features"
+    captions = "captions"
 
 
 class SpaceName(str, Enum):
@@ -67,15 +75,40 @@ class NonlinearityName(str, Enum):
 
 
 Data = Annotated[
-    str,
+    list[str],
     option(
         "--data",
-        help="Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines). "
-        "planted: made-up moments, to try the model on.",
+        help="Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); "
+        "with --recipe captions, repeatable. planted: made-up moments, to try the model on.",
         show_default=False,
         metavar="FILE|planted",
         rich_help_panel=DATA,
     ),
+]
+Recipe = Annotated[
+    RecipeName,
+    option(
+        "--recipe",
+        help="features: of the annotated videos. captions: features of a space are made up from the "
+        "sentences, no video is needed.",
+        rich_help_panel=DATA,
+    ),
+]
+ClipS = Annotated[
+    float,
+    option("--clip-s", help="With captions: seconds of a clip; a window has T clips.", rich_help_panel=DATA),
+]
+Guided = Annotated[
+    bool,
+    option(
+        "--guided/--plain",
+        help="With captions: whether each clip comes with how well it fits the query by similarity.",
+        rich_help_panel=DATA,
+    ),
+]
+Videos = Annotated[
+    int,
+    option("--videos", help="With captions: videos made up in an epoch.", min=1, rich_help_panel=DATA),
 ]
 Features = Annotated[
     list[Path] | None,
@@ -92,7 +125,8 @@ Space = Annotated[
     option(
         "--space",
         help="clip or conse: the features are embeddings in the space of `vidsum ground`, which can then use "
-        "the model. features: any others.",
+        "the model. features: any others. With captions: the space that they are made up in, conse if not "
+        "chosen.",
         rich_help_panel=DATA,
     ),
 ]
@@ -116,8 +150,13 @@ Validation = Annotated[
     ),
 ]
 Preset = Annotated[
-    PresetName,
-    option("--preset", help="Published settings to begin with.", rich_help_panel=TRAINING),
+    PresetName | None,
+    option(
+        "--preset",
+        help="Published settings to begin with; captions: ours.",
+        show_default="activitynet, or captions",
+        rich_help_panel=TRAINING,
+    ),
 ]
 
 Head = Annotated[
@@ -177,8 +216,15 @@ Dropout = Annotated[
     float, option("--dropout", help="Share dropped in a block.", min=0, max=0.99, rich_help_panel=MODEL)
 ]
 DropoutIn = Annotated[
-    float,
-    option("--dropout-in", help="Share dropped of the features.", min=0, max=0.99, rich_help_panel=MODEL),
+    float | None,
+    option(
+        "--dropout-in",
+        help="Share dropped of the features.",
+        min=0,
+        max=0.99,
+        show_default="0.5, or the preset's",
+        rich_help_panel=MODEL,
+    ),
 ]
 
 Epochs = Annotated[
@@ -196,8 +242,13 @@ LearningRate = Annotated[
     option("--lr", help="Learning rate of AdamW.", show_default=OF_PRESET, rich_help_panel=TRAINING),
 ]
 Warmup = Annotated[
-    float,
-    option("--warmup", help="Epochs in which the learning rate rises from 0.", rich_help_panel=TRAINING),
+    float | None,
+    option(
+        "--warmup",
+        help="Epochs in which the learning rate rises from 0.",
+        show_default="0, or the preset's",
+        rich_help_panel=TRAINING,
+    ),
 ]
 DecayAt = Annotated[
     list[int] | None,
@@ -210,9 +261,24 @@ DecayAt = Annotated[
     ),
 ]
 WeightDecay = Annotated[
-    float, option("--weight-decay", help="Weight decay of AdamW.", rich_help_panel=TRAINING)
+    float | None,
+    option(
+        "--weight-decay",
+        help="Weight decay of AdamW.",
+        show_default="1e-5, or the preset's",
+        rich_help_panel=TRAINING,
+    ),
 ]
-BatchSize = Annotated[int, option("--batch-size", help="Videos of a step.", min=1, rich_help_panel=TRAINING)]
+BatchSize = Annotated[
+    int | None,
+    option(
+        "--batch-size",
+        help="Videos of a step.",
+        min=1,
+        show_default="12, or the preset's",
+        rich_help_panel=TRAINING,
+    ),
+]
 QueriesPerVideo = Annotated[
     int | None,
     option(

@@ -78,7 +78,7 @@ def annotated_data(
         if twice := next((name for name in held_out if name in train), None):
             raise UsageError(f"{data.validation}: {twice} is among the training videos too")
     else:
-        held_out = _share_of(train, data.validation, seed)
+        held_out = share_of(train, data.validation, seed)
     kept = [video for name, video in train.items() if name not in held_out and video.queries]
     judged = [video for video in held_out.values() if video.queries]
     check_features(data.features, [video.name for video in (*kept, *judged)])
@@ -119,7 +119,7 @@ def _tower_of(space: str, text: str | None) -> str:
     return towers[space]
 
 
-def _share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dict[str, MomentVideo]:
+def share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dict[str, MomentVideo]:
     """A share of the videos, at least one if the share is above 0, chosen at random."""
     if not 0 <= share < 1:
         raise UsageError(f"validation must be a file, or a share from 0 to less than 1, not {share:g}")

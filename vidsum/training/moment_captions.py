@@ -1,0 +1,107 @@
+"""MRNet's training examples made up from captions: no video, and no features, are needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vidsum import checkpoints
+from vidsum.datasets.captions import Captions, embed_captions
+from vidsum.datasets.made_up import HAZE, Classifier, Making, make_up
+from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.moments import MomentVideo, mended, read_moments
+from vidsum.errors import UsageError
+from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.spaces import CLASSIFIERS
+from vidsum.grounding.text import load_text_tower
+from vidsum.provenance import of_file
+from vidsum.training.moment_data import MomentData, share_of
+
+_FOR_VALIDATION = 200
+_VALIDATION_SEED, _TRAINING_SEED = 1, 2
+
+
+@dataclass(frozen=True)
+class CaptionRecipe:
+    """What examples are made up from, and how many."""
+
+    annotations: tuple[Path, ...]
+    """Files as `vidsum.datasets.moments` reads them; their videos are not needed."""
+    space: str = "conse"
+    clip_s: float = 1.0
+    """Longest clip; a window has T of them."""
+    guided: bool = True
+    """Whether clips come with a guide, see `vidsum.grounding.guide`."""
+    videos: int = 1200
+    """Made up anew for each epoch."""
+    n_queries: int = 4
+    """Of an example at most, where there is no guide."""
+    validation: float = 0.1
+    """Share of the annotated videos that the examples for validation are made up from, and no others."""
+
+    def __post_init__(self) -> None:
+        if self.space not in ("conse", "clip"):
+            raise UsageError(
+                f"captions cannot be made into features of the space {self.space}", hint="--space conse"
+            )
+        if not (self.clip_s > 0 and self.videos >= 1 and self.n_queries >= 1):
+            raise UsageError("clip_s must be positive, videos and n_queries at least 1")
+
+
+def captions_data(recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto") -> MomentData:
+    """Examples that are made up from captions, others in each epoch.
+
+    Args:
+        recipe: from what, and how.
+        clips: T, of an example.
+        seed: of all draws.
+        device: where the text tower runs.
+
+    Raises:
+        InputError: annotations cannot be read.
+        UsageError: there is no caption, or no video to hold out.
+        WeightsError: the text tower's weights cannot be had.
+    """
+    videos = _read(recipe.annotations)
+    held_out = share_of(videos, recipe.validation, seed)
+    kept = {name: video for name, video in videos.items() if name not in held_out}
+    extractors = CLASSIFIERS if recipe.space == "conse" else ()
+    classifiers = [Classifier(name_embeddings(one, device), HAZE[one]) for one in extractors]
+    made_of = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
+    making = Making(_embedded(kept, recipe.space, seed, device), *made_of)
+    judged: list[MomentExample] = []
+    if held_out:
+        judging = Making(_embedded(held_out, recipe.space, seed, device), *made_of)
+        judged = make_up(judging, _FOR_VALIDATION, (seed, _VALIDATION_SEED))
+    first = make_up(making, 1, (seed,))[0]
+    return MomentData(
+        examples=lambda epoch: make_up(making, recipe.videos, (seed, _TRAINING_SEED, epoch)),
+        validation=[example for example in judged if example.windows.any()],
+        features={
+            "space": recipe.space,
+            "dim": int(first.video.shape[1]),
+            "clip_s": recipe.clip_s,
+            "guided": recipe.guided,
+        },
+        about={
+            "recipe": "captions",
+            "annotations": [{"name": path.name, **of_file(path)} for path in recipe.annotations],
+            "videos": recipe.videos,
+            "validation": recipe.validation,
+        },
+        warnings=mended(videos),
+    )
+
+
+def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
+    """The videos of all files; by the file's name too, since two files may tell of one video."""
+    return {
+        f"{path.stem}/{name}": video
+        for path in paths
+        for name, video in read_moments(path).items()
+        if video.queries
+    }
+
+
+def _embedded(videos: dict[str, MomentVideo], space: str, seed: int, device: str) -> Captions:
+    tower = "clip" if space == "clip" else "minilm"
+    return embed_captions(videos, load_text_tower(tower, device).encode, checkpoints.sha256_of(tower), seed)
