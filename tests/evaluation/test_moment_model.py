@@ -99,14 +99,11 @@ def test_every_video_is_read_as_a_whole(
 
 
 def test_several_sources_are_parts_of_one_video(tmp_path: Path, model: MRNet, features: Path) -> None:
-    with h5py.File(features) as file, h5py.File(tmp_path / "left.h5", "w") as left:
-        with h5py.File(tmp_path / "right.h5", "w") as right:
-            for name in file:
-                rows = file[name]["c3d_features"][()]
-                rows[:, :4] /= np.linalg.norm(rows[:, :4], axis=1, keepdims=True)
-                rows[:, 4:] /= np.linalg.norm(rows[:, 4:], axis=1, keepdims=True)
-                left[name], right[name] = rows[:, :4], rows[:, 4:]
     sources = [tmp_path / "left.h5", tmp_path / "right.h5"]
+    for source, columns in zip(sources, (slice(0, 4), slice(4, DIM)), strict=True):
+        with h5py.File(features) as file, h5py.File(source, "w") as part:
+            for name in file:
+                part[name] = file[name]["c3d_features"][:, columns]
     found = moments_by(checkpoint(tmp_path, model), sources, VIDEOS, max_iou=0.5, device="cpu")
     clips = torch.from_numpy(read_clips(sources, "v_b", T))[None]
     with torch.inference_mode():
