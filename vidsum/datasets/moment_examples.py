@@ -17,8 +17,8 @@ class MomentExample:
     queries: FloatArray
     """[M, Dq]"""
     windows: FloatArray
-    """[M, 2] start and end of what each query describes, as shares of the video; [M, W, 2] where a query has up
-    to W windows, padded with empty ones (0, 0). A query with empty windows alone is true nowhere."""
+    """[M, 2] start and end of what each query describes, as shares of the video; [M, W, 2] where a query has
+    up to W windows, padded with empty ones (0, 0). A query with empty windows alone is true nowhere."""
 
     def __post_init__(self) -> None:
         video, queries, windows = (list(one.shape) for one in (self.video, self.queries, self.windows))

@@ -54,17 +54,14 @@ def train_mrnet(
 def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
     """Eq. 12 on a batch: IoU loss, contrastive loss, and the sparsity loss, once."""
     scores = model(batch.video, batch.queries, batch.is_query)
-    ious = proposal_ious(batch.windows, model.config.clips)
-    loss = iou_loss(scores.iou, ious, model.valid, batch.is_query, how.iou_low, how.iou_high)
-    contrast = contrastive_loss(
-        scores.proposals[:, model.valid],
-        scores.queries,
-        ious[:, :, model.valid],
-        batch.windows,
-        batch.is_query,
-        how,
-    )
-    total: Tensor = loss + how.lambda_c * contrast + how.lambda_s * model.sparsity_loss()
+    valid, asked = model.valid, batch.is_query
+    with torch.autocast(batch.video.device.type, enabled=False):  # cosines over .1 need their digits
+        ious = proposal_ious(batch.windows, model.config.clips)
+        loss = iou_loss(scores.iou, ious, valid, asked, how.iou_low, how.iou_high)
+        contrast = contrastive_loss(
+            scores.proposals[:, valid], scores.queries, ious[:, :, valid], batch.windows, asked, how
+        )
+        total: Tensor = loss + how.lambda_c * contrast + how.lambda_s * model.sparsity_loss()
     return total
 
 
