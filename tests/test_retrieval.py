@@ -251,7 +251,7 @@ def test_auto_is_the_checkpoint_that_ships_where_it_reads_the_space(
 @pytest.mark.weights
 @pytest.mark.shared
 def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
-    for name in ("i3d", "mobilenet_v2", "minilm"):
+    for name in ("i3d", "efficientnet_lite0", "minilm"):
         real_weights(name)
     names = ("pancake.mkv", "yoga.mp4", "basketball.mp4")
     videos = shared / "videos"

@@ -151,7 +151,11 @@ def test_a_query_is_found_where_its_action_is() -> None:
         motion[4 * third : 4 * third + 4, actions.index(does[third])] += 20
         things[8 * third : 8 * third + 8, objects.index(shows[third])] += 20
     video = embed_video("conse", [seen("i3d", motion, 1.0), seen("efficientnet_lite0", things, 0.5)], "cpu")
-    queries = ["a woman does yoga on a terrace", "someone cooks pancakes", "a man hits the cymbals of a drum kit"]
+    queries = [
+        "a woman does yoga on a terrace",
+        "someone cooks pancakes",
+        "a man hits the cymbals of a drum kit",
+    ]
     curves = similarity(video, embed_queries("conse", queries, "cpu"))
     for third, curve in enumerate(curves):
         assert sorted(np.argsort(-curve)[:4]) == list(range(4 * third, 4 * third + 4))
