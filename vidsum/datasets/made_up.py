@@ -168,7 +168,7 @@ def _window(n_clips: int, longest: int, moments: Sequence[Stretch], rng: np.rand
         return slice(0, n_clips)
     start = rng.integers(n_clips - longest + 1)
     if moments and rng.random() >= _ELSEWHERE:
-        one = moments[rng.integers(len(moments))]
+        one = moments[int(rng.integers(len(moments)))]
         seen_at = rng.uniform(one.start_s, one.end_s) / STEP_S
         start = np.clip(seen_at - rng.uniform(0, longest), 0, n_clips - longest)
     return slice(int(start), int(start) + longest)

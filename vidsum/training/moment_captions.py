@@ -1,7 +1,7 @@
 """MRNet's training examples made up from captions: no video, and no features, are needed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vidsum import checkpoints
@@ -95,7 +95,7 @@ def captions_data(recipe: CaptionRecipe, clips: int, seed: int = 0, device: str 
 def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
     """The videos of all files; by the file's name too, since two files may tell of one video."""
     return {
-        f"{path.stem}/{name}": video
+        f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
         for path in paths
         for name, video in read_moments(path).items()
         if video.queries

@@ -1,0 +1,98 @@
+"""Training data made up from captions files, with text towers that need no weights."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.datasets.test_captions import WORDS, one_hot
+from vidsum.errors import UsageError
+from vidsum.grounding.spaces import CLASSIFIERS
+from vidsum.training import moment_captions
+from vidsum.training.moment_captions import CaptionRecipe, captions_data
+from vidsum.types import FloatArray
+
+N = len(WORDS)
+
+
+@pytest.fixture(autouse=True)
+def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def names(extractor: str, device: str) -> FloatArray:
+        assert extractor in CLASSIFIERS
+        return one_hot(WORDS)
+
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    tower = SimpleNamespace(encode=one_hot)
+    monkeypatch.setattr(moment_captions, "load_text_tower", lambda name, device: tower)
+    monkeypatch.setattr(moment_captions, "name_embeddings", names)
+
+
+@pytest.fixture
+def annotations(tmp_path: Path) -> Path:
+    """Ten videos in the layout of ActivityNet Captions."""
+    videos = {
+        f"v_{number}": {
+            "duration": 60.0,
+            "timestamps": [[0.0, 10.0], [30.0, 60.0]],
+            "sentences": [f"{WORDS[number]} runs", f"cook {WORDS[-number]}"],
+        }
+        for number in range(10)
+    }
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps(videos))
+    return path
+
+
+def recipe(*annotations: Path, **choices: object) -> CaptionRecipe:
+    return CaptionRecipe(annotations, videos=12, **choices)  # type: ignore[arg-type]
+
+
+def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) -> None:
+    data = captions_data(recipe(annotations), clips=16)
+    first, again, second = data.examples(1), data.examples(1), data.examples(2)
+    assert len(first) == 12
+    assert np.array_equal(first[0].video, again[0].video)
+    assert not any(np.array_equal(a.video, b.video) for a, b in zip(first, second, strict=True))
+
+
+def test_validation_is_made_up_from_other_videos_and_all_its_queries_are_true_somewhere(
+    annotations: Path,
+) -> None:
+    data = captions_data(recipe(annotations, validation=0.3), clips=16)
+    names = {example.name for example in data.validation} - {"joined"}
+    assert len(names) == 3
+    assert not names & {example.name for epoch in range(1, 9) for example in data.examples(epoch)}
+    assert all(example.windows.any() for example in data.validation)
+
+
+def test_no_validation_where_none_is_wanted(annotations: Path) -> None:
+    assert not captions_data(recipe(annotations, validation=0.0), clips=16).validation
+
+
+def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
+    guided = captions_data(recipe(annotations, clip_s=2.0), clips=16)
+    assert guided.features == {"space": "conse", "dim": 2 * N + 3, "clip_s": 2.0, "guided": True}
+    plain = captions_data(recipe(annotations, guided=False), clips=16)
+    assert plain.features["dim"] == 2 * N
+    clip = captions_data(recipe(annotations, space="clip"), clips=16)
+    assert clip.features == {"space": "clip", "dim": N + 1, "clip_s": 1.0, "guided": True}
+
+
+def test_several_files_may_tell_of_one_video(annotations: Path, tmp_path: Path) -> None:
+    other = tmp_path / "more.json"
+    other.write_text(annotations.read_text())
+    data = captions_data(recipe(annotations, other, validation=0.0), clips=16)
+    names = {example.name for epoch in range(1, 30) for example in data.examples(epoch)}
+    assert {"train/v_3", "more/v_3"} <= names
+    assert [one["name"] for one in data.about["annotations"]] == ["train.json", "more.json"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "what"),
+    [({"space": "features"}, "space features"), ({"clip_s": 0.0}, "clip_s"), ({"n_queries": 0}, "n_queries")],
+)
+def test_what_cannot_be_made_up_is_refused(annotations: Path, choices: dict[str, object], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        recipe(annotations, **choices)
