@@ -26,8 +26,10 @@ _SCENE = 0.3
 """How much of what its sentences say shows where none of them is true."""
 _NOWHERE = 0.1
 """Share of the queries that are true nowhere in their video."""
+_WHOLE = 0.4
+"""Share of the long videos that are read as a whole, in longer clips; of the others a window is."""
 _ELSEWHERE = 0.2
-"""Share of the windows of a long video that are taken without regard to the query."""
+"""Share of the windows that are taken without regard to the query."""
 _LEAST_S = 0.5
 """A shorter rest of a moment at the edge of a window does not count."""
 _LONGEST = 3
@@ -73,7 +75,7 @@ class Making:
     clips: int
     """T, clips of an example."""
     clip_s: float
-    """Longest clip: an example is a window of at most T * clip_s seconds."""
+    """Seconds of a clip: of a video longer than T of them, an example is mostly a window of T."""
     n_queries: int = 1
     """Queries of an example at most."""
     guided: bool = True
@@ -164,7 +166,7 @@ def _questions(script: Script, how: Making, rng: np.random.Generator) -> list[in
 
 def _window(n_clips: int, longest: int, moments: Sequence[Stretch], rng: np.random.Generator) -> slice:
     """The clips of an example: all, or of a long video a window, mostly one that meets the moments."""
-    if n_clips <= longest:
+    if n_clips <= longest or rng.random() < _WHOLE:
         return slice(0, n_clips)
     start = rng.integers(n_clips - longest + 1)
     if moments and rng.random() >= _ELSEWHERE:
