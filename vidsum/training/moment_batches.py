@@ -60,13 +60,16 @@ class Batches(Mapping[str, MomentBatch]):
 def grouped(n_queries: Sequence[int], together: int | None) -> list[Group]:
     """Queries of each example in groups of at most so many, drawn and shuffled by PyTorch's generator.
 
+    Annotations are often in order of time. A model that is shown that order learns where moments lie from it,
+    and is lost when each query is asked by itself: so queries are shuffled in any mode.
+
     Args:
         n_queries: of each example.
         together: queries of a group: 1 is the single-query mode, None (all of a video) the multi-query mode.
     """
     groups = []
     for number, count in enumerate(n_queries):
-        order = torch.randperm(count).tolist() if together else list(range(count))
+        order = torch.randperm(count).tolist()
         size = together or count
         groups += [Group(number, tuple(order[start : start + size])) for start in range(0, count, size)]
     return [groups[place] for place in torch.randperm(len(groups)).tolist()]
