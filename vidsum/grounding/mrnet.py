@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,9 +21,10 @@ from vidsum.grounding.guide import guided_rows, rows_of
 from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.windows import Windows, windows_of
 from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
 from vidsum.settings import SHIPPED_GROUNDER
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.types import FloatArray, Moment
 
 _BATCH = 16
 """Pairs of a window and a query at a time; with the paper's head they take about 1 GB."""
@@ -38,23 +38,11 @@ class Grounder:
     space: str
     """Of its clips and queries, see `vidsum.grounding.spaces`."""
     clip_s: float
-    """Longest clip: what is longer than T of them is read in windows."""
+    """Seconds of a clip: a video longer than T of them is read in windows, see `vidsum.grounding.windows`."""
     name: str
     """For messages: the path or the registry's name."""
     guided: bool = False
     """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Windows:
-    """How the model goes through a video."""
-
-    rows: list[slice]
-    """The clips of the video in each window."""
-    intervals_s: TimeArray
-    """[W, N, 2] the stretch of each proposal."""
-    is_whole: npt.NDArray[np.bool_]
-    """[W, N] False where a moment is cut by the window and another window has the whole of it."""
 
 
 def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
@@ -155,7 +143,7 @@ def _best_over(scores: Tensor, valid: Tensor) -> FloatArray:
 
 
 def _scores(
-    grounder: Grounder, video: ClipEmbeddings, windows: _Windows, queries: FloatArray
+    grounder: Grounder, video: ClipEmbeddings, windows: Windows, queries: FloatArray
 ) -> Iterator[FloatArray]:
     """[W, N] the proposals' scores of each query; pairs of query and window go through in batches."""
     model, n_windows = grounder.model, len(windows.rows)
@@ -175,7 +163,7 @@ def _scores(
 
 
 def _clips(
-    grounder: Grounder, video: ClipEmbeddings, windows: _Windows, queries: FloatArray
+    grounder: Grounder, video: ClipEmbeddings, windows: Windows, queries: FloatArray
 ) -> Iterator[FloatArray]:
     """[T, D] of each window, all of them for each query in turn.
 
@@ -196,38 +184,8 @@ def _clips(
             yield resample(rows[stretch], config.clips * config.pool)
 
 
-def _windows(grounder: Grounder, video: ClipEmbeddings) -> _Windows:
-    """Windows of T * clip_s seconds that overlap by half or more; one window where the video is no longer."""
+def _windows(grounder: Grounder, video: ClipEmbeddings) -> Windows:
     n_clips = grounder.model.config.clips
-    stretches = _stretches(len(video), max(1, round(n_clips * grounder.clip_s / video.step_s)))
     shares = (torch.nonzero(grounder.model.valid).cpu().numpy() + np.array([0, 1])) / n_clips
-    starts_s = np.array([one.start for one in stretches]) * video.step_s
-    length_s = (stretches[0].stop - stretches[0].start) * video.step_s
-    intervals = np.minimum(starts_s[:, None, None] + shares * length_s, video.duration_s)
-    # the last clip of the grid may reach beyond the video's end, so that short proposals lie there
-    is_whole = _is_whole(shares, len(stretches)) & (intervals[..., 1] > intervals[..., 0])
-    return _Windows(stretches, intervals, is_whole)
-
-
-def _stretches(n_rows: int, longest: int) -> list[slice]:
-    """Windows of `longest` rows, spread evenly so that each shares half or more with the next."""
-    if n_rows <= longest:
-        return [slice(0, n_rows)]
-    n_windows = int(np.ceil((n_rows - longest) / max(1, longest // 2))) + 1
-    starts = np.linspace(0, n_rows - longest, n_windows).round().astype(np.int64)
-    return [slice(int(start), int(start) + longest) for start in starts]
-
-
-def _is_whole(shares: TimeArray, n_windows: int) -> npt.NDArray[np.bool_]:
-    """[W, N]: not cut by an edge inside the video, or too long for another window to have the whole of it.
-
-    Args:
-        shares: [N, 2] of a window that each proposal begins and ends at.
-        n_windows: W.
-    """
-    # of half a window exactly: it may lie between the edges of two windows, and touch both
-    is_long = shares[:, 1] - shares[:, 0] >= 0.5 - 1e-9
-    begins_inside, ends_inside = shares[:, 0] > 0, shares[:, 1] < 1 - 1e-9
-    number = np.arange(n_windows)[:, None]
-    whole: npt.NDArray[np.bool_] = (begins_inside | (number == 0)) & (ends_inside | (number == n_windows - 1))
-    return whole | is_long
+    shortest = round(n_clips * grounder.clip_s / video.step_s)
+    return windows_of(shares, shortest, len(video), video.step_s, video.duration_s)
