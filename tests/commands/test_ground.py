@@ -1,0 +1,177 @@
+"""`vidsum ground`."""
+
+import json
+from pathlib import Path
+
+import av
+import cv2
+import jsonschema
+import pytest
+
+from tests.commands.conftest import Run
+from tests.grounding.colours import use_colours
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
+RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
+ASK = ("--device", "cpu", "--query", "green")
+
+
+@pytest.fixture(autouse=True)
+def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries are colours, and no real network is loaded."""
+    use_colours(monkeypatch)
+
+
+def files_here() -> list[str]:
+    return sorted(path.name for path in Path().iterdir())
+
+
+def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--query", "a yellow wall", "-k", "2")
+    assert ran.code == 0, ran.err
+    assert files_here() == ["film_moments.json"]
+    head, first, *_ = ran.out.splitlines()
+    assert head.split() == ["query", "rank", "start", "end", "seconds", "score"]
+    assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
+    assert "by similarity, in the space conse" in ran.out
+    document = json.loads(Path("film_moments.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [one["query"] for one in document["queries"]] == ["green", "a yellow wall"]
+    assert [len(one["moments"]) for one in document["queries"]] == [2, 2]
+
+
+def test_json_has_one_object_a_video(run: Run, film: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.mp4"
+    other.write_bytes(film.read_bytes())
+    ran = run("ground", film, other, "none.mp4", *ASK, "--json")
+    assert ran.code == 1
+    assert [line["ok"] for line in ran.json_lines] == [True, True, False]
+    for line in ran.json_lines:
+        jsonschema.validate(line, RESULT_SCHEMA)
+    (query,) = ran.json_lines[0]["data"]["queries"]
+    assert (query["moments"][0]["start_s"], query["moments"][0]["end_s"]) == (2, 4)
+    assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_moments.json"}
+    assert "saliency" not in query
+    assert files_here() == ["film_moments.json", "other_moments.json"]
+
+
+def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--saliency", "-o", "-")
+    jsonschema.validate(ran.json, SCHEMA)
+    assert len(ran.json["queries"][0]["saliency"]) == len(ran.json["timestamps_s"]) == 20
+    assert files_here() == []
+    for also in ("--plot", "--clips"):
+        refused = run("ground", film, *ASK, also, "-o", "-")
+        assert (refused.code, files_here()) == (2, [])
+
+
+def test_queries_of_a_file_come_after_those_given(run: Run, film: Path) -> None:
+    Path("queries.txt").write_text("red\n\nblue\n")
+    ran = run("ground", film, *ASK, "--queries", "queries.txt", "-o", "-")
+    assert [one["query"] for one in ran.json["queries"]] == ["green", "red", "blue"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "no query"),
+        (["--query", ""], 2, "holds no text"),
+        (["--query", "?!"], 2, "holds no text"),
+        (["--queries", "none.txt"], 3, "no such file"),
+        (["--queries", "empty.txt"], 3, "holds no query"),
+        (["--query", "red", "--top-k", "0"], 2, "top-k"),
+        (["--query", "red", "--model", "nonsense"], 2, "no model"),
+        (["--query", "red", "--model", "none.safetensors"], 3, "no such file"),
+        (["--query", "red", "--space", "nonsense"], 2, "space"),
+        (["--query", "red", "-o", "x.txt"], 2, "-o x.json"),
+        (["--query", "red", "--snap", "always"], 2, "snap"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_line(
+    run: Run, film: Path, arguments: list[str], code: int, said: str
+) -> None:
+    Path("empty.txt").touch()
+    ran = run("ground", film, *arguments)
+    assert ran.code == code, ran.err
+    assert said in ran.err
+    assert files_here() == ["empty.txt"]
+
+
+def test_a_feature_file_is_refused(run: Run) -> None:
+    ran = run("ground", "film.npz", *ASK)
+    assert ran.code == 2
+    assert "give the video" in ran.err
+
+
+def test_other_languages_and_control_characters_are_warned_about(run: Run, film: Path) -> None:
+    ran = run("ground", film, "--query", "une maison green dans la ville", "--query", "red\x07", "-k", "1")
+    assert ran.code == 0
+    assert "does not look like English" in ran.err
+    assert "control characters" in ran.err
+    assert "\x07" not in ran.out + ran.err
+
+
+def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path) -> None:
+    assert run("ground", film, "--clips", *ASK, "--query", "yellow", "-k", "1").code == 0
+    assert files_here() == ["film_1_1.mp4", "film_2_1.mp4", "film_moments.json"]
+    with av.open("film_2_1.mp4") as container:
+        assert float(container.duration or 0) / 1e6 == pytest.approx(4, abs=0.1)
+    ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips", "parts", film, "--json")
+    assert ran.json["data"]["outputs"]["clips"] == ["parts/green_1_1.mp4"]
+    assert Path("parts/green_1_1.mp4").exists()
+    assert run("ground", *ASK, "-k", "1", "-o", "before.json", "--clips", film).code == 0  # no folder's name
+    assert Path("before_1_1.mp4").exists()
+
+
+def test_a_plot_and_its_limit(run: Run, film: Path) -> None:
+    queries = [part for number in range(13) for part in ("--query", f"green {number}")]
+    ran = run("ground", film, "--plot", *queries, "-k", "1")
+    assert ran.code == 0
+    assert "first 12 of 13 queries" in ran.err
+    assert cv2.imread("film_moments.png").shape[2] == 3
+
+
+def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
+    assert run("ground", film, *ASK).code == 0
+    again = run("ground", film, *ASK)
+    assert again.code == 0
+    assert "up to date" in again.out
+    other = run("ground", film, *ASK, "--query", "red")
+    assert other.code == 1
+    assert "--overwrite" in other.err
+    assert run("ground", film, *ASK, "--query", "red", "--overwrite").code == 0
+    curves = run("ground", film, *ASK, "--query", "red", "--saliency")
+    assert curves.code == 1
+    assert "without saliency" in curves.err
+
+
+def test_clips_that_are_missing_are_made_again_and_others_left_alone(run: Run, film: Path) -> None:
+    ask = ("ground", film, *ASK, "-k", "1", "--clips", "parts")
+    assert run(*ask).code == 0
+    clip = Path("parts/film_1_1.mp4")
+    before = clip.read_bytes()
+    assert "up to date" in run(*ask).out
+    clip.unlink()
+    assert run(*ask).code == 0
+    assert clip.read_bytes() == before
+    Path("film_moments.json").unlink()
+    clip.write_bytes(b"something else")
+    refused = run(*ask)
+    assert (refused.code, clip.read_bytes()) == (1, b"something else")
+    assert "--overwrite" in refused.err
+    assert not Path("film_moments.json").exists()
+
+
+def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
+    for folder in ("one", "two"):
+        ran = run("ground", film, *ASK, "--plot", "--clips", "-k", "1", "--output-dir", folder, "--no-cache")
+        assert ran.code == 0, ran.err
+    for name in ("film_moments.json", "film_moments.png", "film_1_1.mp4"):
+        assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
+
+
+def test_options_come_from_a_config_file(run: Run, film: Path) -> None:
+    Path("options.yaml").write_text("device: cpu\nground:\n  query: [green, red]\n  top_k: 1\n")
+    ran = run("ground", film, "--config", "options.yaml", "-o", "-")
+    assert [len(one["moments"]) for one in ran.json["queries"]] == [1, 1]

@@ -1,0 +1,59 @@
+"""The plot of moments."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.grounding.plot import MOST_ROWS, moments_plot
+from vidsum.types import Grounding, Moment, QueryMoments
+
+
+def grounding(n_queries: int, text: str = "a dog in the snow") -> Grounding:
+    curve = np.linspace(0, 1, 60, dtype=np.float32)
+    moments = (Moment(10.0, 20.0, 0.9), Moment(40.0, 45.0, 0.4))
+    queries = tuple(QueryMoments(f"{text} {number}", moments, curve) for number in range(n_queries))
+    return Grounding(queries, np.arange(60.0), 1.0, 60.0, "similarity", "conse")
+
+
+def drawn(path: Path) -> np.ndarray:
+    picture = cv2.imread(str(path))
+    assert picture is not None
+    return picture
+
+
+def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
+    heights = {}
+    for n in (1, MOST_ROWS, MOST_ROWS + 1):
+        warnings = moments_plot(grounding(n), tmp_path / f"{n}.png")
+        heights[n] = drawn(tmp_path / f"{n}.png").shape[0]
+        assert bool(warnings) == (n > MOST_ROWS)
+    assert heights[1] < heights[MOST_ROWS] == heights[MOST_ROWS + 1]
+    assert f"first {MOST_ROWS} of {MOST_ROWS + 1} queries" in warnings[0]
+
+
+def test_the_best_moment_is_marked_where_it_is(tmp_path: Path) -> None:
+    moments_plot(grounding(1), tmp_path / "plot.png")
+    blue, green, red = drawn(tmp_path / "plot.png").astype(int).transpose(2, 0, 1)
+    accent = np.flatnonzero(((red == 0x25) & (green == 0x63) & (blue == 0xEB)).any(axis=0))
+    light = np.flatnonzero(((red == 0x93) & (green == 0xC5) & (blue == 0xFD)).any(axis=0))
+    length = accent[-1] - accent[0]
+    assert (light[-1] - light[0]) / length == pytest.approx(0.5, abs=0.02)
+    assert (light[0] - accent[0]) / length == pytest.approx(3, abs=0.04)
+
+
+@pytest.mark.parametrize("text", ["x " * 5000, r"$\frac{1", "一只狗", "<b>&amp;</b>", "line\u2028separator"])
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_any_query_can_be_drawn(text: str, suffix: str, tmp_path: Path) -> None:
+    target = tmp_path / f"plot{suffix}"
+    moments_plot(grounding(1, text), target)
+    first = target.read_bytes()
+    moments_plot(grounding(1, text), target)
+    assert target.read_bytes() == first
+
+
+def test_other_suffixes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.png or \.svg"):
+        moments_plot(grounding(1), tmp_path / "plot.pdf")
