@@ -113,7 +113,7 @@ def score_directly(w: dict[str, Tensor], video: Tensor, queries: Tensor, layers:
 
 
 def attend(w: dict[str, Tensor], name: str, x: Tensor, m: int) -> Tensor:
-    """Their retention layer in the mode `all`: positions first, then one projection or two, the diagonal 2."""
+    """Their retention layer in the mode `all`: positions first, then projections, the diagonal 2."""
     place = torch.arange(1, m + 1)[:, None] / m * 2 * torch.pi
     angle = place / 10000 ** (torch.arange(0, D, 2) / D)
     text_qk = x[:m] + torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+import torch
 
+from tests.checkpoints.test_mrnet_official import published
 from tests.commands.conftest import Run
+from vidsum.checkpoints.trained import read_trained
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +57,16 @@ def test_a_wrong_file_is_not_added(run: Run, tmp_path: Path) -> None:
     ran = run("weights", "add", tmp_path / "wrong.pth", "--as", "mobilenet_v2")
     assert ran.code == 4
     assert "SHA-256" in ran.err
+
+
+def test_a_file_in_the_authors_format_is_stored_and_its_path_told(run: Run, tmp_path: Path) -> None:
+    torch.save({"model": published(is_shared=False)}, tmp_path / "best.pth")
+    ran = run(
+        *("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet"),
+        *("--format", "mrnet-official", "--json"),
+    )
+    assert ran.code == 0
+    assert read_trained(ran.json["data"]["path"]).model == "mrnet"
 
 
 def test_a_wrong_file_in_the_authors_format_is_4(run: Run, tmp_path: Path) -> None:
