@@ -102,6 +102,7 @@ def test_videos_of_a_batch_are_scored_each_by_itself() -> None:
         {"decay": "forward"},
         {"nonlinearity": "gate"},
         {"regions": ("vv", "qq", "vq", "qv")},
+        {"regions": ("qq",)},
         {"cross_modal": False},
         {"positions": "before", "bias": True, "diagonal": 2.0},
         {"layers": 1, "gamma": 0.5},

@@ -44,7 +44,7 @@ class MRNetConfig:
     gamma: float = 0.98
     decay: Decay = "bidirectional"
     sparse: bool = True
-    """Whether there is a learnable sparse mask."""
+    """Whether there is a learnable sparse mask; it is of the region vv."""
     sparsity: float = 0.25
     """alpha: the loss acts while the mask's mean is above alpha / 2."""
     regions: tuple[Region, ...] = ("vv",)

@@ -149,7 +149,8 @@ class MaskRetention(nn.Module):
         self.video_projections = nn.Linear(d, 3 * d, bias=bias)
         self.out = nn.Linear(d, d)
         self.gate = nn.Linear(d, d, bias=False) if nonlinearity == "gate" else None
-        self.sparse_weights = nn.Parameter(torch.randn(clips, clips)) if sparse else None
+        is_learned = sparse and "vv" in regions
+        self.sparse_weights = nn.Parameter(torch.randn(clips, clips)) if is_learned else None
 
     def forward(self, x: Tensor, n_queries: int, is_query: Tensor | None = None) -> Tensor:
         """Eq. 8.
@@ -187,7 +188,7 @@ class MaskRetention(nn.Module):
         for region in self.regions:
             where = parts[region[0]], parts[region[1]]
             mask[where] = decayed[where]
-        if self.sparse_weights is not None and "vv" in self.regions:
+        if self.sparse_weights is not None:
             video = parts["v"], parts["v"]
             mask[video] = decayed[video] * sparse_mask(self.sparse_weights)
         return mask
