@@ -72,7 +72,7 @@ def mrnet(
 
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 
-    vidsum train mrnet --data planted --clips 16 --head light --epochs 5 --out runs/try
+    vidsum train mrnet --data planted --clips 16 --head light --out runs/try
 
     vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
     """
@@ -93,7 +93,7 @@ def mrnet(
         }
         settings = mrnet_settings(
             **{
-                **published(_preset(preset, recipe), head.value),
+                **published(_preset(preset, recipe, data), head.value),
                 **{name: value for name, value in chosen.items() if value is not None},
                 **({"decay_at": tuple(decay_at)} if decay_at else {}),
             },
@@ -128,10 +128,12 @@ def mrnet(
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
 
 
-def _preset(preset: own.PresetName | None, recipe: own.RecipeName) -> str:
+def _preset(preset: own.PresetName | None, recipe: own.RecipeName, data: Sequence[str]) -> str:
     if preset is not None:
         return preset.value
-    return "captions" if recipe is own.RecipeName.captions else "activitynet"
+    if recipe is own.RecipeName.captions:
+        return "captions"
+    return "planted" if data[0] == _PLANTED else "activitynet"
 
 
 def _made_up(

@@ -11,13 +11,14 @@ OF_PRESET = "the preset's"
 
 
 class PresetName(str, Enum):
-    """Settings to begin with: published ones of data sets, and ours for captions."""
+    """Settings to begin with: published ones of data sets, and ours for what is made up."""
 
     activitynet = "activitynet"
     charades = "charades"
     tacos = "tacos"
     qvhighlights = "qvhighlights"
     captions = "captions"
+    planted = "planted"
 
 
 class RecipeName(str, Enum):
@@ -153,8 +154,8 @@ Preset = Annotated[
     PresetName | None,
     option(
         "--preset",
-        help="Published settings to begin with; captions: ours.",
-        show_default="activitynet, or captions",
+        help="Settings to begin with: published ones; captions, planted: ours.",
+        show_default="activitynet; for captions and planted theirs",
         rich_help_panel=TRAINING,
     ),
 ]
