@@ -131,7 +131,7 @@ def _written(
         messages += export.write_plot(found, files.plot)
     write_document(document, files.json)
     names = ", ".join(str(path) for path in files.all)
-    also = f" and {len(clips)} clips in {files.clips}" if clips else ""
+    also = f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clips}" if clips else ""
     return Result(
         "ground",
         source,

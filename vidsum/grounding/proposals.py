@@ -16,12 +16,14 @@ from vidsum.types import FloatArray, Moment, TimeArray
 MAX_IOU = 0.5
 """Moments of one query that overlap more are taken for the same one."""
 
-_PASSING, _APART, _OF_CLIPS = 8, 6, 75
+_PASSING, _APART, _OF_CLIPS = 8, 3, 75
 """For the first moment so many clips pass, and clips so far apart are joined, in a video of 75 clips."""
 _MOST_S = 150.0
 """Both grow with the number of clips up to this length: moments of longer videos are no longer."""
 _BINS = 10
-_THRESHOLDS = np.arange(0.10, 0.96, 0.05)
+_ONE_MISSING = 2
+"""How far apart clips are that have one between them."""
+_THRESHOLDS = np.arange(2, 20) / 20
 
 
 class _Run(NamedTuple):
@@ -77,7 +79,8 @@ def unit_range(curve: FloatArray) -> FloatArray:
 def _first_run(saliency: FloatArray, step_s: float) -> _Run:
     """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
     clips = min(len(saliency), max(1, round(_MOST_S / step_s)))
-    passing, apart = (max(1, round(clips * share / _OF_CLIPS)) for share in (_PASSING, _APART))
+    passing = max(1, round(clips * _PASSING / _OF_CLIPS))
+    apart = max(_ONE_MISSING, round(clips * _APART / _OF_CLIPS))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
     runs = _runs(saliency >= threshold, apart)
@@ -86,7 +89,7 @@ def _first_run(saliency: FloatArray, step_s: float) -> _Run:
 
 def _ranked_runs(saliency: FloatArray) -> list[tuple[float, _Run]]:
     """Runs at all thresholds, one missing clip allowed inside, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, apart=2)}
+    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, _ONE_MISSING)}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
