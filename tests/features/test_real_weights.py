@@ -74,6 +74,14 @@ def test_mobilenet_v2_names_what_is_seen_in_a_clip(
     assert best == expected
 
 
+def test_efficientnet_lite0_names_what_is_seen_in_a_clip(shared_videos: Path) -> None:
+    real_weights("efficientnet_lite0")
+    best, _ = best_class(
+        load_extractor("efficientnet_lite0", device="cpu"), shared_videos / "dog_in_snow.mp4", most_frames=20
+    )
+    assert best == "Chesapeake Bay retriever"
+
+
 PUBLISHED = transforms.Compose(
     [
         transforms.Resize(256, InterpolationMode.BILINEAR),

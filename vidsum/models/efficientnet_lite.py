@@ -54,7 +54,8 @@ class EfficientNetLite0(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
         x = self.relu(self.bn1(self.conv_head(self.blocks(x))))
-        return x.mean(dim=(2, 3))
+        features: Tensor = x.mean(dim=(2, 3))
+        return features
 
 
 class Block(nn.Module):
@@ -78,7 +79,8 @@ class Block(nn.Module):
         y = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
         y = self.relu(self.bn1(self.depthwise_conv(self.pad(y))))
         y = self.bn2(self.project_conv(y))
-        return x + y if self.adds else y
+        out: Tensor = x + y if self.adds else y
+        return out
 
 
 def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:
@@ -94,7 +96,8 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn.Linear]:
     """The state dict of `EfficientNetLite0` and its classifier, of the published tensors."""
-    head = nn.Linear(*reversed(weights["_fc.weight"].shape))
+    classes, inputs = weights["_fc.weight"].shape
+    head = nn.Linear(inputs, classes)
     head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})
     # _blocks.0._bn1.weight is blocks.0.bn1.weight here
     state = {
