@@ -180,6 +180,59 @@ def test_patience_without_validation_is_refused(tmp_path: Path) -> None:
         fit(replace(small_recipe(), validate=None), replace(SETTINGS, patience=3), tmp_path)
 
 
+def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Path) -> None:
+    asked: list[tuple[int, float]] = []
+
+    def examples(epoch: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+        asked.append((epoch, torch.rand(()).item()))
+        return dict(small_recipe().examples)  # type: ignore[arg-type]
+
+    whole = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "whole")
+    assert [epoch for epoch, _ in asked] == list(range(1, EPOCHS + 1))
+    assert len({drawn for _, drawn in asked}) == EPOCHS
+    first = dict(asked)
+    fit(replace(small_recipe(), examples=examples), replace(SETTINGS, seed=9), tmp_path / "other")
+    assert not set(first.values()) & {drawn for _, drawn in asked[EPOCHS:]}
+    asked.clear()
+    again = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "again")
+    assert dict(asked) == first
+    assert [epoch.loss for epoch in again.history] == [epoch.loss for epoch in whole.history]
+
+
+def test_the_learning_rate_follows_its_course(tmp_path: Path) -> None:
+    def stepped(epochs: float) -> float:
+        return 1.0 if epochs <= 3 else 0.0
+
+    recipe = replace(small_recipe(), lr_share=stepped)
+    fit(recipe, SETTINGS, tmp_path / "whole")
+    fit(small_recipe(), replace(SETTINGS, epochs=3), tmp_path / "three")
+    frozen = read_tensors(tmp_path / "whole" / "last.safetensors", SCHEMA)[1]
+    three = read_tensors(tmp_path / "three" / "last.safetensors", SCHEMA)[1]
+    weights = [name for name in three if name.startswith("model.")]
+    assert weights
+    assert all(torch.equal(frozen[name], three[name]) for name in weights)
+
+
+def test_the_share_is_of_the_optimizers_rate(tmp_path: Path) -> None:
+    half = small_recipe()
+    for group in half.optimizer.param_groups:
+        group["lr"] /= 2
+    fit(half, SETTINGS, tmp_path / "half")
+    fit(replace(small_recipe(), lr_share=lambda epochs: 0.5), SETTINGS, tmp_path / "share")
+    found = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("half", "share")]
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_long_gradients_are_scaled_down(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    before = {name: tensor.clone() for name, tensor in recipe.model.state_dict().items()}
+    optimizer = torch.optim.SGD(recipe.model.parameters(), lr=1.0)
+    fit(replace(recipe, optimizer=optimizer, max_norm=1e-3), replace(SETTINGS, epochs=1), tmp_path)
+    moved = [(tensor - before[name]).square().sum() for name, tensor in recipe.model.state_dict().items()]
+    length = float(torch.stack(moved).sum().sqrt())
+    assert 1e-3 < length <= 4e-3 * (1 + 1e-4)  # four steps
+
+
 def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
     _fit(tmp_path)
     before = (tmp_path / "last.safetensors").read_bytes()

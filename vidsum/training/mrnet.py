@@ -84,7 +84,7 @@ def _best_of(model: MRNet, batch: MomentBatch) -> Tensor:
 
 
 def _judge(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
-    """R@1 IoU .5"""
+    """R@1 IoU .5, a share."""
     return measure(best_ious(model, examples, batch_size), "mmn").recall[1, 0.5]
 
 
