@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder that holds `weights/`, `features/` and `onnx/`; not made here."""
+    """The folder that holds `weights/`, `features/`, `onnx/` and `class_names/`; not made here."""
     if named := os.environ.get("VIDSUM_HOME"):
         return Path(named).expanduser()
     import platformdirs

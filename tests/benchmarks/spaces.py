@@ -101,8 +101,10 @@ def curves(film: Path, queries: list[str], setting: Setting) -> FloatArray:
     found = similarity(
         video, embed_queries("conse", queries, "cpu") - np.float32(setting.hubness) * mean_name
     )
+    if not setting.sigma_s:
+        return found
     smooth: FloatArray = gaussian_filter1d(found, setting.sigma_s / STEP_S, axis=1)
-    return smooth if setting.sigma_s else found
+    return smooth
 
 
 def judge(curve: FloatArray, windows: Sequence[Interval], duration_s: float) -> list[float]:

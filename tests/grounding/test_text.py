@@ -75,7 +75,7 @@ def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextTower) ->
     words = ["snow"] * (MINILM_TOKENS - 2)  # two mark the start and the end
     whole, longer = " ".join(words), " ".join([*words, "dog", "cake"])
     rows = minilm.encode([whole, longer, "🥞" * 5000])
-    assert (rows[0] == rows[1]).all()
+    np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
     assert minilm.count_tokens(whole) == MINILM_TOKENS
     assert [minilm.cuts(text) for text in (whole, PANCAKE, longer)] == [False, False, True]
 

@@ -51,7 +51,8 @@ def bert(weights: dict[str, Array], tokens: list[int], config: MiniLMConfig) -> 
     def norm(x: Array, name: str) -> Array:
         centred = x - x.mean(axis=1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
-        return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+        out: Array = scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+        return out
 
     def dense(x: Array, name: str) -> Array:
         out: Array = x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
