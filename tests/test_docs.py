@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import real_weights
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
@@ -16,6 +18,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_t
 def test_the_examples_run(
     block: str, default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if "vidsum.ground" in block:
+        for name in ("i3d", "efficientnet_lite0", "minilm"):
+            real_weights(name)
     shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", tmp_path / "film.mp4")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "docs/python.md", "exec"), {})
