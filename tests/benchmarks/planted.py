@@ -4,7 +4,7 @@
                                        [--gamma 0.98] [--epochs 15] [--decay-at 10] [--map light]
 
 Trains a small MRNet for each mask and seed on 600 new videos an epoch (see vidsum.datasets.planted) and asks
-it about 500 videos of its own. Seconds are of the processor, over all threads.
+it about 500 videos of its own. Seconds are those of the clock and, in brackets, of the processor.
 """
 
 import argparse
