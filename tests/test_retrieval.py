@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -15,7 +16,7 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum import documents, export, jobs, retrieval
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import InputError, OutputError, UsageError, WeightsError
 from vidsum.grounding import locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
@@ -226,6 +227,26 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space conse, not clip"):
         retrieval.ground(film, "green", model=str(path), space="clip")
+
+
+def test_a_model_of_features_that_no_video_gives_is_refused(
+    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "_grounder", lambda model, device: SimpleNamespace(space="c3d"))
+    with pytest.raises(UsageError, match="'c3d', which is not made of videos"):
+        retrieval.ground(film, "green", model="best.safetensors")
+
+
+def test_missing_weights_of_the_text_tower_show_before_anything_is_decoded(
+    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(space: str, texts: list[str], device: str) -> FloatArray:
+        raise WeightsError("minilm is not here")
+
+    monkeypatch.setattr(retrieval, "embed_queries", missing)
+    with pytest.raises(WeightsError):
+        retrieval.ground(film, "green", device="cpu")
+    assert colours == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from vidsum.grounding.proposals import MAX_IOU, unit_range
 from vidsum.grounding.queries import Queries, named, read_queries
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.snapping import snapped
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_video, extractions_of, similarity
+from vidsum.grounding.spaces import (
+    ClipEmbeddings,
+    embed_queries,
+    embed_video,
+    extractions_of,
+    similarity,
+    text_tower_of,
+)
 from vidsum.grounding.text import load_text_tower
 from vidsum.jobs import Job, extraction_job, run_jobs, transitions_job
 from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval, Snap
@@ -85,9 +92,9 @@ def run_grounding(
     video = _video_of(source)
     model, space = model_for(retrieval.model, retrieval.space, how.device)
     jobs = _jobs(video, space, retrieval, how)
+    vectors = embed_queries(space, queries.texts, how.device)  # first: missing weights show before decoding
     features = run_jobs(video, jobs, how, progress)
     clips = embed_video(space, features[: len(extractions_of(space, how))], how.device)
-    vectors = embed_queries(space, queries.texts, how.device)
     curves = _curves(clips, vectors)
     found = locate(model, clips, vectors, curves, retrieval.top_k, how.device)
     if retrieval.snap != "none":
@@ -157,7 +164,7 @@ def _provenance(
     texts = json.dumps(queries.texts).encode()
     asked = {**asdict(retrieval), "model": model, "space": space}
     asked["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
-    asked["text_weights_sha256"] = checkpoints.sha256_of(_text_tower(space))
+    asked["text_weights_sha256"] = checkpoints.sha256_of(text_tower_of(space))
     if sha256 := checkpoint_sha256(model):
         asked["model_sha256"] = sha256
     own = ("extractor", "weights_sha256", "parameters")
@@ -170,12 +177,8 @@ def _provenance(
 
 
 def _warnings(features: Sequence[Features], queries: Queries, space: str, how: Extraction) -> tuple[str, ...]:
-    tower = load_text_tower(_text_tower(space), how.device)
+    tower = loadtext_tower_of(text_tower_of(space), how.device)
     of_video = [warning for one in features for warning in one.warnings]
     cut = [text for text in queries.texts if tower.cuts(text)]
     of_length = [f"{named(cut)}: only the first {tower.most_tokens} tokens are read"] if cut else []
     return tuple(dict.fromkeys([*of_video, *queries.warnings, *of_length]))
-
-
-def _text_tower(space: str) -> str:
-    return "clip" if space == "clip" else "minilm"

@@ -44,6 +44,11 @@ def model_for(model: str, space: str, device: str = "auto") -> tuple[str, str]:
         wanted = space_for(space)
         return (SHIPPED_GROUNDER if wanted == _SHIPPED_READS and _is_shipped() else "similarity"), wanted
     reads = _grounder(model, device).space
+    if reads not in ("clip", "conse"):
+        raise UsageError(
+            f"{model} reads the space {reads!r}, which is not made of videos",
+            hint="vidsum train mrnet --space conse, or clip",
+        )
     if space not in ("auto", reads):
         raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
     return model, reads

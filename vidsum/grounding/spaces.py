@@ -110,7 +110,12 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
     Raises:
         WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
     """
-    return load_text_tower("clip" if space == "clip" else "minilm", device).encode(texts)
+    return load_text_tower(text_tower_of(space), device).encode(texts)
+
+
+def text_tower_of(space: str) -> str:
+    """The name of the text tower that reads a space's queries."""
+    return "clip" if space == "clip" else "minilm"
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
