@@ -1,4 +1,4 @@
-"""Moments by MRNet: windows, merging and saliency with a model that knows the truth; loading checkpoints."""
+"""Moments by MRNet: windows and merging with a model that knows the truth; loading checkpoints."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -14,10 +14,10 @@ from torch import Tensor
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.mrnet import Grounder, ground_video, load_grounder, saliency
+from vidsum.grounding.mrnet import Grounder, ground_video, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores, match_scores
+from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores
 from vidsum.types import FloatArray
 
 CLIPS = 16
@@ -138,35 +138,6 @@ def test_queries_are_asked_each_by_itself() -> None:
 
 def test_no_queries_no_moments() -> None:
     assert ground_video(oracle(), video_with(duration_s=8), QUERIES[:0]) == []
-
-
-def test_saliency_is_the_best_proposal_with_the_clip() -> None:
-    torch.manual_seed(0)
-    config = MRNetConfig(dim_video=4, dim_query=4, clips=20, **HEADS["light"])
-    model = MRNet(config).eval()
-    rng = np.random.default_rng(0)
-    video = replace(video_with(duration_s=20), parts=(rng.normal(size=(20, 4)).astype(np.float32),))
-    curve = saliency(Grounder(model, "made up", 1.0, "untrained"), video, QUERIES[:2])
-    # 20 clips of a 20 s video: the last feature is read as it is, so each clip is a row
-    rows = torch.from_numpy(video.parts[0])[None]
-    with torch.no_grad():
-        scores = match_scores(model(rows.expand(2, -1, -1), torch.from_numpy(QUERIES[:2])[:, None]))[:, 0]
-    for query in range(2):
-        for clip in range(20):
-            holds = [
-                scores[query, i, j].item()
-                for i in range(clip + 1)
-                for j in range(clip, 20)
-                if model.valid[i, j]
-            ]
-            assert curve[query, clip] == pytest.approx(max(holds), abs=1e-5)
-
-
-def test_saliency_of_a_long_video_is_high_in_the_moment() -> None:
-    curve = saliency(oracle(), video_with((0, 60, 66), duration_s=100.5), QUERIES[:1])[0]
-    assert curve.shape == (101,)
-    outside = np.delete(curve, np.arange(60, 66))
-    assert curve[60:66].min() > outside.max()
 
 
 def checkpoint(path: Path, **changes: Any) -> str:

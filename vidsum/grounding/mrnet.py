@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import Trained, read_trained
@@ -116,30 +115,6 @@ def ground_video(
         )
         found.append(suppress(moments, max_iou, top_k))
     return found
-
-
-def saliency(grounder: Grounder, video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] of each clip of the video: the best score of all proposals that contain it, in any window.
-
-    Args and errors are those of `ground_video`.
-    """
-    windows = _windows(grounder, video)
-    curves = np.zeros((len(queries), len(video)), np.float32)
-    valid = grounder.model.valid.cpu()
-    for curve, scores in zip(curves, _scores(grounder, video, windows, queries), strict=True):
-        for rows, of_window in zip(windows.rows, scores, strict=True):
-            best = _best_over(torch.from_numpy(of_window), valid)
-            length = rows.stop - rows.start
-            clip_of_row = ((np.arange(length) + 0.5) * len(best) / length).astype(np.int64)
-            curve[rows] = np.maximum(curve[rows], best[clip_of_row])
-    return curves
-
-
-def _best_over(scores: Tensor, valid: Tensor) -> FloatArray:
-    """[T] the best score [N] of the proposals (i, j) with i <= t <= j."""
-    cells = torch.zeros(valid.shape).masked_scatter(valid, scores)
-    to_the_end = cells.flip(1).cummax(dim=1).values.flip(1)
-    return np.asarray(to_the_end.cummax(dim=0).values.diagonal().numpy(), np.float32)
 
 
 def _scores(
