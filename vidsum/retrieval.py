@@ -177,7 +177,7 @@ def _provenance(
 
 
 def _warnings(features: Sequence[Features], queries: Queries, space: str, how: Extraction) -> tuple[str, ...]:
-    tower = loadtext_tower_of(text_tower_of(space), how.device)
+    tower = load_text_tower(text_tower_of(space), how.device)
     of_video = [warning for one in features for warning in one.warnings]
     cut = [text for text in queries.texts if tower.cuts(text)]
     of_length = [f"{named(cut)}: only the first {tower.most_tokens} tokens are read"] if cut else []
