@@ -32,6 +32,9 @@ _ELSEWHERE = 0.2
 """Share of the windows that are taken without regard to the query."""
 _LEAST_S = 0.5
 """A shorter rest of a moment at the edge of a window does not count."""
+_MOST = 0.7
+"""Share of an example that a query may be true in. What is nearly always true is the video's subject, not a
+moment of it, and a model that is taught such answers gives them where it is in doubt."""
 _LONGEST = 3
 """Windows that a joined video is long at most."""
 
@@ -98,15 +101,17 @@ def _example(how: Making, rng: np.random.Generator) -> MomentExample:
     window_s = how.clips * how.clip_s
     is_annotated = rng.random() < _ANNOTATED
     script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
-    video = see(script, how, rng)
     asked = _questions(script, how, rng)
+    moments = [[one for one in script.stretches if one.sentence == sentence] for sentence in asked]
+    n_clips = len(grid(script.duration_s, STEP_S))
+    window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
+    windows = _windows(moments, window, script.duration_s)
+    if (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MOST:
+        return _example(how, rng)
+    video = see(script, how, rng)
     queries = how.captions.asked[asked]
     rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
-    moments = [[one for one in script.stretches if one.sentence == sentence] for sentence in asked]
-    window = _window(len(video), round(window_s / STEP_S), moments[0], rng)
-    return MomentExample(
-        script.name, resample(rows[window], how.clips), queries, _windows(moments, window, script.duration_s)
-    )
+    return MomentExample(script.name, resample(rows[window], how.clips), queries, windows)
 
 
 def see(script: Script, how: Making, rng: np.random.Generator) -> ClipEmbeddings:
