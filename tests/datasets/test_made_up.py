@@ -91,7 +91,9 @@ def test_windows_lie_inside_the_example() -> None:
         assert example.video.shape == (20, 2 * N + 3)
         assert example.windows.min() >= 0
         assert example.windows.max() <= 1
-        assert (example.windows[..., 1] >= example.windows[..., 0]).all()
+        lengths = example.windows[..., 1] - example.windows[..., 0]
+        assert lengths.min() >= 0
+        assert lengths.sum(axis=1).max() <= 0.7  # no query is what the whole is about
 
 
 def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
