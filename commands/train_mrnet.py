@@ -119,7 +119,7 @@ def mrnet(
         if recipe is own.RecipeName.captions:
             if features or text:
                 raise UsageError("captions need no --features and no --text", hint="leave them out")
-            examples = _made_up(data, space, clip_s, guided, videos, validation, settings)
+            examples = _made_up(data, space, clip_s, guided, videos, validation, settings, progress)
         else:
             examples = _examples(data, features or (), space.value, text, validation, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=overwrite, progress=progress)
@@ -144,6 +144,7 @@ def _made_up(
     videos: int,
     validation: str,
     settings: "MRNetSettings",
+    progress: "Progress | None",
 ) -> "MomentData":
     from vidsum.training.moment_captions import CaptionRecipe, captions_data
 
@@ -153,7 +154,7 @@ def _made_up(
     made_in = "conse" if space is own.SpaceName.features else space.value
     annotations = tuple(Path(one) for one in data)
     recipe = CaptionRecipe(annotations, made_in, clip_s, guided, videos, validation=share)
-    return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device)
+    return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device, progress)
 
 
 def _examples(

@@ -58,7 +58,9 @@ def test_embeddings_are_those_of_the_tower_and_are_kept(tmp_path: Path) -> None:
         asked.extend(texts)
         return one_hot(texts)
 
-    first = embed_captions(videos(), counted, "words")
+    said: list[tuple[str, float, float]] = []
+    first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
+    assert said == [("captions", 3, 3)] * 2
     assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
     n_asked = len(asked)
     again = embed_captions(videos(), counted, "words")

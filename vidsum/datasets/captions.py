@@ -16,7 +16,7 @@ from vidsum.errors import OutputError, UsageError
 from vidsum.home import home
 from vidsum.outputs import whole_file
 from vidsum.provenance import digest_of
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Progress
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """A text tower: texts to [N, D]."""
@@ -27,6 +27,8 @@ _STRETCH_S = (2.0, 20.0)
 """Shortest and longest stretch of a joined video."""
 _SHORTEST_S = 12.0
 """Shortest joined video."""
+_AT_ONCE = 1024
+"""Sentences embedded between two reports of progress."""
 
 
 class Stretch(NamedTuple):
@@ -58,7 +60,13 @@ class Captions:
     """[N, D] of the sentences with words dropped and replaced: what is asked."""
 
 
-def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, tower: str, seed: int = 0) -> Captions:
+def embed_captions(
+    videos: Mapping[str, MomentVideo],
+    embed: Embed,
+    tower: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Captions:
     """Annotated videos with their sentences embedded, once as they are and once in disorder.
 
     Embeddings are kept on disk under `vidsum.home.home()`: tens of thousands of sentences take minutes.
@@ -68,6 +76,7 @@ def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, tower: str, 
         embed: the text tower.
         tower: what tells it from others: its weights' hash.
         seed: of the disorder.
+        progress: called while sentences are embedded.
 
     Raises:
         UsageError: there is no sentence.
@@ -79,7 +88,8 @@ def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, tower: str, 
     counts = [len(video.queries) for video in used]
     first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
     disordered = disorder(texts, np.random.default_rng(seed))
-    return Captions(used, first, _kept(texts, embed, tower), _kept(disordered, embed, tower))
+    vectors, asked = (_kept(some, embed, tower, progress) for some in (texts, disordered))
+    return Captions(used, first, vectors, asked)
 
 
 def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
@@ -124,14 +134,19 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def _kept(texts: Sequence[str], embed: Embed, tower: str) -> FloatArray:
+def _kept(texts: Sequence[str], embed: Embed, tower: str, progress: Progress | None) -> FloatArray:
     """The texts' embeddings, from disk where they have been made before."""
     path = home() / "captions" / f"{digest_of({'tower': tower, 'texts': list(texts)})}.npy"
     if path.is_file():
         with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
             kept: FloatArray = np.load(path)
             return kept
-    made = embed(texts)
+    parts = []
+    for start in range(0, len(texts), _AT_ONCE):
+        parts.append(embed(texts[start : start + _AT_ONCE]))
+        if progress:
+            progress("captions", start + len(parts[-1]), len(texts))
+    made = np.concatenate(parts)
     with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as part:

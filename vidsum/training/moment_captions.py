@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from vidsum import checkpoints
@@ -15,6 +16,7 @@ from vidsum.grounding.spaces import CLASSIFIERS
 from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
 from vidsum.training.moment_data import MomentData, share_of
+from vidsum.types import Progress
 
 _FOR_VALIDATION = 200
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
@@ -47,7 +49,9 @@ class CaptionRecipe:
             raise UsageError("clip_s must be positive, videos and n_queries at least 1")
 
 
-def captions_data(recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto") -> MomentData:
+def captions_data(
+    recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+) -> MomentData:
     """Examples that are made up from captions, others in each epoch.
 
     Args:
@@ -55,6 +59,7 @@ def captions_data(recipe: CaptionRecipe, clips: int, seed: int = 0, device: str 
         clips: T, of an example.
         seed: of all draws.
         device: where the text tower runs.
+        progress: called while captions are embedded.
 
     Raises:
         InputError: annotations cannot be read.
@@ -67,14 +72,19 @@ def captions_data(recipe: CaptionRecipe, clips: int, seed: int = 0, device: str 
     extractors = CLASSIFIERS if recipe.space == "conse" else ()
     classifiers = [Classifier(name_embeddings(one, device), HAZE[one]) for one in extractors]
     made_of = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
-    making = Making(_embedded(kept, recipe.space, seed, device), *made_of)
+    making = Making(_embedded(kept, recipe.space, seed, device, progress), *made_of)
     judged: list[MomentExample] = []
     if held_out:
-        judging = Making(_embedded(held_out, recipe.space, seed, device), *made_of)
+        judging = Making(_embedded(held_out, recipe.space, seed, device, progress), *made_of)
         judged = make_up(judging, _FOR_VALIDATION, (seed, _VALIDATION_SEED))
     first = make_up(making, 1, (seed,))[0]
+
+    @lru_cache(maxsize=1)
+    def examples(epoch: int) -> list[MomentExample]:
+        return make_up(making, recipe.videos, (seed, _TRAINING_SEED, epoch))
+
     return MomentData(
-        examples=lambda epoch: make_up(making, recipe.videos, (seed, _TRAINING_SEED, epoch)),
+        examples=examples,
         validation=[example for example in judged if example.windows.any()],
         features={
             "space": recipe.space,
@@ -102,6 +112,9 @@ def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
     }
 
 
-def _embedded(videos: dict[str, MomentVideo], space: str, seed: int, device: str) -> Captions:
+def _embedded(
+    videos: dict[str, MomentVideo], space: str, seed: int, device: str, progress: Progress | None
+) -> Captions:
     tower = "clip" if space == "clip" else "minilm"
-    return embed_captions(videos, load_text_tower(tower, device).encode, checkpoints.sha256_of(tower), seed)
+    encode = load_text_tower(tower, device).encode
+    return embed_captions(videos, encode, checkpoints.sha256_of(tower), seed, progress)
