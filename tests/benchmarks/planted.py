@@ -1,7 +1,7 @@
 """MRNet on planted moments: does it learn, and what do its masks give?
 
     python -m tests.benchmarks.planted [--masks both decay sparse none] [--seeds 1] [--clips 64] [--noise 1]
-                                       [--gamma 0.98] [--epochs 15] [--decay-at 10] [--map light]
+                                       [--gamma 0.98] [--epochs 15] [--lr 8e-4] [--decay-at 10] [--map light]
 
 Trains a small MRNet for each mask and seed on 600 new videos an epoch (see vidsum.datasets.planted) and asks
 it about 500 videos of its own. Seconds are those of the clock and, in brackets, of the processor.
@@ -59,11 +59,12 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=Planting.noise)
     parser.add_argument("--gamma", type=float, default=0.98)
     parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--lr", type=float, default=8e-4)
     parser.add_argument("--decay-at", nargs="*", type=int, default=[])
     parser.add_argument("--map", choices=MAPS, default="light")
     asked = parser.parse_args()
     choices = {"gamma": asked.gamma, "epochs": asked.epochs, "decay_at": tuple(asked.decay_at)}
-    choices |= MAPS[asked.map]
+    choices |= {"lr": asked.lr, **MAPS[asked.map]}
     how = Planting(clips=asked.clips, noise=asked.noise)
     print("| masks | seed | R@1 IoU .5 | .7 | mIoU | s |\n|---|---|---|---|---|---|")
     for seed in asked.seeds:
