@@ -1,7 +1,7 @@
 """Small annotation files in the layouts of the field."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +30,8 @@ def in_seconds(duration: float, *annotations: tuple[float, float, str]) -> dict[
 def highlight(qid: int, vid: str, query: str, *windows: tuple[float, float]) -> dict[str, Any]:
     """A line of QVHighlights, whose videos have 150 seconds."""
     return {"qid": qid, "query": query, "duration": 150, "vid": vid, "relevant_windows": windows}
+
+
+def with_saliency(line: Mapping[str, Any], scores: Mapping[int, Sequence[Any]]) -> dict[str, Any]:
+    """A line of QVHighlights with what annotators gave some of its clips."""
+    return {**line, "relevant_clip_ids": list(scores), "saliency_scores": list(map(list, scores.values()))}

@@ -108,3 +108,12 @@ class Entry:
         if not (math.isfinite(start) and math.isfinite(end)):
             raise self.fault(f"has a window that is no start and end: {value!r}")
         return start, end
+
+    def numbers(self, values: Any, called: str) -> tuple[float, ...]:
+        """What must be a list of finite numbers."""
+        if not isinstance(values, list):
+            raise self.fault(f"has {called} that are no list: {values!r}")
+        for value in values:
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise self.fault(f"has {called} that are no finite numbers: {value!r}")
+        return tuple(map(float, values))

@@ -4,7 +4,8 @@ Told apart by what is in them, not by name:
 
 - ActivityNet Captions and Charades-STA, JSON: {video: {"duration", "timestamps", "sentences"}}, in seconds;
 - TACoS, JSON: {video: {"fps", "num_frames", "timestamps", "sentences"}}, in frames;
-- QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds;
+- QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
+  each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
 - Charades-STA as first published, text: `VIDEO START END##SENTENCE`. It has no lengths of videos: they come
   from Charades' own `Charades_v1_*.csv` (columns `id` and `length`) beside it.
 """
@@ -12,7 +13,7 @@ Told apart by what is in them, not by name:
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ _CHARADES_LINE = re.compile(r"(\S+) (\S+) (\S+?)##(.*)")
 class Annotation:
     """One sentence and when it is true, unchecked: windows may be inverted or leave the video."""
 
+    where: str
+    """File, and line or name in it."""
     video: str
     duration_s: float
     """Positive."""
@@ -34,6 +37,8 @@ class Annotation:
     windows: tuple[Interval, ...]
     """(start_s, end_s), finite."""
     qid: str | None = None
+    saliency: Mapping[int, tuple[float, ...]] | None = None
+    """Number of a clip -> what each annotator gave it: QVHighlights."""
 
 
 def read_annotations(path: Path) -> Iterator[Annotation]:
@@ -74,7 +79,7 @@ def _of_json(path: Path, text: str) -> Iterator[Annotation]:
             if not isinstance(sentence, str):
                 raise entry.fault(f"has a sentence that is no text: {sentence!r}")
             start, end = entry.window(window)
-            yield Annotation(name, length / per_s, sentence, ((start / per_s, end / per_s),))
+            yield Annotation(entry.where, name, length / per_s, sentence, ((start / per_s, end / per_s),))
 
 
 def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
@@ -82,12 +87,26 @@ def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
         if "relevant_windows" not in entry.values:
             raise entry.fault("has no relevant_windows: the file is of a test split without annotations")
         yield Annotation(
+            where=entry.where,
             video=entry.text("vid"),
             duration_s=entry.positive("duration"),
             text=entry.text("query"),
             windows=tuple(entry.window(window) for window in entry.list("relevant_windows")),
             qid=str(entry.values["qid"]) if "qid" in entry.values else None,
+            saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
         )
+
+
+def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
+    clips, scores = entry.list("relevant_clip_ids"), entry.list("saliency_scores")
+    if len(clips) != len(scores):
+        raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
+    found = {}
+    for clip, of_clip in zip(clips, scores, strict=True):
+        if not isinstance(clip, int) or clip < 0 or clip in found:
+            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {clip!r}")
+        found[clip] = entry.numbers(of_clip, "saliency_scores")
+    return found
 
 
 def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
@@ -103,7 +122,8 @@ def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
         if name not in lengths:
             raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {name}")
         entry = Entry(where, {"length": lengths[name]})
-        yield Annotation(name, entry.positive("length"), sentence, (entry.window([start, end]),))
+        window = entry.window([start, end])
+        yield Annotation(where, name, entry.positive("length"), sentence, (window,))
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:
