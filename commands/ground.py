@@ -61,6 +61,7 @@ def ground(
     if output != "-":
         prepare(output, output_dir, sources, (".json",))
         claim([(source, files.all) for source, files in targets.items()])
+        own.spare_inputs(sources, targets.values())
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.settings import Extraction, Retrieval

@@ -1,5 +1,7 @@
 """Options of `vidsum ground` that no other command has, and the files that it writes."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -149,3 +151,17 @@ def moment_files(source: str, output: str | None, folder: Path, plot: bool, clip
         clips=None if clips is None else Path(clips) if clips else json.parent,
         stem=stem,
     )
+
+
+def spare_inputs(sources: Iterable[str], targets: Iterable[MomentFiles]) -> None:
+    """Make sure, before any work, that no clip will be written over a video that is read.
+
+    Raises:
+        UsageError: a video lies where clips go, and has the name of one.
+    """
+    stems = {(files.clips.resolve(), files.stem) for files in targets if files.clips}
+    for source in sources:
+        path = Path(source).resolve()
+        named = re.fullmatch(r"(.*)_\d+_\d+\.mp4", path.name)
+        if named and (path.parent, named[1]) in stems:
+            raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import av
 import cv2
@@ -10,6 +11,9 @@ import pytest
 
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
+from vidsum.commands.ground_options import SnapName, SpaceName
+from vidsum.grounding.spaces import SPACES
+from vidsum.settings import Snap
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
@@ -83,6 +87,7 @@ def test_queries_of_a_file_come_after_those_given(run: Run, film: Path) -> None:
         (["--query", "red", "--top-k", "0"], 2, "top-k"),
         (["--query", "red", "--model", "nonsense"], 2, "no model"),
         (["--query", "red", "--model", "none.safetensors"], 3, "no such file"),
+        (["--query", "red", "--model", "mrnet-activitynet"], 2, "published features, not videos"),
         (["--query", "red", "--space", "nonsense"], 2, "space"),
         (["--query", "red", "-o", "x.txt"], 2, "-o x.json"),
         (["--query", "red", "--snap", "always"], 2, "snap"),
@@ -175,3 +180,19 @@ def test_options_come_from_a_config_file(run: Run, film: Path) -> None:
     Path("options.yaml").write_text("device: cpu\nground:\n  query: [green, red]\n  top_k: 1\n")
     ran = run("ground", film, "--config", "options.yaml", "-o", "-")
     assert [len(one["moments"]) for one in ran.json["queries"]] == [1, 1]
+
+
+def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> None:
+    for name in ("film_1_1.mp4", "a.mp4", "a_2_3.mp4"):
+        Path(name).write_bytes(film.read_bytes())
+    for arguments in (["film_1_1.mp4", "-o", "film.json"], ["a.mp4", "a_2_3.mp4"]):
+        ran = run("ground", "--clips", *ASK, "--overwrite", *arguments)
+        assert (ran.code, "name of a clip" in ran.err) == (2, True)
+        assert files_here() == ["a.mp4", "a_2_3.mp4", "film_1_1.mp4"]
+    assert run("ground", "--clips", "parts", *ASK, "-k", "1", "a.mp4", "a_2_3.mp4").code == 0
+    assert sorted(path.name for path in Path("parts").iterdir()) == ["a_1_1.mp4", "a_2_3_1_1.mp4"]
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    assert tuple(name.value for name in SpaceName) == SPACES
+    assert tuple(name.value for name in SnapName) == get_args(Snap)

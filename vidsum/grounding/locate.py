@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum import checkpoints
+from vidsum.checkpoints.mrnet_official import OFFICIAL
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, space_for
@@ -102,6 +103,11 @@ def _is_shipped() -> bool:
 
 
 def _grounder(model: str, device: str) -> "Grounder":
+    if model in OFFICIAL:
+        raise UsageError(
+            f"{model} reads published features, not videos: vidsum.grounding.mrnet runs it on those",
+            hint="--model similarity, or a checkpoint of `vidsum train mrnet` (.safetensors)",
+        )
     if model != SHIPPED_GROUNDER and not model.endswith(".safetensors"):
         raise UsageError(
             f"there is no model {model!r}",
