@@ -11,6 +11,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.grounding.queries import named
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _glove(_device: str) -> TextTower:
     def encode(texts: Texts) -> FloatArray:
         rows = [known(text) for text in texts]
         if unknown := [text for text, found in zip(texts, rows, strict=True) if not found]:
-            raise UsageError(f"GloVe knows no word of {_start(unknown[0])}", hint="use another text tower")
+            raise UsageError(f"GloVe knows no word of {named(unknown)}", hint="use another text tower")
         means = [vectors[found].mean(axis=0) for found in rows]
         return np.array([mean / np.linalg.norm(mean) for mean in means], np.float32).reshape(len(rows), dim)
 
@@ -160,10 +161,6 @@ def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) ->
         batch = order[first : first + _BATCH]
         rows[batch] = embed([texts[number] for number in batch])
     return rows
-
-
-def _start(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 _LOADERS: dict[str, Callable[[str], TextTower]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
