@@ -154,10 +154,15 @@ def _of_grounding(entry: Entry) -> Iterator[_Answer]:
 
 def _moments(entry: Entry, rows: Sequence[Any]) -> tuple[Moment, ...]:
     """Moments, best first; those of one score in their order."""
-    return tuple(sorted((_moment(entry, row) for row in rows), key=lambda moment: -moment.score))
+    return tuple(sorted((moment_of(entry, row) for row in rows), key=lambda moment: -moment.score))
 
 
-def _moment(entry: Entry, row: Any) -> Moment:
+def moment_of(entry: Entry, row: Any) -> Moment:
+    """A moment from [start_s, end_s, score].
+
+    Raises:
+        InputError: it is something else, or ends at or before its start.
+    """
     try:
         start, end, score = map(float, row)
     except (TypeError, ValueError) as error:

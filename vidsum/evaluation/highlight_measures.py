@@ -1,0 +1,195 @@
+"""QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
+
+They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array is
+a query, and what a query has less of than others is filled up with what never counts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.intervals import iou
+from vidsum.types import FloatArray, TimeArray
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
+"""The IoU at which a moment is right: .5, .55 ... .95."""
+MAX_MOMENTS = 10
+"""How many moments of a query count."""
+
+
+LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
+"""Lengths (above, at most) of the right windows that count; a query without such a window does not."""
+LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
+"""The least that an annotator gives a clip that is right."""
+
+
+@dataclass(frozen=True)
+class WindowMeasures:
+    """How well the moments of a set of queries meet the right windows: shares, not per cent."""
+
+    recall: Mapping[float, float]
+    """IoU -> R1: the share of queries whose first moment meets a right window by as much."""
+    precision: Mapping[float, float]
+    """IoU -> mAP, the mean average precision."""
+
+    @property
+    def mean_precision(self) -> float:
+        """mAP over all IoU."""
+        return float(np.mean(list(self.precision.values())))
+
+
+@dataclass(frozen=True)
+class ClipMeasures:
+    """How well the saliency of clips goes with annotators: shares, not per cent."""
+
+    precision: float
+    """mAP over queries and annotators."""
+    hit: float
+    """HIT@1: the share of queries whose most salient clip is right to one annotator at least."""
+
+
+def measure_moments(
+    moments: TimeArray, scores: TimeArray, windows: TimeArray
+) -> dict[str, WindowMeasures | None]:
+    """The measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such lengths.
+
+    Args:
+        moments: [Q, K, 2] with empty ones where a query has less; the first is the answer that R1 takes.
+        scores: [Q, K] by which average precision ranks them; of one score, in their order.
+        windows: [Q, W, 2] what is right, with empty ones where a query has less.
+    """
+    ious = iou(moments, windows)
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ranked = np.take_along_axis(ious, order[..., None], axis=1)
+    lengths_s = windows[..., 1] - windows[..., 0]
+    return {
+        name: _measured(ious[:, 0], ranked, (above < lengths_s) & (lengths_s <= at_most))
+        for name, (above, at_most) in LENGTHS_S.items()
+    }
+
+
+def _measured(first: TimeArray, ranked: TimeArray, counts: BoolArray) -> WindowMeasures | None:
+    """Of the first moments [Q, W] and of all [Q, K, W], where the windows count that [Q, W] tells."""
+    asked = counts.any(axis=-1)
+    if not asked.any():
+        return None
+    counts = counts[asked]
+    best = (first[asked] * counts).max(axis=-1)
+    precision = moment_precisions(ranked[asked] * counts[:, None], counts.sum(axis=-1)).mean(axis=0)
+    return WindowMeasures(
+        recall={at: float((best >= at).mean()) for at in THRESHOLDS},
+        precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),
+    )
+
+
+def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
+    """The measures of saliency, by the names of `LEVELS`.
+
+    Args:
+        saliency: [Q, C]; -inf for a clip that was given none, which average precision takes for 0.
+        annotators: [Q, C, U] what each of U annotators gave each clip.
+        n_clips: [Q] how many clips the video has.
+    """
+    has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
+    filled = np.where(has_clip & np.isneginf(saliency), 0.0, saliency)
+    right = np.concatenate([np.moveaxis(annotators >= least, -1, 0) for least in LEVELS.values()])
+    precision = clip_precisions(filled, right).reshape(len(LEVELS), -1).mean(axis=-1)
+    hits = best_clip_hits(saliency, right).reshape(len(LEVELS), -1, len(saliency)).any(axis=1).mean(axis=-1)
+    return {
+        name: ClipMeasures(float(of_level), float(hit))
+        for name, of_level, hit in zip(LEVELS, precision, hits, strict=True)
+    }
+
+
+def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
+    """Average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
+
+    From the best moment on, each takes that window of its IoU or more which it meets best among those that no
+    better moment took; it is right if there is one. Precision is interpolated: at a recall it is the best
+    precision at that recall or a higher one.
+
+    Args:
+        ious: [Q, K, W] of K moments, best first, with W windows; 0 where there is no moment or window.
+        n_windows: [Q] how many windows there are, one at least.
+
+    Returns:
+        [Q, T]
+    """
+    right = _matched(ious)
+    precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
+    averages: TimeArray = (_interpolated(precision) * right).sum(axis=-1) / n_windows[:, None]
+    return averages
+
+
+def _matched(ious: TimeArray) -> BoolArray:
+    """[Q, T, K] which moments are right, where no window is taken twice."""
+    n_queries, n_moments, n_windows = ious.shape
+    thresholds = np.array(THRESHOLDS)[:, None]
+    free = np.ones((n_queries, len(thresholds), n_windows), bool)
+    right = np.zeros((n_queries, len(thresholds), n_moments), bool)
+    for rank in range(n_moments):
+        rows = np.flatnonzero(ious[:, rank].max(axis=-1) >= THRESHOLDS[0])  # few: the others need no look
+        of_rank = ious[rows, rank][:, None]
+        can_take = np.where(free[rows] & (of_rank >= thresholds), of_rank, 0.0)
+        best = n_windows - 1 - can_take[..., ::-1].argmax(axis=-1)  # of equal ones the last, as published
+        found = can_take.max(axis=-1) > 0
+        right[rows, :, rank] = found
+        row, threshold = np.nonzero(found)
+        free[rows[row], threshold, best[row, threshold]] = False
+    return right
+
+
+def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
+    """Average precision of each query's clips, ranked by score.
+
+    The mean of the interpolated precision over those scores at which a right clip is added, each score
+    counting once however many clips have it; 0 where no clip is right.
+
+    Args:
+        scores: [Q, C]; -inf for clips that the video does not have.
+        right: [N, Q, C] which clips are right, by N opinions.
+
+    Returns:
+        [N, Q]
+    """
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=-1)
+    last = np.ones_like(ranked, bool)  # the last clip of its score
+    last[:, :-1] = ranked[:, :-1] != ranked[:, 1:]
+    return np.stack([_clip_precision(np.take_along_axis(one, order, axis=-1), last) for one in right])
+
+
+def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
+    """Of ranked clips [Q, C], for one opinion; [Q]. One at a time, as all together are slower by memory."""
+    found = right.cumsum(axis=-1) * last
+    before = np.zeros_like(found)
+    before[:, 1:] = np.maximum.accumulate(found, axis=-1)[:, :-1]
+    adds = found > before
+    precision = _interpolated(found / np.arange(1, right.shape[-1] + 1))
+    averages: TimeArray = (precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1)
+    return averages
+
+
+def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
+    """Whether the clip of the highest score (the first of such) is right.
+
+    Args:
+        scores: [Q, C]; -inf for clips that have none.
+        right: [N, Q, C]
+
+    Returns:
+        [N, Q]
+    """
+    hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
+    return hits
+
+
+def _interpolated(precision: TimeArray) -> TimeArray:
+    """The best precision [..., K] at each rank or a later one."""
+    best: TimeArray = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
+    return best
