@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vidsum.commands import evaluate_moments, options
+from vidsum.commands import evaluate_highlights, evaluate_moments, options
 from vidsum.commands import evaluate_options as own
 from vidsum.commands.batch import run_batch
 from vidsum.commands.reports import Files, Shown, report_result
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _COMMAND = "evaluate summary"
 
-app = typer.Typer(no_args_is_help=True, help="Measure summaries and moments against annotators.")
+app = typer.Typer(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
 app.command("moments")(evaluate_moments.moments)
+app.command("highlights")(evaluate_highlights.highlights)
 
 
 @app.command("summary")

@@ -1,7 +1,7 @@
 """QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
 
-They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array is
-a query, and what a query has less of than others is filled up with what never counts.
+They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array
+is a query, and what a query has less of than others is filled up with what never counts.
 """
 
 from collections.abc import Mapping

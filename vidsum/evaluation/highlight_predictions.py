@@ -47,9 +47,9 @@ def read_highlight_predictions(
 
     Raises:
         InputError: the file cannot be read; a query is not in the data, is asked of another video, is
-            answered twice or not at all; a line has neither moments nor saliency, or not what the first has; a
-            moment ends at or before its start; there is not one saliency score for each clip; or a number is
-            NaN or infinite. The message names the line.
+            answered twice or not at all; a line has neither moments nor saliency, or not what the first has;
+            a moment ends at or before its start; there is not one saliency score for each clip; or a number
+            is NaN or infinite. The message names the line.
     """
     found: dict[str, HighlightPrediction] = {}
     parts: tuple[str, ...] = ()

@@ -1,0 +1,50 @@
+"""A report on highlights as JSON-ready data; its schema is docs/schemas/highlight_evaluation.schema.json."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vidsum.evaluation.highlight_measures import ClipMeasures, WindowMeasures
+from vidsum.evaluation.highlight_report import HighlightReport, HighlightRow
+
+SCHEMA = "vidsum.highlight_evaluation/1"
+
+_DECIMALS = 6
+
+
+def highlight_report_document(report: HighlightReport, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A report as JSON-ready data.
+
+    Args:
+        report: of `evaluate_highlights`.
+        provenance: what it was made from.
+    """
+    return {
+        "schema": SCHEMA,
+        "provenance": dict(provenance),
+        "task": "highlights",
+        "n_videos": report.n_videos,
+        "n_queries": report.n_queries,
+        "n_seeds": report.n_seeds,
+        "rows": [_row(row) for row in report.rows],
+        "warnings": list(report.warnings),
+    }
+
+
+def _row(row: HighlightRow) -> dict[str, Any]:
+    moments = row.moments and {name: _of_windows(measures) for name, measures in row.moments.items()}
+    clips = row.clips and {name: _of_clips(measures) for name, measures in row.clips.items()}
+    return {"name": row.name, "moments": moments, "highlights": clips}
+
+
+def _of_windows(measures: WindowMeasures | None) -> dict[str, Any] | None:
+    if measures is None:
+        return None
+    return {
+        "r1": [{"iou": at, "share": round(share, _DECIMALS)} for at, share in measures.recall.items()],
+        "map": [{"iou": at, "share": round(share, _DECIMALS)} for at, share in measures.precision.items()],
+        "mean_map": round(measures.mean_precision, _DECIMALS),
+    }
+
+
+def _of_clips(measures: ClipMeasures) -> dict[str, Any]:
+    return {"map": round(measures.precision, _DECIMALS), "hit1": round(measures.hit, _DECIMALS)}
