@@ -10,6 +10,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from vidsum.commands.evaluate_moments import ComparisonName
+from vidsum.evaluation.moment_run import MomentsAsked, provenance
 from vidsum.evaluation.moments import COMPARISONS
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,13 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
     changed = run(*arguments, "one.json", "--seeds", 3)
     assert (changed.code, "--overwrite" in changed.err) == (1, True)
     assert run(*arguments, "one.json", "--seeds", 3, "--overwrite").code == 0
+
+
+def test_runs_are_known_by_their_names(data: Path) -> None:
+    Path("best.safetensors").write_bytes(b"weights")
+    runs = [MomentsAsked(checkpoints={row: Path("best.safetensors")}) for row in ("one", "two")]
+    names = [[file["name"] for file in provenance(data, asked)["files"]] for asked in runs]
+    assert names == [["made.json", "one"], ["made.json", "two"]]
 
 
 def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:

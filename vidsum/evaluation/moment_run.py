@@ -76,10 +76,11 @@ def provenance(source: Path, asked: MomentsAsked) -> dict[str, Any]:
     Raises:
         InputError: a file cannot be read.
     """
-    read = (source, *asked.predictions, *asked.checkpoints.values())
+    # a checkpoint by its row: files of runs are all called the same
+    read = [*((file.name, file) for file in (source, *asked.predictions)), *asked.checkpoints.items()]
     return {
         "vidsum": __version__,
-        "files": [{"name": as_utf8(file.name), **of_file(file)} for file in read],
+        "files": [{"name": as_utf8(name), **of_file(file)} for name, file in read],
         "features": [_extent(folder) for folder in asked.features],
         "max_iou": asked.max_iou,
         "comparison": asked.comparison,
