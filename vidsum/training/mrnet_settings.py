@@ -50,9 +50,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     "planted": {
         "clips": 64,
-        "lr": 8e-4,
-        "epochs": 25,
-        "decay_at": (18,),
+        "lr": 2e-3,
+        "epochs": 40,
+        "decay_at": (30,),
         "warmup": 1.0,
         "dropout_in": 0.0,
     },
