@@ -46,10 +46,13 @@ def clip_ap(scores: Sequence[float], right: Sequence[bool]) -> float:
     return float(np.mean([best[at] for at in range(len(recall) - 1) if recall[at] != recall[at + 1]]))
 
 
-def moment_figures(predictions: Mapping[Any, Line], truths: Sequence[Line]) -> dict[str, Any]:
+def moment_figures(
+    predictions: Mapping[Any, Line], truths: Sequence[Line], lengths: Sequence[str] = tuple(LENGTHS)
+) -> dict[str, Any]:
     """R1 and mAP by length of the right windows."""
     figures: dict[str, Any] = {}
-    for name, (above, at_most) in LENGTHS.items():
+    for name in lengths:
+        above, at_most = LENGTHS[name]
         asked = []
         for truth in truths:
             windows = [one for one in truth["relevant_windows"] if above < one[1] - one[0] <= at_most]

@@ -31,9 +31,12 @@ def highlight_report_document(report: HighlightReport, provenance: Mapping[str, 
 
 
 def _row(row: HighlightRow) -> dict[str, Any]:
-    moments = row.moments and {name: _of_windows(measures) for name, measures in row.moments.items()}
-    clips = row.clips and {name: _of_clips(measures) for name, measures in row.clips.items()}
-    return {"name": row.name, "moments": moments, "highlights": clips}
+    document: dict[str, Any] = {"name": row.name, "moments": None, "highlights": None}
+    if row.moments is not None:
+        document["moments"] = {name: _of_windows(measures) for name, measures in row.moments.items()}
+    if row.clips is not None:
+        document["highlights"] = {name: _of_clips(measures) for name, measures in row.clips.items()}
+    return document
 
 
 def _of_windows(measures: WindowMeasures | None) -> dict[str, Any] | None:

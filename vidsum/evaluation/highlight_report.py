@@ -61,7 +61,8 @@ def evaluate_highlights(
 
     Raises:
         UsageError: the row has the name of a row that is always there, no draw is asked for, there is no
-            query or one without an answer, or there is nothing that data and predictions both have.
+            query or one without an answer, some answers alone have moments or saliency, or there is nothing
+            that data and predictions both have.
     """
     if name in (RANDOM, WHOLE):
         raise UsageError(f"a row of predictions cannot be called {name!r}: the report has one of that name")
@@ -69,11 +70,11 @@ def evaluate_highlights(
         raise UsageError(f"at least one seed is needed, not {n_seeds}")
     if not queries:
         raise UsageError("there is no query to evaluate on")
-    if missing := queries.keys() - predictions.keys():
-        raise UsageError(
-            f"{len(missing)} of {len(queries)} queries have no answer, such as qid {min(missing)}"
-        )
+    if missing := [qid for qid in queries if qid not in predictions]:
+        raise UsageError(f"{name}: {len(missing)} of {len(queries)} queries lack an answer: {missing[0]}")
     given = [predictions[qid] for qid in queries]
+    if len({(one.moments is None, one.saliency is None) for one in given}) > 1:
+        raise UsageError(f"{name}: some answers have moments or saliency, others have not")
     asked = tuple(queries.values())
     moments, clips = _moment_rows(name, asked, given, n_seeds), _clip_rows(name, asked, given, n_seeds)
     if not moments and not clips:
@@ -147,13 +148,14 @@ def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
 def _warnings(queries: Sequence[HighlightQuery], given: Sequence[HighlightPrediction]) -> Iterator[str]:
     if given[0].moments is None:
         yield "the predictions have no pred_relevant_windows: saliency alone is measured"
+    moments = [one.moments for one in given if one.moments]
+    if n_disordered := sum(max(one.score for one in row) > row[0].score for row in moments):
+        yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
     if given[0].saliency is None:
         yield "the predictions have no pred_saliency_scores: moments alone are measured"
     elif queries[0].saliency is None:
         yield "the data has no saliency_scores of annotators: moments alone are measured"
-    moments = [one.moments for one in given if one.moments]
-    if n_disordered := sum(max(one.score for one in row) > row[0].score for row in moments):
-        yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
-    pairs = zip(queries, given, strict=True)
-    if n_short := sum(one.saliency is not None and len(one.saliency) < query.n_clips for query, one in pairs):
+    elif n_short := sum(
+        len(one.saliency or ()) < query.n_clips for query, one in zip(queries, given, strict=True)
+    ):
         yield f"queries whose last clip has no score, which mAP takes for 0: {n_short}"

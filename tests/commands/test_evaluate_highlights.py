@@ -1,0 +1,153 @@
+"""`vidsum evaluate highlights`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.commands.conftest import Run
+from tests.datasets.moment_layouts import highlight, with_saliency, write_lines
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads(ROOT.joinpath("docs/schemas/highlight_evaluation.schema.json").read_text())
+
+
+@pytest.fixture
+def data() -> Path:
+    """Two queries, one of them about two short windows."""
+    first = with_saliency(highlight(7, "x", "A girl", (0, 4), (8, 10)), {0: (4, 2), 1: (1, 3), 4: (4, 4)})
+    second = with_saliency(highlight(8, "y", "A dog", (0, 150)), dict.fromkeys(range(75), (3, 4)))
+    return write_lines(Path("val.jsonl"), first, second)
+
+
+def answered(qid: int, vid: str, query: str, **parts: Any) -> dict[str, Any]:
+    """A line of a submission."""
+    return {"qid": qid, "query": query, "vid": vid, **parts}
+
+
+@pytest.fixture
+def mine() -> Path:
+    """The first query's answer is half right, the second's wholly."""
+    scores = [1.0] + 74 * [0.0]
+    return write_lines(
+        Path("mine.jsonl"),
+        answered(
+            7, "x", "A girl", pred_relevant_windows=[[0, 4, 0.9], [20, 30, 0.1]], pred_saliency_scores=scores
+        ),
+        answered(8, "y", "A dog", pred_relevant_windows=[[0, 150, 0.9]], pred_saliency_scores=scores),
+    )
+
+
+def test_figures_are_shown_in_per_cent(run: Run, data: Path, mine: Path) -> None:
+    ran = run("evaluate", "highlights", mine, data, "--seeds", 2)
+    assert ran.code == 0, ran.err
+    title, head, *lines, about = ran.out.splitlines()
+    assert title == "val.jsonl: 2 queries of 2 videos, per cent"
+    assert head.split() == ["measure", "mine", "random", "whole", "video"]
+    shown = {line.rsplit(maxsplit=3)[0]: line.rsplit(maxsplit=3)[1] for line in lines}
+    assert shown == {
+        "R1 .5": "100.00", "R1 .7": "100.00", "mAP .5": "75.00", "mAP .75": "75.00", "mAP": "75.00",
+        "mAP short": "50.00", "mAP long": "100.00",
+        "HL mAP Fair": "75.83", "HL HIT@1 Fair": "100.00",
+        "HL mAP Good": "63.50", "HL HIT@1 Good": "100.00",
+        "HL mAP VeryGood": "38.17", "HL HIT@1 VeryGood": "100.00",
+    }  # fmt: skip
+    annotators = [1 / 2 + 1 / 75, 1 / 2 + 3 / 150, 1, 1]  # of the first query: its best clip, then all others
+    assert shown["HL mAP Fair"] == f"{100 * sum(annotators) / 4:.2f}"
+    assert "2 draws" in about
+
+
+def test_the_document_fits_its_schema(run: Run, data: Path, mine: Path) -> None:
+    document = run("evaluate", "highlights", mine, data, "-o", "-").json
+    jsonschema.validate(document, SCHEMA)
+    assert [row["name"] for row in document["rows"]] == ["mine", "random", "whole video"]
+    own = document["rows"][0]
+    assert own["moments"]["middle"] is None
+    assert own["moments"]["full"]["mean_map"] == 0.75
+    assert own["moments"]["full"]["r1"][-1] == {"iou": 0.95, "share": 1.0}
+    assert own["highlights"]["VeryGood"]["hit1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("part", "left", "warned"),
+    [
+        ("pred_saliency_scores", "moments", "no pred_saliency_scores: moments alone"),
+        ("pred_relevant_windows", "highlights", "no pred_relevant_windows: saliency alone"),
+    ],
+)
+def test_one_part_alone_is_measured_with_a_warning(
+    run: Run, data: Path, mine: Path, part: str, left: str, warned: str
+) -> None:
+    lines = [json.loads(line) for line in mine.read_text().splitlines()]
+    write_lines(mine, *({key: value for key, value in line.items() if key != part} for line in lines))
+    ran = run("evaluate", "highlights", mine, data, "-o", "-")
+    jsonschema.validate(ran.json, SCHEMA)
+    assert warned in ran.err
+    for row in ran.json["rows"]:
+        assert [key for key in ("moments", "highlights") if row[key] is not None] == [left]
+    assert run("evaluate", "highlights", mine, data).code == 0
+
+
+def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
+    run: Run, data: Path, mine: Path
+) -> None:
+    arguments = ("evaluate", "highlights", mine, data, "-o")
+    assert run(*arguments, "one.json").code == run(*arguments, "two.json").code == 0
+    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    assert "up to date" in run(*arguments, "one.json").out
+    changed = run(*arguments, "one.json", "--seeds", 3)
+    assert (changed.code, "--overwrite" in changed.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["mine.jsonl"], 2, "ANNOTATIONS"),
+        (["no.jsonl", "val.jsonl"], 3, "no.jsonl"),
+        (["mine.jsonl", "no.jsonl"], 3, "no.jsonl"),
+        (["mine.jsonl", "mine.jsonl"], 3, "mine.jsonl: line 1: has no relevant_windows"),
+        (["mine.jsonl", "val.jsonl", "-o", "mine.txt"], 2, "has to end in .json"),
+        (["mine.jsonl", "val.jsonl", "--seeds", "0"], 2, "--seeds"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    run: Run, data: Path, mine: Path, arguments: list[str], code: int, reason: str
+) -> None:
+    ran = run("evaluate", "highlights", *arguments)
+    assert (ran.code, reason in ran.err.splitlines()[0]) == (code, True), ran.err
+
+
+def test_a_line_that_is_wrong_is_named(run: Run, data: Path) -> None:
+    line = answered(7, "x", "A girl", pred_relevant_windows=[], pred_saliency_scores=[0.5] * 70)
+    ran = run("evaluate", "highlights", write_lines(Path("bad.jsonl"), line), data, "--json")
+    assert ran.code == 3
+    message = ran.json["errors"][0]["message"]
+    assert message == "bad.jsonl: line 1: has 70 pred_saliency_scores for the 75 clips of 2 s of x"
+
+
+def test_options_come_from_the_configuration_too(run: Run, data: Path, mine: Path) -> None:
+    Path("own.yaml").write_text("evaluate:\n  highlights:\n    seeds: 2\n")
+    ran = run("evaluate", "highlights", mine, data, "--config", "own.yaml", "-o", "-")
+    assert ran.json["n_seeds"] == 2
+
+
+@pytest.mark.shared
+def test_the_published_example(run: Run, shared: Path) -> None:
+    folder = shared / "data" / "qvhighlights"
+    data = folder / "highlight_val_release.jsonl"
+    document = run(
+        "evaluate", "highlights", folder / "sample_val_preds.jsonl", data, "--seeds", 1, "-o", "-"
+    ).json
+    published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
+    own = document["rows"][0]
+    for name, measures in own["moments"].items():
+        for key, of_iou in (("r1", "MR-R1"), ("map", "MR-mAP")):
+            for one in measures[key]:
+                assert f"{100 * one['share']:.2f}" == f"{published[name][of_iou][str(one['iou'])]:.2f}"
+        assert f"{100 * measures['mean_map']:.2f}" == f"{published[name]['MR-mAP']['average']:.2f}"
+    for name, of_level in own["highlights"].items():
+        of_clips = published[f"HL-min-{name}"]
+        assert f"{100 * of_level['map']:.2f}" == f"{of_clips['HL-mAP']:.2f}"
+        assert f"{100 * of_level['hit1']:.2f}" == f"{of_clips['HL-Hit1']:.2f}"

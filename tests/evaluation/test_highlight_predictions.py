@@ -1,0 +1,164 @@
+"""QVHighlights' submissions: what is written is read again, and what is wrong is named with its line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.datasets.moment_layouts import write_lines
+from vidsum.datasets.highlights import HighlightQuery
+from vidsum.errors import InputError, OutputError
+from vidsum.evaluation.highlight_predictions import (
+    HighlightPrediction,
+    read_highlight_predictions,
+    write_highlight_predictions,
+)
+from vidsum.types import Moment
+
+QUERIES = {
+    "7": HighlightQuery("7", "A girl", "x", 9.0, ((2.0, 6.0),)),
+    "8": HighlightQuery("8", "A dog", "y", 6.0, ((0.0, 2.0),)),
+}
+
+
+def line(qid: int, **changes: Any) -> dict[str, Any]:
+    """A good answer to one of the queries, but for the changes; those that are None are left out."""
+    query = QUERIES[str(qid)]
+    values = {
+        "qid": qid,
+        "query": query.text,
+        "vid": query.video,
+        "pred_relevant_windows": [[0, 2, 0.5], [2, 6, 0.9]],
+        "pred_saliency_scores": [0.25] * query.n_clips,
+        **changes,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def test_answers_come_in_the_order_of_the_data_and_moments_in_that_of_the_file(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
+    found = read_highlight_predictions(path, QUERIES)
+    assert list(found) == ["7", "8"]
+    assert found["7"] == HighlightPrediction(
+        "7", "A girl", "x", (Moment(0, 2, 0.5), Moment(2, 6, 0.9)), (0.25, 0.25, 0.25, 0.25)
+    )
+    assert found["8"].saliency == (1.0, 0.0)  # the last clip may lack a score
+
+
+@pytest.mark.parametrize(
+    ("left_out", "has"), [("pred_saliency_scores", (True, False)), ("pred_relevant_windows", (False, True))]
+)
+def test_either_part_may_be_left_out(tmp_path: Path, left_out: str, has: tuple[bool, bool]) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", *(line(qid, **{left_out: None}) for qid in (7, 8)))
+    for one in read_highlight_predictions(path, QUERIES).values():
+        assert (one.moments is not None, one.saliency is not None) == has
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
+moments = st.lists(st.tuples(st.floats(0, 4), st.floats(5, 9), finite).map(lambda one: Moment(*one)))
+
+
+@given(
+    found=st.none() | moments,
+    saliency=st.none() | st.lists(finite, min_size=3, max_size=4),
+    text=st.text().filter(lambda text: text.isprintable()),
+)
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory,
+    found: list[Moment] | None,
+    saliency: list[float] | None,
+    text: str,
+) -> None:
+    path = tmp_path_factory.mktemp("written") / "mine.jsonl"
+    given_ = HighlightPrediction(
+        "7", text, "x", None if found is None else tuple(found), None if saliency is None else tuple(saliency)
+    )
+    write_highlight_predictions(path, [given_])
+    if found is None and saliency is None:
+        with pytest.raises(InputError, match="has neither"):
+            read_highlight_predictions(path, {"7": QUERIES["7"]})
+    else:
+        assert read_highlight_predictions(path, {"7": QUERIES["7"]}) == {"7": given_}
+
+
+def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    prediction = HighlightPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
+    named = HighlightPrediction("own-1", "A cat", "y", ())
+    write_highlight_predictions(path, [prediction, named])
+    assert [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] == [
+        {
+            "qid": 7,
+            "query": "Ein Mädchen",
+            "vid": "x",
+            "pred_relevant_windows": [[2.0, 6.0, 0.9]],
+            "pred_saliency_scores": [0.5, 0.25],
+        },
+        {"qid": "own-1", "query": "A cat", "vid": "y", "pred_relevant_windows": []},
+    ]
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="no folder"):
+        write_highlight_predictions(tmp_path / "none" / "mine.jsonl", [])
+    nan = HighlightPrediction("7", "A girl", "x", saliency=(float("nan"),))
+    with pytest.raises(ValueError, match="JSON"):
+        write_highlight_predictions(tmp_path / "mine.jsonl", [nan])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([line(7), line(8), line(7)], "line 3: answers qid 7 again"),
+        ([line(7)], r"lacks 1 of 2 queries, such as qid 8, 'A dog' of y"),
+        ([], "lacks 2 of 2 queries"),
+        ([{**line(7), "qid": 9}], "line 1: qid 9 is not in the data"),
+        ([{key: value for key, value in line(7).items() if key != "qid"}], "line 1: qid None is not in the"),
+        ([line(7, vid="z")], "line 1: vid z is not the video of qid 7 in the data, x"),
+        ([line(7, vid=None)], "line 1: has no text vid"),
+        ([line(7, query=None)], "line 1: has no text query"),
+        ([line(7, pred_relevant_windows=[[6, 2, 1]])], "line 1: has a moment that ends at or before"),
+        ([line(7, pred_relevant_windows=[[2, 2, 1]])], "line 1: has a moment that ends at or before"),
+        ([line(7, pred_relevant_windows=[[2, 6, float("nan")]])], "line 1: has a moment with NaN"),
+        ([line(7, pred_relevant_windows=[[2, float("inf"), 1]])], "line 1: has a moment with NaN or inf"),
+        ([line(7, pred_relevant_windows=[[2, 6]])], "line 1: has a moment that is no start, end and score"),
+        ([line(7, pred_relevant_windows=3)], "line 1: has no list pred_relevant_windows"),
+        ([line(7, pred_saliency_scores=[1, 2])], "line 1: has 2 pred_saliency_scores for the 4 clips of 2 s"),
+        ([line(7, pred_saliency_scores=[1] * 5)], "line 1: has 5 pred_saliency_scores for the 4 clips"),
+        ([line(7, pred_saliency_scores=[1, 2, 3, float("nan")])], "line 1: .* no finite numbers: nan"),
+        ([line(7, pred_saliency_scores=[1, 2, 3, None])], "line 1: .* no finite numbers: None"),
+        ([line(7, pred_saliency_scores="high")], "line 1: has pred_saliency_scores that are no list"),
+        (
+            [line(7), line(8, pred_saliency_scores=None)],
+            "line 2: has pred_relevant_windows; the first line has pred_relevant_windows and pred_sal",
+        ),
+        ([line(7, pred_saliency_scores=None, pred_relevant_windows=None)], "line 1: has neither pred_rel"),
+        ([line(7), [1]], "line 2: is no JSON object"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", *lines)
+    with pytest.raises(InputError, match=reason) as caught:
+        read_highlight_predictions(path, QUERIES)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"text", b'{"qid": 7'])
+def test_files_of_another_kind_are_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "mine.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"mine\.jsonl"):
+        read_highlight_predictions(path, QUERIES)
+
+
+def test_a_video_of_less_than_two_clips_needs_a_score(tmp_path: Path) -> None:
+    short = {"7": HighlightQuery("7", "A girl", "x", 3.0, ((0.0, 2.0),), np.ones((1, 3), np.float32))}
+    path = write_lines(tmp_path / "mine.jsonl", line(7, pred_saliency_scores=[]))
+    with pytest.raises(InputError, match="has 0 pred_saliency_scores"):
+        read_highlight_predictions(path, short)

@@ -1,0 +1,183 @@
+"""The report on highlights: the published figures, and the rows that are always there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vidsum.datasets.highlights import HighlightQuery, read_highlights
+from vidsum.errors import UsageError
+from vidsum.evaluation.highlight_predictions import (
+    HighlightPrediction,
+    read_highlight_predictions,
+    write_highlight_predictions,
+)
+from vidsum.evaluation.highlight_report import HighlightRow, evaluate_highlights
+from vidsum.types import FloatArray, Moment
+
+
+def clips(*scores: int) -> FloatArray:
+    """What each of two annotators gave, who agree."""
+    return np.repeat(np.array(scores, np.float32)[:, None], 2, axis=1)
+
+
+QUERIES = {
+    "7": HighlightQuery("7", "A girl", "x", 8.0, ((2.0, 6.0),), clips(0, 4, 2, 0)),
+    "8": HighlightQuery("8", "A dog", "x", 8.0, ((0.0, 8.0),), clips(3, 3, 3, 3)),
+    "9": HighlightQuery("9", "A cat", "y", 4.0, ((0.0, 2.0),), clips(4, 0)),
+}
+
+
+def answers(**changes: Any) -> dict[str, HighlightPrediction]:
+    """Right answers, but for the changes."""
+    return {
+        qid: HighlightPrediction(
+            **{
+                "qid": qid,
+                "query": query.text,
+                "video": query.video,
+                "moments": tuple(Moment(*window, 1.0) for window in query.windows),
+                "saliency": tuple(query.saliency[:, 0].tolist()) if query.saliency is not None else None,
+                **changes,
+            }
+        )
+        for qid, query in QUERIES.items()
+    }
+
+
+def figures(row: HighlightRow) -> dict[str, Any]:
+    """A row by the names of the published metrics file, in per cent."""
+    found: dict[str, Any] = {}
+    for name, measures in (row.moments or {}).items():
+        assert measures is not None
+        precision = {str(at): share for at, share in measures.precision.items()}
+        found[name] = {
+            "MR-mAP": {**precision, "average": measures.mean_precision},
+            "MR-R1": {str(at): share for at, share in measures.recall.items()},
+        }
+    for name, of_level in (row.clips or {}).items():
+        found[f"HL-min-{name}"] = {"HL-mAP": of_level.precision, "HL-Hit1": of_level.hit}
+    return found
+
+
+def in_per_cent(values: Any) -> Any:
+    """With two decimals, as published."""
+    if isinstance(values, dict):
+        return {key: in_per_cent(value) for key, value in values.items()}
+    return float(f"{100 * values:.2f}")
+
+
+@pytest.mark.shared
+def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "data" / "qvhighlights"
+    queries = read_highlights(folder / "highlight_val_release.jsonl")
+    predictions = read_highlight_predictions(folder / "sample_val_preds.jsonl", queries)
+    report = evaluate_highlights(queries, predictions, name="sample", n_seeds=1)
+    published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
+    brief = published.pop("brief")
+    found = in_per_cent(figures(report.rows[0]))
+    assert found == published
+    assert brief == {
+        **{f"MR-full-R1@{at}": found["full"]["MR-R1"][at] for at in ("0.5", "0.7")},
+        **{f"MR-full-mAP@{at}": found["full"]["MR-mAP"][at] for at in ("0.5", "0.75")},
+        **{
+            f"MR-{name}-mAP": found[name]["MR-mAP"]["average"] for name in ("full", "short", "middle", "long")
+        },
+        **{f"{name}-{key[3:]}": found[name][key] for name in found if "HL" in name for key in found[name]},
+    }
+    whole = in_per_cent(figures(report.rows[2]))["full"]  # field notes 3
+    assert (whole["MR-R1"]["0.5"], whole["MR-R1"]["0.7"], whole["MR-mAP"]["average"]) == (9.03, 6.06, 5.58)
+    assert report.warnings == ("queries whose last clip has no score, which mAP takes for 0: 13",)
+    write_highlight_predictions(tmp_path / "again.jsonl", predictions.values())
+    assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
+
+
+def test_right_answers_are_wholly_right() -> None:
+    report = evaluate_highlights(QUERIES, answers(), name="mine", n_seeds=2)
+    assert (report.n_queries, report.n_videos, report.n_seeds, report.warnings) == (3, 2, 2, ())
+    own, random, whole = report.rows
+    assert [own.name, random.name, whole.name] == ["mine", "random", "whole video"]
+    assert own.moments is not None
+    assert own.clips is not None
+    assert own.moments["full"] == own.moments["short"]
+    assert own.moments["full"] is not None
+    assert set(own.moments["full"].recall.values()) == set(own.moments["full"].precision.values()) == {1.0}
+    assert own.moments["middle"] is own.moments["long"] is None
+    assert own.clips["Fair"].precision == own.clips["Fair"].hit == 1.0
+    assert own.clips["VeryGood"].precision == pytest.approx(2 / 3)  # nothing is very good to see in one
+
+
+def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
+    whole = evaluate_highlights(QUERIES, answers(), n_seeds=1).rows[2]
+    assert whole.moments is not None
+    assert whole.clips is not None
+    assert whole.moments["full"] is not None
+    assert whole.moments["full"].recall[0.5] == 1.0  # 4 of 8 s, all, 2 of 4 s
+    assert whole.moments["full"].recall[0.55] == pytest.approx(1 / 3)
+    assert whole.clips["Fair"].precision == pytest.approx((2 / 4 + 1 + 1 / 2) / 3)
+    assert whole.clips["Fair"].hit == pytest.approx(2 / 3)
+
+
+def test_random_clips_come_to_what_is_expected() -> None:
+    random = evaluate_highlights({"9": QUERIES["9"]}, answers(), n_seeds=2000).rows[1]
+    assert random.clips is not None
+    assert random.clips["Good"].hit == pytest.approx(0.5, abs=0.05)
+    assert random.clips["Good"].precision == pytest.approx(0.75, abs=0.03)  # of two clips, one right
+
+
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        ({"moments": None}, "the predictions have no pred_relevant_windows: saliency alone is measured"),
+        ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
+    ],
+)
+def test_what_predictions_lack_is_left_out_of_every_row(changes: dict[str, None], warning: str) -> None:
+    report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
+    assert report.warnings == (warning,)
+    lacks_moments = "moments" in changes
+    assert [row.moments is None for row in report.rows] == [lacks_moments] * 3
+    assert [row.clips is None for row in report.rows] == [not lacks_moments] * 3
+
+
+def test_data_without_annotators_has_moments_alone() -> None:
+    bare = {qid: HighlightQuery(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
+    report = evaluate_highlights(bare, answers(), n_seeds=1)
+    assert report.warnings == ("the data has no saliency_scores of annotators: moments alone are measured",)
+    assert [row.clips for row in report.rows] == [None] * 3
+    with pytest.raises(UsageError, match="no saliency to measure"):
+        evaluate_highlights(bare, answers(moments=None))
+
+
+def test_a_query_without_moments_counts_as_missed() -> None:
+    given = answers()
+    given["8"] = HighlightPrediction("8", "A dog", "x", (), (1, 1, 1, 1))
+    own = evaluate_highlights(QUERIES, given, n_seeds=1).rows[0]
+    assert own.moments is not None
+    assert own.moments["full"] is not None
+    assert own.moments["full"].recall[0.5] == own.moments["full"].precision[0.5] == pytest.approx(2 / 3)
+
+
+def test_what_is_odd_is_told() -> None:
+    given = answers()
+    given["7"] = HighlightPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
+    assert evaluate_highlights(QUERIES, given, n_seeds=1).warnings == (
+        "first moments that are not those of the highest score, but taken for R1: 1",
+        "queries whose last clip has no score, which mAP takes for 0: 1",
+    )
+
+
+def test_what_makes_no_report() -> None:
+    with pytest.raises(UsageError, match="cannot be called 'random'"):
+        evaluate_highlights(QUERIES, answers(), name="random")
+    with pytest.raises(UsageError, match="at least one seed"):
+        evaluate_highlights(QUERIES, answers(), n_seeds=0)
+    with pytest.raises(UsageError, match="no query"):
+        evaluate_highlights({}, {})
+    with pytest.raises(UsageError, match="predictions: 3 of 3 queries lack an answer: 7"):
+        evaluate_highlights(QUERIES, {})
+    mixed = {**answers(), "8": answers(saliency=None)["8"]}
+    with pytest.raises(UsageError, match="some answers have moments or saliency, others have not"):
+        evaluate_highlights(QUERIES, mixed)
