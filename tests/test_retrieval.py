@@ -250,23 +250,18 @@ def test_missing_weights_of_the_text_tower_show_before_anything_is_decoded(
 
 
 @pytest.mark.parametrize(
-    ("shipped", "space", "expected"),
-    [
-        (True, "conse", ("mrnet", "conse")),
-        (True, "auto", ("mrnet", "conse")),
-        (True, "clip", ("similarity", "clip")),
-        (False, "conse", ("similarity", "conse")),
-    ],
+    ("space", "expected"),
+    [("conse", ("mrnet", "conse")), ("auto", ("mrnet", "conse")), ("clip", ("similarity", "clip"))],
 )
 def test_auto_is_the_checkpoint_that_ships_where_it_reads_the_space(
-    colours: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    shipped: bool,
-    space: str,
-    expected: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(locate, "_is_shipped", lambda: shipped)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     assert locate.model_for("auto", space) == expected
+
+
+def test_the_checkpoint_that_ships_reads_what_auto_thinks_it_reads() -> None:
+    assert locate.model_for("mrnet", "auto", "cpu") == ("mrnet", locate._SHIPPED_READS)
 
 
 @pytest.mark.weights

@@ -20,6 +20,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.retrieval` compare colours; nothing is fetched, no network runs."""
     monkeypatch.setattr("vidsum.jobs._extractor", _extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
+    monkeypatch.setattr("vidsum.grounding.locate._SHIPPED_READS", "words")  # the checkpoint reads no colours
     monkeypatch.setattr("vidsum.retrieval.extractions_of", _extractions_of)
     monkeypatch.setattr("vidsum.retrieval.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.retrieval.embed_queries", lambda space, texts, device: _encode(texts))

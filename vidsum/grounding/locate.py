@@ -27,7 +27,8 @@ MODELS = ("auto", "similarity", SHIPPED_GROUNDER)
 def model_for(model: str, space: str, device: str = "auto") -> tuple[str, str]:
     """The model and the space that are meant, said before a video is decoded.
 
-    `auto` is the checkpoint that ships where it reads the space, else `similarity`. A trained model reads the
+    `auto` is what measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads the space,
+    else `similarity`. A trained model reads the
     space that it was trained in: a space of `auto` is that one.
 
     Args:
@@ -43,7 +44,7 @@ def model_for(model: str, space: str, device: str = "auto") -> tuple[str, str]:
         return model, space_for(space)
     if model == "auto":
         wanted = space_for(space)
-        return (SHIPPED_GROUNDER if wanted == _SHIPPED_READS and _is_shipped() else "similarity"), wanted
+        return (SHIPPED_GROUNDER if wanted == _SHIPPED_READS else "similarity"), wanted
     reads = _grounder(model, device).space
     if reads not in ("clip", "conse"):
         raise UsageError(
@@ -96,10 +97,6 @@ def checkpoint_sha256(model: str) -> str | None:
     if not Path(model).is_file():
         raise InputError(f"{model}: no such file")
     return str(of_file(Path(model))["sha256"])
-
-
-def _is_shipped() -> bool:
-    return SHIPPED_GROUNDER in {status.entry.name for status in checkpoints.entries()}
 
 
 def _grounder(model: str, device: str) -> "Grounder":
