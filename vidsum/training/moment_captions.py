@@ -12,7 +12,7 @@ from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moments import MomentVideo, mended, read_moments
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS
+from vidsum.grounding.spaces import CLASSIFIERS, text_tower_of
 from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
 from vidsum.training.moment_data import MomentData, share_of
@@ -115,6 +115,6 @@ def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
 def _embedded(
     videos: dict[str, MomentVideo], space: str, seed: int, device: str, progress: Progress | None
 ) -> Captions:
-    tower = "clip" if space == "clip" else "minilm"
+    tower = text_tower_of(space)
     encode = load_text_tower(tower, device).encode
     return embed_captions(videos, encode, checkpoints.sha256_of(tower), seed, progress)

@@ -13,6 +13,7 @@ from vidsum.datasets.moment_features import check_features, read_clips
 from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
 from vidsum.datasets.planted import Planting, planted
 from vidsum.errors import UsageError
+from vidsum.grounding.spaces import text_tower_of
 from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
@@ -111,12 +112,16 @@ def planted_data(how: Planting, seed: int) -> MomentData:
 
 
 def _tower_of(space: str, text: str | None) -> str:
-    towers = {"features": text or "minilm", "conse": "minilm", "clip": "clip"}
-    if space not in towers:
-        raise UsageError(f"there is no space {space!r}", hint=f"choose from {', '.join(towers)}")
-    if text not in (None, towers[space]):
-        raise UsageError(f"queries in the space {space} are embedded by {towers[space]}, not by {text}")
-    return towers[space]
+    if space == "features":
+        return text or "minilm"
+    if space not in ("clip", "conse"):
+        raise UsageError(f"there is no space {space!r}", hint="choose from features, clip, conse")
+    tower = text_tower_of(space)
+    if text not in (None, tower):
+        raise UsageError(
+            f"queries in the space {space} are embedded by {tower}, not by {text}", hint=f"--text {tower}"
+        )
+    return tower
 
 
 def share_of(videos: Mapping[str, MomentVideo], share: float, seed: int) -> dict[str, MomentVideo]:
