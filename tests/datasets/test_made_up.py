@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from tests.datasets.test_captions import WORDS, captions, one_hot
-from vidsum.datasets.captions import Script, Stretch
+from vidsum.datasets.captions import Script, Stretch, embed_captions
 from vidsum.datasets.made_up import Classifier, Haze, Making, make_up, see
 from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.errors import UsageError
 
 CLEAR = Haze(temperature=0.02, noise=(0.0, 1e-9), clip_share=0.5)
 HAZY = Haze(temperature=0.02, noise=(9.0, 9.0), clip_share=0.5)
@@ -94,6 +96,14 @@ def test_windows_lie_inside_the_example() -> None:
         lengths = example.windows[..., 1] - example.windows[..., 0]
         assert lengths.min() >= 0
         assert lengths.sum(axis=1).max() <= 0.7  # no query is what the whole is about
+
+
+def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> None:
+    one = {"a": MomentVideo("a", 40.0, (MomentQuery("dog runs", ((0.0, 40.0),)),))}
+    how = replace(making(), captions=embed_captions(one, one_hot, "words"))
+    with pytest.raises(UsageError, match="1 captions are too few") as refused:
+        make_up(how, 1, (0,))
+    assert refused.value.hint == "more --data"
 
 
 def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:

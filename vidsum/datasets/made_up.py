@@ -13,6 +13,7 @@ import numpy as np
 
 from vidsum.datasets.captions import Captions, Script, Stretch, annotated, joined
 from vidsum.datasets.moment_examples import MomentExample
+from vidsum.errors import UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.bridge import ClassMixture, class_chances, unit
 from vidsum.grounding.grid import grid
@@ -35,6 +36,8 @@ _LEAST_S = 0.5
 _MOST = 0.7
 """Share of an example that a query may be true in. What is nearly always true is the video's subject, not a
 moment of it, and a model that is taught such answers gives them where it is in doubt."""
+_DRAWS = 1000
+"""Before it is given up to find an example whose queries are moments."""
 _LONGEST = 3
 """Windows that a joined video is long at most."""
 
@@ -92,12 +95,27 @@ def make_up(how: Making, n_videos: int, seed: Sequence[int]) -> list[MomentExamp
         how: to make them.
         n_videos: how many.
         seed: numbers that the draws depend on, such as a seed and an epoch.
+
+    Raises:
+        UsageError: hardly a draw has a query that is true in a part of the video only.
     """
     rng = np.random.default_rng(list(seed))
     return [_example(how, rng) for _ in range(n_videos)]
 
 
 def _example(how: Making, rng: np.random.Generator) -> MomentExample:
+    for _ in range(_DRAWS):
+        if example := _drawn(how, rng):
+            return example
+    raise UsageError(
+        f"{len(how.captions.vectors)} captions are too few, or last too long: each is true in nearly all of "
+        "its video",
+        hint="more --data",
+    )
+
+
+def _drawn(how: Making, rng: np.random.Generator) -> MomentExample | None:
+    """An example; none where a query is true in too much of it."""
     window_s = how.clips * how.clip_s
     is_annotated = rng.random() < _ANNOTATED
     script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
@@ -107,7 +125,7 @@ def _example(how: Making, rng: np.random.Generator) -> MomentExample:
     window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
     windows = _windows(moments, window, script.duration_s)
     if (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MOST:
-        return _example(how, rng)
+        return None
     video = see(script, how, rng)
     queries = how.captions.asked[asked]
     rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
