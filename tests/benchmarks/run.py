@@ -28,6 +28,7 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Local-global attention against dense attention": ["attention"],
         "FullTransNet on ten minutes of video": ["decoding"],
         "MRNet: parameters and time of a query": ["mrnet"],
+        "QVHighlights' measures against a direct loop": ["highlights"],
         "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
     }
     with_clips = {

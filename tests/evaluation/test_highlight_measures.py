@@ -138,3 +138,9 @@ def test_one_annotator_is_enough_for_a_hit_but_not_for_precision() -> None:
     annotators = np.array([[[4, 0, 0], [0, 0, 0]]], np.float32)
     measured = measure_clips(np.array([[1.0, 0.0]]), annotators, np.array([2]))["Good"]
     assert (measured.precision, measured.hit) == (pytest.approx(1 / 3), 1.0)
+
+
+def test_of_windows_met_as_well_the_last_is_taken() -> None:
+    ious = np.array([[[0.6, 0.6], [0.0, 0.9]]])  # so that the second moment finds nothing left
+    precision = moment_precisions(ious, np.array([2]))[0]
+    assert precision.tolist() == pytest.approx([0.5] * 3 + [0.25] * 5 + [0.25, 0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.datasets.moment_layouts import write_lines
@@ -62,6 +62,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 moments = st.lists(st.tuples(st.floats(0, 4), st.floats(5, 9), finite).map(lambda one: Moment(*one)))
 
 
+@settings(deadline=None)  # files are written on machines that are busy
 @given(
     found=st.none() | moments,
     saliency=st.none() | st.lists(finite, min_size=3, max_size=4),
