@@ -22,7 +22,7 @@ from vidsum import checkpoints
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.evaluation.moment_report import MomentPredictions, evaluate_moments
 from vidsum.grounding.locate import locate, model_for
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_video, extractions_of
 from vidsum.jobs import extraction_job, run_jobs
 from vidsum.settings import Extraction
@@ -38,12 +38,17 @@ def composite(folder: Path, clips: str, seconds: int, seed: int) -> tuple[Path, 
     target = folder / f"{clips}_{seconds}_{seed}.mp4"
     if not target.with_suffix(".json").exists():
         _join(folder, target, clips, seconds, seed)
-    truth: dict[str, Any] = json.loads(target.with_suffix(".json").read_text())
+    return target, truth_of(target)
+
+
+def truth_of(film: Path) -> MomentVideo:
+    """Where each caption is true in a composite, from the JSON beside it."""
+    truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
     windows: dict[str, list[tuple[float, float]]] = {}
     for moment in truth["moments"]:
         windows.setdefault(moment["query"], []).append((moment["start"], moment["end"]))
     queries = tuple(MomentQuery(text, tuple(where)) for text, where in windows.items())
-    return target, MomentVideo(target.stem, truth["duration"], queries)
+    return MomentVideo(film.stem, truth["duration"], queries)
 
 
 def _join(folder: Path, target: Path, clips: str, seconds: int, seed: int) -> None:
@@ -64,9 +69,12 @@ def embed(path: Path, space: str) -> ClipEmbeddings:
     return embed_video(space, run_jobs(video, jobs, how, None))
 
 
-def by_curve(video: ClipEmbeddings, curves: FloatArray) -> list[list[Moment]]:
+def by_curve(
+    video: ClipEmbeddings, curves: FloatArray, grouping: Grouping = "contrast"
+) -> list[list[Moment]]:
     """Moments of each query by the grouping of its curve [T]."""
-    return [moments_of(curve, video.timestamps, video.step_s, video.duration_s, TOP_K) for curve in curves]
+    where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
+    return [moments_of(curve, *where, grouping=grouping) for curve in curves]
 
 
 def answers(
@@ -80,6 +88,7 @@ def answers(
         rows = ["motion", "objects", "similarity"] if curves.shape[1] == 3 else ["similarity"]
         for number, row in enumerate(rows):
             found[f"{space}: {row}"] = by_curve(video, curves[:, number])
+        found[f"{space}: similarity, hybrid"] = by_curve(video, curves[:, -1], "hybrid")
         for model in models:
             if model_for(model, "auto")[1] == space:
                 found[model] = locate(model, video, queries, list(curves[:, -1]), TOP_K)

@@ -1,22 +1,26 @@
 """Grouping a similarity curve into moments."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.proposals import moments_of, unit_range
+from vidsum.grounding.proposals import Grouping, moments_of, unit_range
 from vidsum.types import FloatArray, Moment
 
 CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))
 
 
-def found(curve: FloatArray, top_k: int = 5, max_iou: float = 0.5) -> list[Moment]:
+POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5}
+
+
+def found(
+    curve: FloatArray, top_k: int = 5, max_iou: float = 0.5, grouping: Grouping = "contrast"
+) -> list[Moment]:
     """The moments of a curve of clips of 2 s."""
-    return moments_of(curve, np.arange(len(curve)) * 2.0, 2.0, 2.0 * len(curve), top_k, max_iou=max_iou)
+    times = np.arange(len(curve)) * 2.0
+    return moments_of(curve, times, 2.0, 2.0 * len(curve), top_k, grouping=grouping, max_iou=max_iou)
 
 
 def clips_of(moment: Moment) -> tuple[int, int]:
@@ -39,40 +43,50 @@ def first_slowly(curve: FloatArray) -> tuple[int, int]:
     level = 9
     while sum(value >= level / 10 for value in curve.tolist()) < 8:
         level -= 1
-    runs = joined([clip for clip, value in enumerate(curve.tolist()) if value >= level / 10], 3)
+    runs = joined([clip for clip, value in enumerate(curve.tolist()) if value >= level / 10], 6)
     return max(runs, key=lambda run: 0.5 * (run[1] - run[0]) / 75 + 0.5 * float(curve[slice(*run)].mean()))
 
 
-def contrast_slowly(curve: FloatArray, first: int, end: int) -> float:
+def contrast_slowly(curve: FloatArray, first: int, end: int, power: float) -> float:
     inside, outside = curve[first:end], np.concatenate([curve[:first], curve[end:]])
     if not len(outside):
         return 0.0
-    return float((inside.mean() - outside.mean()) * math.sqrt(len(inside) / len(curve)))
+    return float((inside.mean() - outside.mean()) * (len(inside) / len(curve)) ** power)
 
 
 @given(arrays(np.float32, 75, elements=st.integers(0, 40).map(lambda value: value / 8)))
-def test_with_75_clips_the_first_moment_is_that_of_a_slow_computation(curve: FloatArray) -> None:
-    assert clips_of(found(curve, 1)[0]) == first_slowly(unit_range(curve))
+def test_with_75_clips_the_first_moment_of_hybrid_is_that_of_a_slow_computation(curve: FloatArray) -> None:
+    assert clips_of(found(curve, 1, grouping="hybrid")[0]) == first_slowly(unit_range(curve))
 
 
-@given(CURVES)
-def test_the_others_are_runs_of_some_threshold_by_how_far_they_stand_out(curve: FloatArray) -> None:
+@pytest.mark.parametrize("grouping", POWERS)
+@given(curve=CURVES)
+def test_moments_are_runs_of_some_threshold_by_how_far_they_stand_out(
+    grouping: Grouping, curve: FloatArray
+) -> None:
     saliency = unit_range(curve)
-    first, *rest = found(curve, top_k=1000, max_iou=1.0)
+    moments = found(curve, 1000, max_iou=1.0, grouping=grouping)
     values = list(enumerate(saliency.tolist()))
     allowed = {
         run
         for threshold in np.arange(2, 20) / 20
         for run in joined([clip for clip, value in values if value >= threshold], 2)
     }
-    assert {clips_of(moment) for moment in rest} - {clips_of(first)} <= allowed
-    for moment in rest:
-        assert moment.score == pytest.approx(contrast_slowly(saliency, *clips_of(moment)), abs=1e-5)
+    own = moments[1:] if grouping == "hybrid" else moments  # the first of hybrid has a rule of its own
+    assert {clips_of(moment) for moment in own} <= allowed | {clips_of(moments[0])}
+    for moment in own:
+        expected = contrast_slowly(saliency, *clips_of(moment), POWERS[grouping])
+        assert moment.score == pytest.approx(expected, abs=1e-5)
+    best = max((contrast_slowly(saliency, *run, POWERS[grouping]) for run in allowed), default=0.0)
+    assert moments[0].score == pytest.approx(best, abs=1e-5) or grouping == "hybrid"
 
 
-@given(CURVES, st.integers(1, 8))
-def test_moments_are_best_first_inside_the_video_and_apart(curve: FloatArray, top_k: int) -> None:
-    moments = found(curve, top_k)
+@pytest.mark.parametrize("grouping", POWERS)
+@given(curve=CURVES, top_k=st.integers(1, 8))
+def test_moments_are_best_first_inside_the_video_and_apart(
+    grouping: Grouping, curve: FloatArray, top_k: int
+) -> None:
+    moments = found(curve, top_k, grouping=grouping)
     assert 1 <= len(moments) <= top_k
     scores = [moment.score for moment in moments]
     assert scores == sorted(scores, reverse=True)
@@ -91,9 +105,10 @@ def test_saliency_reaches_from_0_to_1_unless_the_curve_is_flat(curve: FloatArray
 
 
 @pytest.mark.parametrize("n", [20, 75, 300, 2000])
-def test_a_plateau_is_found_in_videos_of_any_length(n: int) -> None:
+@pytest.mark.parametrize("length", [3, 60, 600])
+def test_a_plateau_of_any_length_is_found_in_videos_of_any_length(n: int, length: int) -> None:
     curve = np.random.default_rng(0).normal(0, 0.02, n).astype(np.float32)
-    length = max(2, min(n, 75) // 5)
+    length = min(length, n // 3)
     curve[n // 2 : n // 2 + length] += 2
     assert clips_of(found(curve)[0]) == (n // 2, n // 2 + length)
 

@@ -1,11 +1,12 @@
 """From a similarity curve to moments, without training: docs/algorithms/grounding.md tells how and why.
 
-The first moment is the best run of the clips above the highest threshold that enough clips pass; the others
-are runs at many thresholds, those that stand out most first.
+`contrast`  runs of clips above many thresholds, those that stand out most first
+`hybrid`    the published rule, tuned on 75 clips: the first moment is the best run above the highest threshold
+            that enough clips pass; what is enough grows with the video
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +14,17 @@ import numpy.typing as npt
 from vidsum.grounding.nms import suppress
 from vidsum.types import FloatArray, Moment, TimeArray
 
+Grouping = Literal["contrast", "hybrid"]
+
 MAX_IOU = 0.5
 """Moments of one query that overlap more are taken for the same one."""
+_THRESHOLDS = np.arange(0.10, 0.96, 0.05)
+_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5}
+"""Power of a run's length in its score."""
 
-_PASSING, _APART, _OF_CLIPS = 8, 3, 75
-"""For the first moment so many clips pass, and clips so far apart are joined, in a video of 75 clips."""
-_MOST_S = 150.0
-"""Both grow with the number of clips up to this length: moments of longer videos are no longer."""
+_PASSING, _APART, _OF_CLIPS = 8, 6, 75
+"""Of `hybrid`: so many clips pass for the first moment, and clips so far apart are joined, in 75 clips."""
 _BINS = 10
-_ONE_MISSING = 2
-"""How far apart clips are that have one between them."""
-_THRESHOLDS = np.arange(2, 20) / 20
 
 
 class _Run(NamedTuple):
@@ -39,6 +40,7 @@ def moments_of(
     duration_s: float,
     top_k: int,
     *,
+    grouping: Grouping = "contrast",
     max_iou: float = MAX_IOU,
 ) -> list[Moment]:
     """The moments that stand out in a similarity curve, best first.
@@ -49,21 +51,27 @@ def moments_of(
         step_s: seconds that a clip stands for.
         duration_s: of the video; no moment ends after it.
         top_k: most moments to give.
+        grouping: the rule; `contrast` is what `vidsum ground` uses.
         max_iou: see `vidsum.grounding.nms.suppress`.
 
     Returns:
         At least one moment. Scores are how far its clips stand out: (mean inside - mean outside) *
-        sqrt(length / T) of the curve drawn out to [0, 1]; the first moment's is not below the second's.
+        (length / T)^0.3 of the curve drawn out to [0, 1]; with `hybrid` the square root, and the first
+        moment's is not below the second's.
 
     Raises:
         UsageError: see `suppress`.
     """
-    saliency = unit_range(curve)
-    first, rest = _first_run(saliency, step_s), _ranked_runs(saliency)
-    best = max(_contrast(saliency, [first])[0], rest[0][0] if rest else 0.0)
+    saliency, power = unit_range(curve), _LENGTH_COUNTS[grouping]
+    # a flat curve has no run: the whole video, then
+    ranked = _ranked_runs(saliency, power) or [(0.0, _Run(0, len(saliency) - 1))]
+    if grouping == "hybrid":
+        first = _first_run(saliency)
+        score = max(float(_contrast(saliency, [first], power)[0]), ranked[0][0])
+        ranked = [(score, first), *ranked]
 
     def proposals() -> Iterator[Moment]:
-        for score, run in [(best, first), *rest]:
+        for score, run in ranked:
             end_s = min(timestamps[run.last] + step_s, duration_s)
             yield Moment(float(timestamps[run.first]), float(end_s), float(score))
 
@@ -76,32 +84,31 @@ def unit_range(curve: FloatArray) -> FloatArray:
     return np.zeros_like(curve) if high == low else ((curve - low) / (high - low)).astype(np.float32)
 
 
-def _first_run(saliency: FloatArray, step_s: float) -> _Run:
+def _first_run(saliency: FloatArray) -> _Run:
     """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
-    clips = min(len(saliency), max(1, round(_MOST_S / step_s)))
-    passing = max(1, round(clips * _PASSING / _OF_CLIPS))
-    apart = max(_ONE_MISSING, round(clips * _APART / _OF_CLIPS))
+    n_clips = len(saliency)
+    passing, apart = (max(1, round(n_clips * share / _OF_CLIPS)) for share in (_PASSING, _APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
     runs = _runs(saliency >= threshold, apart)
-    return max(runs, key=lambda run: (_length(run) / clips + saliency[run.first : run.last + 1].mean()) / 2)
+    return max(runs, key=lambda run: (_length(run) / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
-def _ranked_runs(saliency: FloatArray) -> list[tuple[float, _Run]]:
+def _ranked_runs(saliency: FloatArray, power: float) -> list[tuple[float, _Run]]:
     """Runs at all thresholds, one missing clip allowed inside, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, _ONE_MISSING)}
+    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, apart=2)}
     ordered = sorted(runs)
-    scores = _contrast(saliency, ordered)
+    scores = _contrast(saliency, ordered, power)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _contrast(saliency: FloatArray, runs: list[_Run]) -> TimeArray:
-    """[R] (mean inside - mean outside) * sqrt(length / T) of each run; 0 for that of all clips."""
+def _contrast(saliency: FloatArray, runs: list[_Run], power: float) -> TimeArray:
+    """[R] (mean inside - mean outside) * (length / T)^power of each run; 0 for that of all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]
     outside = (sums[-1] - inside) / np.maximum(len(saliency) - length, 1)
-    contrast = (inside / length - outside) * np.sqrt(length / len(saliency))
+    contrast = (inside / length - outside) * (length / len(saliency)) ** power
     return np.where(length < len(saliency), contrast, 0.0)
 
 
