@@ -1,11 +1,12 @@
 """`vidsum train mrnet`: train MRNet to find moments."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vidsum.commands import options
+from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_mrnet_options as own
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
@@ -23,22 +24,22 @@ _PLANTED = "planted"
 
 
 def mrnet(
-    data: own.Data,
+    data: source.Data,
     out: general.Out,
-    recipe: own.Recipe = own.RecipeName.features,
-    features: own.Features = None,
-    space: own.Space = own.SpaceName.features,
-    text: own.Text = None,
-    clip_s: own.ClipS = 1.0,
-    guided: own.Guided = True,
-    videos: own.Videos = 1200,
-    validation: own.Validation = "0.1",
+    recipe: source.Recipe = source.RecipeName.features,
+    features: source.Features = None,
+    space: source.Space = source.SpaceName.features,
+    text: source.Text = None,
+    clip_s: source.ClipS = None,
+    guided: source.Guided = None,
+    videos: source.Videos = None,
+    validation: source.Validation = "0.1",
     overwrite: general.Overwrite = False,
     head: own.Head = own.MapName.paper,
     clips: own.Clips = None,
     layers: own.Layers = 2,
-    d: own.Width = 256,
-    d_ff: own.WidthFF = 1024,
+    d: general.Width = 256,
+    d_ff: general.WidthFF = 1024,
     heads: general.Heads = 8,
     gamma: own.Gamma = 0.98,
     decay: own.Decay = own.DecayName.bidirectional,
@@ -47,7 +48,7 @@ def mrnet(
     regions: own.Regions = None,
     cross_modal: own.CrossModal = True,
     nonlinearity: own.Nonlinearity = own.NonlinearityName.softmax,
-    dropout: own.Dropout = 0.1,
+    dropout: general.Dropout = 0.1,
     dropout_in: own.DropoutIn = None,
     preset: own.Preset = None,
     epochs: own.Epochs = None,
@@ -77,71 +78,81 @@ def mrnet(
     vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
     """
 
+    choices = {
+        "layers": layers,
+        "d": d,
+        "d_ff": d_ff,
+        "heads": heads,
+        "gamma": gamma,
+        "decay": decay.value,
+        "sparse": sparse,
+        "sparsity": sparsity,
+        "regions": tuple(region.value for region in regions) if regions else None,
+        "cross_modal": cross_modal,
+        "nonlinearity": nonlinearity.value,
+        "dropout": dropout,
+        "queries_per_video": queries_per_video,
+        "lambda_s": lambda_s,
+        "seed": seed,
+        "patience": patience,
+        "precision": precision.value,
+        "device": device,
+        # without a value they are the preset's
+        "clips": clips,
+        "epochs": epochs,
+        "lr": lr,
+        "lambda_c": lambda_c,
+        "dropout_in": dropout_in,
+        "warmup": warmup,
+        "decay_at": tuple(decay_at) if decay_at else None,
+        "weight_decay": weight_decay,
+        "batch_size": batch_size,
+    }
+    of_captions = {"clip_s": clip_s, "guided": guided, "videos": videos}
+
     def step(folder: str, progress: "Progress | None") -> Result:
         from vidsum.training.mrnet import train_mrnet
         from vidsum.training.mrnet_settings import mrnet_settings, published
 
-        chosen = {
-            "clips": clips,
-            "epochs": epochs,
-            "lr": lr,
-            "lambda_c": lambda_c,
-            "dropout_in": dropout_in,
-            "warmup": warmup,
-            "weight_decay": weight_decay,
-            "batch_size": batch_size,
-        }
         settings = mrnet_settings(
-            **{
-                **published(_preset(preset, recipe, data), head.value),
-                **{name: value for name, value in chosen.items() if value is not None},
-                **({"decay_at": tuple(decay_at)} if decay_at else {}),
-            },
-            layers=layers,
-            d=d,
-            d_ff=d_ff,
-            heads=heads,
-            gamma=gamma,
-            decay=decay.value,
-            sparse=sparse,
-            sparsity=sparsity,
-            regions=tuple(region.value for region in regions or (own.RegionName.vv,)),
-            cross_modal=cross_modal,
-            nonlinearity=nonlinearity.value,
-            dropout=dropout,
-            queries_per_video=queries_per_video,
-            lambda_s=lambda_s,
-            seed=seed,
-            patience=patience,
-            precision=precision.value,
-            device=device,
+            **{**published(_preset(preset, recipe, data), head.value), **_given(choices)}
         )
-        if recipe is own.RecipeName.captions:
-            if features or text:
-                raise UsageError("captions need no --features and no --text", hint="leave them out")
-            examples = _made_up(data, space, clip_s, guided, videos, validation, settings, progress)
+        if recipe is source.RecipeName.captions:
+            _refuse({"--features": features, "--text": text}, "with --recipe captions")
+            examples = _made_up(data, space, _given(of_captions), validation, settings, progress)
         else:
-            examples = _examples(data, features or (), space.value, text, validation, settings, progress)
+            unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}
+            _refuse(unread, "without --recipe captions")
+            examples = _examples(data, features or (), space, text, validation, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=overwrite, progress=progress)
         return _result(folder, fitted, examples)
 
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
 
 
-def _preset(preset: own.PresetName | None, recipe: own.RecipeName, data: Sequence[str]) -> str:
+def _preset(preset: own.PresetName | None, recipe: source.RecipeName, data: Sequence[str]) -> str:
     if preset is not None:
         return preset.value
-    if recipe is own.RecipeName.captions:
+    if recipe is source.RecipeName.captions:
         return "captions"
-    return "planted" if data[0] == _PLANTED else "activitynet"
+    return _PLANTED if data[0] == _PLANTED else "activitynet"
+
+
+def _given(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that have a value."""
+    return {name: value for name, value in choices.items() if value is not None}
+
+
+def _refuse(unread: Mapping[str, Any], where: str) -> None:
+    """Refuse options that would change nothing; empty ones were not given."""
+    if given := [name for name, value in unread.items() if value not in (None, [])]:
+        raise UsageError(f"{' and '.join(given)} mean nothing {where}", hint="leave them out")
 
 
 def _made_up(
     data: Sequence[str],
-    space: own.SpaceName,
-    clip_s: float,
-    guided: bool,
-    videos: int,
+    space: source.SpaceName,
+    choices: Mapping[str, Any],
     validation: str,
     settings: "MRNetSettings",
     progress: "Progress | None",
@@ -150,18 +161,20 @@ def _made_up(
 
     share = _held_out(validation)
     if isinstance(share, Path):
-        raise UsageError("with captions, --validation is a share of the annotated videos", hint="0.1")
-    made_in = "conse" if space is own.SpaceName.features else space.value
+        raise UsageError(
+            "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
+        )
+    made_in = {} if space is source.SpaceName.features else {"space": space.value}
     annotations = tuple(Path(one) for one in data)
-    recipe = CaptionRecipe(annotations, made_in, clip_s, guided, videos, validation=share)
+    recipe = CaptionRecipe(annotations, **made_in, **choices, validation=share)
     return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device, progress)
 
 
 def _examples(
     data: Sequence[str],
     features: Sequence[Path],
-    space: str,
-    text: own.TextName | None,
+    space: source.SpaceName,
+    text: source.TextName | None,
     validation: str,
     settings: "MRNetSettings",
     progress: "Progress | None",
@@ -173,13 +186,15 @@ def _examples(
     if len(data) > 1:
         raise UsageError("features are read for one file of annotations", hint="one --data")
     if data[0] == _PLANTED:
+        of_a_space = None if space is source.SpaceName.features else space
+        _refuse({"--features": list(features), "--text": text, "--space": of_a_space}, "with --data planted")
         return planted_data(Planting(clips=settings.model.clips), seed)
     if not features:
         raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
-    source = Annotated(
-        Path(data[0]), tuple(features), space, text.value if text else None, _held_out(validation)
+    annotated = Annotated(
+        Path(data[0]), tuple(features), space.value, text.value if text else None, _held_out(validation)
     )
-    return annotated_data(source, settings.model.clips, seed, settings.device, progress)
+    return annotated_data(annotated, settings.model.clips, seed, settings.device, progress)
 
 
 def _held_out(validation: str) -> Path | float:

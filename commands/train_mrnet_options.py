@@ -1,11 +1,12 @@
-"""The options of `vidsum train mrnet`. Those without a default take the preset's value."""
+"""The options of `vidsum train mrnet` about the model and its training; for those without a default the
+preset has one.
+"""
 
 from enum import Enum
-from pathlib import Path
 from typing import Annotated
 
 from vidsum.commands.options import option
-from vidsum.commands.train_options import DATA, MODEL, TRAINING
+from vidsum.commands.train_options import MODEL, TRAINING
 
 OF_PRESET = "the preset's"
 
@@ -19,29 +20,6 @@ class PresetName(str, Enum):
     qvhighlights = "qvhighlights"
     captions = "captions"
     planted = "planted"
-
-
-class RecipeName(str, Enum):
-    """Where the training examples come from."""
-
-    features = "features"
-    captions = "captions"
-
-
-class SpaceName(str, Enum):
-    """What the features are."""
-
-    features = "features"
-    clip = "clip"
-    conse = "conse"
-
-
-class TextName(str, Enum):
-    """What embeds the queries."""
-
-    minilm = "minilm"
-    clip = "clip"
-    glove = "glove"
 
 
 class MapName(str, Enum):
@@ -75,81 +53,6 @@ class NonlinearityName(str, Enum):
     gate = "gate"
 
 
-Data = Annotated[
-    list[str],
-    option(
-        "--data",
-        help="Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); "
-        "with --recipe captions, repeatable. planted: made-up moments, to try the model on.",
-        show_default=False,
-        metavar="FILE|planted",
-        rich_help_panel=DATA,
-    ),
-]
-Recipe = Annotated[
-    RecipeName,
-    option(
-        "--recipe",
-        help="features: of the annotated videos. captions: features of a space are made up from the "
-        "sentences, no video is needed.",
-        rich_help_panel=DATA,
-    ),
-]
-ClipS = Annotated[
-    float,
-    option("--clip-s", help="With captions: seconds of a clip; a window has T clips.", rich_help_panel=DATA),
-]
-Guided = Annotated[
-    bool,
-    option(
-        "--guided/--plain",
-        help="With captions: whether each clip comes with how well it fits the query by similarity.",
-        rich_help_panel=DATA,
-    ),
-]
-Videos = Annotated[
-    int,
-    option("--videos", help="With captions: videos made up in an epoch.", min=1, rich_help_panel=DATA),
-]
-Features = Annotated[
-    list[Path] | None,
-    option(
-        "--features",
-        help="HDF5 file, or folder with a file a video; several are put side by side.",
-        show_default=False,
-        metavar="PATH",
-        rich_help_panel=DATA,
-    ),
-]
-Space = Annotated[
-    SpaceName,
-    option(
-        "--space",
-        help="clip or conse: the features are embeddings in the space of `vidsum ground`, which can then use "
-        "the model. features: any others. With captions: the space that they are made up in, conse if not "
-        "chosen.",
-        rich_help_panel=DATA,
-    ),
-]
-Text = Annotated[
-    TextName | None,
-    option(
-        "--text",
-        help="What embeds the queries of other features.",
-        show_default="minilm",
-        rich_help_panel=DATA,
-    ),
-]
-Validation = Annotated[
-    str,
-    option(
-        "--validation",
-        help="What chooses the best epoch: annotations of other videos, or a share of the training videos; "
-        "0: take the last epoch.",
-        metavar="FILE|SHARE",
-        rich_help_panel=DATA,
-    ),
-]
 Preset = Annotated[
     PresetName | None,
     option(
@@ -175,10 +78,6 @@ Clips = Annotated[
     ),
 ]
 Layers = Annotated[int, option("--layers", help="MRT blocks (N).", min=0, rich_help_panel=MODEL)]
-Width = Annotated[int, option("--d", help="Numbers in a token (d).", min=2, rich_help_panel=MODEL)]
-WidthFF = Annotated[
-    int, option("--d-ff", help="Numbers in the middle of a block.", min=1, rich_help_panel=MODEL)
-]
 Gamma = Annotated[float, option("--gamma", help="Retention of a clip to the next.", rich_help_panel=MODEL)]
 Decay = Annotated[
     DecayName,
@@ -212,9 +111,6 @@ CrossModal = Annotated[
 Nonlinearity = Annotated[
     NonlinearityName,
     option("--nonlinearity", help="Softmax, or the swish gate of RetNet.", rich_help_panel=MODEL),
-]
-Dropout = Annotated[
-    float, option("--dropout", help="Share dropped in a block.", min=0, max=0.99, rich_help_panel=MODEL)
 ]
 DropoutIn = Annotated[
     float | None,
