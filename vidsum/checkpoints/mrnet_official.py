@@ -34,6 +34,8 @@ _CONFIG: dict[str, Any] = {
 _CLIP_S = 1e6
 """So that every video is one window: theirs reads 64 clips of a whole video, however long they are."""
 
+_HINT = "give a state dict of xian-sh/MRNet, as its trainer saves it (.pth)"
+
 _UNUSED = re.compile(r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\.")
 """Tensors that their scores do not depend on."""
 
@@ -66,12 +68,15 @@ def read_official(file: Path) -> "Tensors":
 
     try:
         found = torch.load(file, map_location="cpu", weights_only=True)
-    except (*UNPICKLING_ERRORS, OSError, RuntimeError) as error:
-        raise WeightsError(f"{file}: not a torch file of weights only ({error})") from error
+    except OSError as error:
+        raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
+    except (*UNPICKLING_ERRORS, RuntimeError) as error:
+        # the text of the error is many lines, with advice to run whatever code the file holds
+        raise WeightsError(f"{file}: not a torch file of weights only", hint=_HINT) from error
     # their trainer puts the tensors under this key, beside the optimizer and the epoch
     found = found.get("model", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors")
+        raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors", hint=_HINT)
     # trained on several GPUs, every name has a prefix
     return {key.removeprefix("module."): value for key, value in found.items()}
 
