@@ -1,4 +1,4 @@
-"""The overlap of intervals: one IoU for proposals, non-maximum suppression, training and evaluation."""
+"""The overlap of intervals: one IoU for proposals, non-maximum suppression and evaluation."""
 
 import numpy as np
 import numpy.typing as npt

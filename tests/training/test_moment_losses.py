@@ -187,8 +187,8 @@ def test_a_margin_asks_for_more() -> None:
     [
         ({"iou_low": 0.7, "iou_high": 0.7}, "iou_low < iou_high"),
         ({"iou_high": 1.1}, "iou_low < iou_high"),
-        ({"lambda_c": -0.1}, "not negative"),
-        ({"temperature": 0.0}, "temperature is positive"),
+        ({"lambda_c": -0.1}, "must not be negative"),
+        ({"temperature": 0.0}, "temperature must be positive"),
         ({"positives": 0}, "positives must be at least 1"),
     ],
 )

@@ -75,7 +75,7 @@ def test_choices_reach_their_part_and_are_json_ready() -> None:
         ({"batch_size": 0}, "must be at least 1"),
         ({"queries_per_video": 0}, "must be at least 1"),
         ({"kernel": 4}, "odd"),
-        ({"temperature": 0.0}, "temperature is positive"),
+        ({"temperature": 0.0}, "temperature must be positive"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"epoch": 3}, "epoch"),
     ],

@@ -32,13 +32,19 @@ class LossSettings:
         if not 0 <= self.iou_low < self.iou_high <= 1:
             raise UsageError(f"0 <= iou_low < iou_high <= 1, not {self.iou_low:g} and {self.iou_high:g}")
         if min(self.lambda_c, self.lambda_s, self.margin) < 0 or not self.temperature > 0:
-            raise UsageError("weights of losses and the margin are not negative, the temperature is positive")
+            raise UsageError(
+                "lambda_c, lambda_s and margin must not be negative, temperature must be positive: "
+                f"{self.lambda_c:g}, {self.lambda_s:g}, {self.margin:g}, {self.temperature:g}"
+            )
         if self.positives < 1:
             raise UsageError(f"positives must be at least 1, not {self.positives}")
 
 
 def window_iou(a: Tensor, b: Tensor) -> Tensor:
-    """IoU of windows [..., 2]; leading dimensions broadcast. 0 where the two together are empty."""
+    """IoU of windows [..., 2]; leading dimensions broadcast. 0 where the two together are empty.
+
+    `vidsum.intervals.iou` in float32 on the device: a batch has millions of pairs in every step.
+    """
     common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
     union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - common
     return common / union.clamp(min=1e-9)
