@@ -9,7 +9,6 @@ moments, and the first moment found against the best fitting true one. Nothing i
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from tests.benchmarks.grounding import truth_of
 from vidsum import extract
 from vidsum.grounding.bridge import SHARPNESS, TEMPERATURE, ClassMixture, class_chances
 from vidsum.grounding.class_names import name_embeddings
@@ -124,15 +124,11 @@ def measure(films: Sequence[Path], setting: Setting) -> list[float]:
     """The means of `judge` over all queries of all films."""
     rows = []
     for film in films:
-        truth = json.loads(film.with_suffix(".json").read_text())
-        windows: dict[str, list[Interval]] = {}
-        for one in truth["moments"]:
-            windows.setdefault(one["query"], []).append((one["start"], one["end"]))
-        found = curves(film, list(windows), setting)
-        # zip would hide a curve of another length: the last clip may be short
+        queries = truth_of(film).queries
+        found = curves(film, [query.text for query in queries], setting)
         rows += [
-            judge(curve, stretches, len(curve) * STEP_S)
-            for curve, stretches in zip(found, windows.values(), strict=True)
+            judge(curve, query.windows, len(curve) * STEP_S)
+            for curve, query in zip(found, queries, strict=True)
         ]
     means: list[float] = np.mean(rows, axis=0).tolist()
     return means
