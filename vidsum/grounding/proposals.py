@@ -1,8 +1,8 @@
 """From a similarity curve to moments, without training: docs/algorithms/grounding.md tells how and why.
 
 `contrast`  runs of clips above many thresholds, those that stand out most first
-`hybrid`    the published rule, tuned on 75 clips: the first moment is the best run above the highest threshold
-            that enough clips pass; what is enough grows with the video
+`hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
+            clips pass, and what is enough grows with the video; then the others
 """
 
 from collections.abc import Iterator
