@@ -60,7 +60,7 @@ Model = Annotated[
         "--model",
         "-m",
         help="What gives the moments: similarity, mrnet, or a checkpoint of `vidsum train mrnet` "
-        "(.safetensors). auto: mrnet where one ships that reads the space, else similarity.",
+        "(.safetensors). auto: mrnet in the space conse, else similarity.",
         metavar="NAME|FILE",
         rich_help_panel=_WHAT,
     ),
