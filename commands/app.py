@@ -28,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Summarize videos: features, shots, importance, and a summary as MP4 and JSON.",
+    help="Summarize videos, and find the moments that a text describes; MP4 and JSON.",
     epilog="Options can also be set by VIDSUM_* variables (VIDSUM_DEVICE=cpu) and by --config FILE.yaml.",
 )
 app.command("extract")(extract.extract)
@@ -55,7 +55,7 @@ def root(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Summarize videos: features, shots, importance, and a summary as MP4 and JSON."""
+    """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
 
 
 def main() -> None:
