@@ -3,7 +3,6 @@
 Some scripts are as annotated; the others join stretches of any videos, as edited footage does.
 """
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.datasets.moments import MomentVideo
-from vidsum.errors import OutputError, UsageError
-from vidsum.home import home
-from vidsum.outputs import whole_file
-from vidsum.provenance import digest_of
+from vidsum.errors import UsageError
+from vidsum.grounding.kept import kept_rows
 from vidsum.types import FloatArray, Progress
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -136,19 +133,13 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 
 def _kept(texts: Sequence[str], embed: Embed, tower: str, progress: Progress | None) -> FloatArray:
     """The texts' embeddings, from disk where they have been made before."""
-    path = home() / "captions" / f"{digest_of({'tower': tower, 'texts': list(texts)})}.npy"
-    if path.is_file():
-        with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
-            kept: FloatArray = np.load(path)
-            return kept
-    parts = []
-    for start in range(0, len(texts), _AT_ONCE):
-        parts.append(embed(texts[start : start + _AT_ONCE]))
-        if progress:
-            progress("captions", start + len(parts[-1]), len(texts))
-    made = np.concatenate(parts)
-    with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as part:
-            np.save(part, made)
-    return made
+
+    def make() -> FloatArray:
+        parts = []
+        for start in range(0, len(texts), _AT_ONCE):
+            parts.append(embed(texts[start : start + _AT_ONCE]))
+            if progress:
+                progress("captions", start + len(parts[-1]), len(texts))
+        return np.concatenate(parts)
+
+    return kept_rows("captions", {"tower": tower, "texts": list(texts)}, make)

@@ -1,0 +1,34 @@
+"""Embeddings that are kept on disk under `vidsum.home.home()`, where they take long to make."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from vidsum.errors import OutputError
+from vidsum.home import home
+from vidsum.outputs import whole_file
+from vidsum.provenance import digest_of
+from vidsum.types import FloatArray
+
+
+def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
+    """Rows from disk, or made and put there.
+
+    Args:
+        folder: of the home folder, by its name.
+        made_from: all that the rows depend on, JSON-ready.
+        make: makes them.
+    """
+    path = home() / folder / f"{digest_of(made_from)}.npy"
+    if path.is_file():
+        with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
+            kept: FloatArray = np.load(path)
+            return kept
+    made = make()
+    with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as part:
+            np.save(part, made)
+    return made
