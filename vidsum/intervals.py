@@ -1,9 +1,11 @@
-"""The overlap of intervals: one IoU for proposals, non-maximum suppression and evaluation."""
+"""Intervals: one IoU for proposals, non-maximum suppression and evaluation; sets of intervals as one array."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import TimeArray
+from vidsum.types import Interval, TimeArray
 
 
 def iou(a: npt.ArrayLike, b: npt.ArrayLike) -> TimeArray:
@@ -29,3 +31,16 @@ def iou(a: npt.ArrayLike, b: npt.ArrayLike) -> TimeArray:
 def _sets(intervals: npt.ArrayLike) -> TimeArray:
     array: TimeArray = np.asarray(intervals, np.float64)
     return array if array.ndim > 1 else array.reshape(-1, 2)
+
+
+def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
+    """Sets of intervals as one array [Q, K, 2], filled up with empty intervals, whose IoU with any is 0.
+
+    Args:
+        sets: of each of Q queries some intervals, or none.
+        at_most: K: take the first so many; else all.
+    """
+    length = max((len(one) for one in sets), default=0) if at_most is None else at_most
+    empty = [(0.0, 0.0)] * length
+    filled = [[*one[:length], *empty[len(one) :]] for one in sets]
+    return np.array(filled, np.float64).reshape(len(sets), length, 2)

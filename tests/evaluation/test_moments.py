@@ -11,7 +11,8 @@ from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_baselines import random_moments, whole_video
 from vidsum.evaluation.moment_report import evaluate_moments
-from vidsum.evaluation.moments import CURVE, THRESHOLDS, TOP, Comparison, best_ious, measure, stacked
+from vidsum.evaluation.moments import CURVE, THRESHOLDS, TOP, Comparison, best_ious, measure
+from vidsum.intervals import stacked
 from vidsum.types import Interval, Moment
 
 windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (float(w[0]), float(w[0] + w[1])))

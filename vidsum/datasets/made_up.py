@@ -19,6 +19,7 @@ from vidsum.grounding.bridge import ClassMixture, class_chances, unit
 from vidsum.grounding.grid import grid
 from vidsum.grounding.guide import guided_rows, rows_of
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, of_mixtures
+from vidsum.intervals import stacked
 from vidsum.types import FloatArray, TimeArray
 
 _ANNOTATED = 0.4
@@ -205,8 +206,9 @@ def _windows(moments: Sequence[Sequence[Stretch]], window: slice, duration_s: fl
     inside = [
         [(max(one.start_s, start_s), min(one.end_s, end_s)) for one in of_query] for of_query in moments
     ]
-    kept = [[one for one in of_query if one[1] - one[0] >= _LEAST_S] for of_query in inside]
-    windows = np.zeros((len(kept), max(1, *map(len, kept)), 2), np.float32)
-    for row, found in zip(windows, kept, strict=True):
-        row[: len(found)] = (np.array(found, np.float64).reshape(-1, 2) - start_s) / (end_s - start_s)
-    return windows
+    length_s = end_s - start_s
+    kept = [
+        [((a - start_s) / length_s, (b - start_s) / length_s) for a, b in of_query if b - a >= _LEAST_S]
+        for of_query in inside
+    ]
+    return stacked(kept, at_most=max(1, *map(len, kept))).astype(np.float32)

@@ -16,7 +16,7 @@ from vidsum.evaluation.highlight_measures import (
 )
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
-from vidsum.evaluation.moments import stacked
+from vidsum.intervals import stacked
 from vidsum.types import TimeArray
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from vidsum.datasets.moments import MomentVideo, mended
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
-from vidsum.evaluation.moments import TOP, Comparison, MomentMeasures, best_ious, measure, stacked
+from vidsum.evaluation.moments import TOP, Comparison, MomentMeasures, best_ious, measure
+from vidsum.intervals import stacked
 from vidsum.types import Moment, TimeArray
 
 MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]

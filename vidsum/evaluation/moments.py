@@ -1,14 +1,12 @@
 """Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from vidsum.errors import UsageError
 from vidsum.intervals import iou
-from vidsum.types import Interval, TimeArray
+from vidsum.types import TimeArray
 
 Comparison = Literal["mmn", "2d-tan"]
 COMPARISONS: tuple[Comparison, ...] = ("mmn", "2d-tan")
@@ -32,19 +30,6 @@ class MomentMeasures:
     """Mean IoU of the best moment."""
     curve: tuple[float, ...]
     """R@1 at each IoU of `CURVE`."""
-
-
-def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
-    """Sets of intervals as one array [Q, K, 2], filled up with empty intervals, whose IoU with any is 0.
-
-    Args:
-        sets: of each of Q queries some intervals, or none.
-        at_most: K: take the first so many; else all.
-    """
-    length = max((len(one) for one in sets), default=0) if at_most is None else at_most
-    empty = [(0.0, 0.0)] * length
-    filled = [[*one[:length], *empty[len(one) :]] for one in sets]
-    return np.array(filled, np.float64).reshape(len(sets), length, 2)
 
 
 def best_ious(moments: TimeArray, windows: TimeArray) -> TimeArray:

@@ -15,6 +15,7 @@ from vidsum.datasets.planted import Planting, planted
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import text_tower_of
 from vidsum.grounding.text import load_text_tower
+from vidsum.intervals import stacked
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
@@ -158,9 +159,7 @@ def _examples(
 
 def _windows(queries: Sequence[MomentQuery], duration_s: float) -> FloatArray:
     """[M, W, 2] shares of the video, padded with empty windows."""
-    windows = np.zeros((len(queries), max(len(query.windows) for query in queries), 2), np.float32)
-    for row, query in enumerate(queries):
-        windows[row, : len(query.windows)] = query.windows
+    windows = stacked([query.windows for query in queries]).astype(np.float32)
     return np.asarray(windows / duration_s, np.float32)
 
 
