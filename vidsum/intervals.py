@@ -1,4 +1,4 @@
-"""Intervals: one IoU for proposals, non-maximum suppression and evaluation; sets of intervals as one array."""
+"""Intervals: one IoU for proposals, non-maximum suppression and evaluation; sets of them as one array."""
 
 from collections.abc import Sequence
 
