@@ -145,18 +145,21 @@ def _clips(
     Raises:
         UsageError: video or queries are of another size than those that the model reads.
     """
-    config = grounder.model.config
-    plain = None if grounder.guided else rows_of(video)
+    plain = None if grounder.guided else _read(grounder, rows_of(video), windows, queries)
     for query in queries:
-        rows = guided_rows(video, query) if plain is None else plain
-        if rows.shape[1] != config.dim_video or len(query) != config.dim_query:
-            raise UsageError(
-                f"{grounder.name} reads clips of {config.dim_video} numbers and queries of "
-                f"{config.dim_query}, not of {rows.shape[1]} and {len(query)}",
-                hint=f"it was trained in the space {grounder.space}",
-            )
-        for stretch in windows.rows:
-            yield resample(rows[stretch], config.clips * config.pool)
+        yield from _read(grounder, guided_rows(video, query), windows, queries) if plain is None else plain
+
+
+def _read(grounder: Grounder, rows: FloatArray, windows: Windows, queries: FloatArray) -> list[FloatArray]:
+    """[T, D] of each window; refuses rows and queries of another size than the model's."""
+    config = grounder.model.config
+    if rows.shape[1] != config.dim_video or queries.shape[1] != config.dim_query:
+        raise UsageError(
+            f"{grounder.name} reads clips of {config.dim_video} numbers and queries of {config.dim_query}, "
+            f"not of {rows.shape[1]} and {queries.shape[1]}",
+            hint=f"it was trained in the space {grounder.space}",
+        )
+    return [resample(rows[stretch], config.clips * config.pool) for stretch in windows.rows]
 
 
 def _windows(grounder: Grounder, video: ClipEmbeddings) -> Windows:
