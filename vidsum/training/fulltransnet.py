@@ -24,7 +24,7 @@ from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of
-from vidsum.training.loop import Fitted, Recipe, fit, seed_of
+from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.run import claim_run
 from vidsum.training.settings import Settings
 from vidsum.types import Progress
@@ -130,8 +130,7 @@ def train_split(
     """
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
+    with first_weights(settings.loop.seed):
         model = FullTransNet(settings.model).to(run.device)
     recipe = Recipe(
         model=model,

@@ -7,7 +7,8 @@ each epoch ends with its state written whole or not at all.
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -131,6 +132,14 @@ def best_of(history: Sequence[Epoch]) -> Epoch:
     if history[-1].validation is None:
         return history[-1]
     return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
+
+
+@contextmanager
+def first_weights(seed: int) -> Iterator[None]:
+    """Let a model made in here have the first weights of a seed; what is drawn elsewhere does not change."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_of(seed, 0))  # epochs count from 1
+        yield
 
 
 def seed_of(*numbers: int) -> int:

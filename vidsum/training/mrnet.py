@@ -15,7 +15,7 @@ from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.moments import measure
 from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
-from vidsum.training.loop import Fitted, Recipe, fit, seed_of
+from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one
 from vidsum.training.moment_data import MomentData, Source
 from vidsum.training.moment_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
@@ -91,8 +91,7 @@ def _judge(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> 
 def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBatch]:
     config = _config(settings.model, data.examples(1), data.validation)
     device = choose_device(settings.device)
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed_of(settings.loop.seed, 0))  # epochs count from 1
+    with first_weights(settings.loop.seed):
         model = MRNet(config).to(device)
     judge = partial(_judge, examples=data.validation, batch_size=settings.batch_size)
     training = {
