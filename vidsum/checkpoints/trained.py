@@ -6,10 +6,10 @@ the features it reads and how it was trained. Nothing else is needed to build th
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,6 +17,8 @@ from safetensors.torch import save
 
 from vidsum.errors import InputError
 from vidsum.outputs import whole_file
+
+Model = TypeVar("Model", bound=torch.nn.Module)
 
 SCHEMA = "vidsum.checkpoint/1"
 _KEY = "vidsum"
@@ -65,6 +67,28 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
         if not isinstance(facts.get(key), kind):
             raise InputError(f"{path}: not a checkpoint of vidsum (its metadata has no {key})")
     return Trained(**{key: facts[key] for key in kinds}, tensors=tensors)
+
+
+def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str) -> Model:
+    """The model of a checkpoint that has been read, with its weights, ready to be asked.
+
+    Args:
+        trained: the checkpoint.
+        model: which model it must be of.
+        make: the model of a configuration; may raise TypeError or ValueError.
+        name: of the checkpoint, for messages.
+
+    Raises:
+        InputError: it is of another model, or its tensors do not fit its configuration.
+    """
+    if trained.model != model:
+        raise InputError(f"{name}: a checkpoint of {trained.model}, not of {model}")
+    try:
+        made = make(trained.config)
+        made.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    return made.eval()
 
 
 def write_tensors(

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidsum import checkpoints
 from vidsum.checkpoints.mrnet_official import OFFICIAL
-from vidsum.errors import InputError, UsageError
+from vidsum.checkpoints.named import named_sha256
+from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, space_for
-from vidsum.provenance import of_file
 from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.types import FloatArray, Moment
 
@@ -87,16 +85,11 @@ def checkpoint_sha256(model: str) -> str | None:
     """SHA-256 of a trained model's checkpoint; None for `similarity`.
 
     Raises:
-        UsageError: there is no such model.
         InputError: the file is missing.
     """
     if model == "similarity":
         return None
-    if not model.endswith(".safetensors"):
-        return checkpoints.sha256_of(model)
-    if not Path(model).is_file():
-        raise InputError(f"{model}: no such file")
-    return str(of_file(Path(model))["sha256"])
+    return named_sha256(model, SHIPPED_GROUNDER)
 
 
 def _grounder(model: str, device: str) -> "Grounder":
@@ -110,7 +103,7 @@ def _grounder(model: str, device: str) -> "Grounder":
             f"there is no model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",
         )
-    return _loaded(model, device, str(checkpoint_sha256(model)))
+    return _loaded(model, device, named_sha256(model, SHIPPED_GROUNDER))
 
 
 @lru_cache(maxsize=2)

@@ -6,13 +6,12 @@ docs/algorithms/mrnet.md tells how windows of a long video are joined, and how f
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from vidsum import checkpoints
-from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
@@ -51,8 +50,7 @@ def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounde
         InputError: the file is missing, or is no checkpoint of this model.
         UsageError, WeightsError: see `vidsum.checkpoints.path_of`.
     """
-    path = checkpoints.path_of(name) if name == SHIPPED_GROUNDER else Path(name)
-    return grounder_of(read_trained(path), name, device)
+    return grounder_of(read_trained(named_file(name, SHIPPED_GROUNDER)), name, device)
 
 
 def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
@@ -62,13 +60,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
         InputError: it is of another model, its tensors do not fit its configuration, or it does not say what
             it reads.
     """
-    if trained.model != "mrnet":
-        raise InputError(f"{name}: a checkpoint of {trained.model}, not of mrnet")
-    try:
-        model = MRNet(MRNetConfig(**trained.config))
-        model.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    model = built(trained, "mrnet", lambda config: MRNet(MRNetConfig(**config)), name)
     try:
         space, clip_s = str(trained.features["space"]), float(trained.features["clip_s"])
         guided = bool(trained.features.get("guided", False))
@@ -76,7 +68,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
         raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
     if not clip_s > 0:
         raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
-    return Grounder(model.eval().to(choose_device(device)), space, clip_s, name, guided)
+    return Grounder(model.to(choose_device(device)), space, clip_s, name, guided)
 
 
 def ground_video(

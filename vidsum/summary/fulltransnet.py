@@ -6,18 +6,16 @@ with.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from vidsum import checkpoints
-from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
-from vidsum.provenance import of_file
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.types import Features, FloatArray, Shots
@@ -37,35 +35,13 @@ class Summarizer:
     """For messages: the path or the registry's name."""
 
 
-def path_of(name: str) -> Path:
-    """The file of a checkpoint: the shipped one by its name, another by its path.
-
-    Raises:
-        WeightsError: the shipped one cannot be stored in the cache.
-    """
-    return checkpoints.path_of(SHIPPED_MODEL) if name == SHIPPED_MODEL else Path(name)
-
-
-def sha256_of(name: str) -> str:
-    """SHA-256 of a checkpoint, for telling where a summary comes from.
-
-    Raises:
-        InputError: there is no such file.
-    """
-    if name == SHIPPED_MODEL:
-        return checkpoints.sha256_of(SHIPPED_MODEL)
-    if not Path(name).is_file():
-        raise InputError(f"{name}: no such file")
-    return str(of_file(Path(name))["sha256"])
-
-
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
     """Load a checkpoint of `vidsum train fulltransnet`.
 
     Raises:
         InputError: the file is missing, or is no checkpoint of this model.
     """
-    return summarizer_of(read_trained(path_of(name)), name, device)
+    return summarizer_of(read_trained(named_file(name, SHIPPED_MODEL)), name, device)
 
 
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
@@ -74,13 +50,7 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
     Raises:
         InputError: it is of another model, or its tensors do not fit its configuration.
     """
-    if trained.model != "fulltransnet":
-        raise InputError(f"{name}: a checkpoint of {trained.model}, not of fulltransnet")
-    try:
-        model = FullTransNet(FullTransNetConfig(**trained.config))
-        model.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    model = built(trained, "fulltransnet", lambda config: FullTransNet(FullTransNetConfig(**config)), name)
     try:
         reads = (
             str(trained.features["extractor"]),
@@ -89,7 +59,7 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads") from error
-    return Summarizer(model.eval().to(choose_device(device)), *reads, name)
+    return Summarizer(model.to(choose_device(device)), *reads, name)
 
 
 def importance(

@@ -4,6 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidsum.checkpoints.named import named_sha256
 from vidsum.errors import UsageError
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
@@ -110,16 +111,12 @@ def checkpoint_sha256(model: str) -> str | None:
     if model in SCORERS:
         return None
     _require_known(model)
-    from vidsum.summary.fulltransnet import sha256_of
-
-    return sha256_of(model)
+    return named_sha256(model, SHIPPED_MODEL)
 
 
 def _summarizer(model: str, device: str) -> "Summarizer":
     _require_known(model)
-    from vidsum.summary.fulltransnet import sha256_of
-
-    return _loaded(model, device, sha256_of(model))
+    return _loaded(model, device, named_sha256(model, SHIPPED_MODEL))
 
 
 @lru_cache(maxsize=2)
