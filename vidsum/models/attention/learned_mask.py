@@ -1,0 +1,201 @@
+"""Learned masks: a small network reads the tokens and says how much each attends to each other one.
+
+LAM (Barrios et al., "Multi-layer Learnable Attention Mask for Multimodal Tasks") and STAMP ("Soft Token
+Attention Masking Process"). docs/algorithms/learned-masks.md tells where the papers are silent, what was
+chosen, what it costs, and how another model uses it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, get_args
+
+from torch import Tensor, nn
+from torch.nn.functional import dropout as drop
+from torch.nn.functional import pad, relu, scaled_dot_product_attention
+
+MaskKind = Literal["lam", "stamp"]
+"""They differ in cross-attention alone: STAMP reads the tokens that attend, LAM the logits Q K^T."""
+Fusion = Literal["product", "sum"]
+
+MOST_LAYERS = 64
+"""As deep as the papers went (LAM Fig. S5, STAMP Fig. S4)."""
+
+
+@dataclass(frozen=True)
+class MaskConfig:
+    """What can be chosen about a learned mask, with the defaults of the papers where they have one."""
+
+    kind: MaskKind = "stamp"
+    depth: int = 2
+    """L, linear layers; between them is a ReLU. The papers' best on QVHighlights is 32."""
+    fusion: Fusion = "product"
+    shared: bool = False
+    """Whether the first layer's mask is that of all layers; else each layer makes its own (multi-layer)."""
+    identity: bool = False
+    """Whether training starts as if there were no mask, so that a trained model can be extended; else the
+    layers start as any linear layer does, which is the papers' way."""
+
+    def __post_init__(self) -> None:
+        """Refuse with a ValueError what makes no mask."""
+        for name, choices in (("kind", get_args(MaskKind)), ("fusion", get_args(Fusion))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"mask's {name} = {getattr(self, name)} must be one of {', '.join(choices)}")
+        if not 1 <= self.depth <= MOST_LAYERS:
+            raise ValueError(f"mask's depth = {self.depth} must be 1 to {MOST_LAYERS}")
+
+
+def mask_config(given: "MaskConfig | Mapping[str, Any] | None") -> MaskConfig | None:
+    """The config of a mapping, as JSON has it; configs and None pass through.
+
+    Raises:
+        ValueError: the mapping has a key that is none of the config's, or a value that makes no mask.
+    """
+    if given is None or isinstance(given, MaskConfig):
+        return given
+    if unknown := sorted(set(given) - set(MaskConfig.__dataclass_fields__)):
+        raise ValueError(f"mask has no {', '.join(unknown)}")
+    return MaskConfig(**given)
+
+
+class SoftMask(NamedTuple):
+    """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, so that a part can be made alone."""
+
+    rows: Tensor
+    """[B, N, H], what the last linear layer is given."""
+    columns: Tensor
+    """[N_k, H], that layer's weights; or [B, N_k, H] where the keys were picked video by video."""
+    bias: Tensor
+    """[N_k] or [B, N_k]"""
+    fusion: Fusion
+
+    def dense(self) -> Tensor:
+        """[B, N, N_k] M itself."""
+        return self.rows @ self.columns.mT + self.bias[..., None, :]
+
+    def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
+        """The mask of some queries and keys; these as a slice, or as an index [B, G] into each video's."""
+        return SoftMask(self.rows[:, queries], self.columns[keys], self.bias[keys], self.fusion)
+
+    def fuse(self, logits: Tensor) -> Tensor:
+        """[B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all heads."""
+        mask = self.dense()[:, None]
+        return logits * mask if self.fusion == "product" else logits + mask
+
+
+class LearnedMask(nn.Module):
+    """STAMP Eq. 1-4, LAM Eq. 1-5: L linear layers with a ReLU between them, from tokens to rows of M.
+
+    In cross-attention LAM's input is Q K^T (LAM Eq. 2) in place of the tokens. There is one mask for all
+    heads, so that is the mean over the heads of the scaled logits; padded keys, and those that lack to
+    `n_keys`, are 0 in it.
+    """
+
+    def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
+        """Hidden layers are as wide as a token (STAMP Sec. 3.2).
+
+        Args:
+            config: see there; `shared` is for those who build layers, see `learned_masks`.
+            d: numbers in a token.
+            n_keys: the most keys there can be; fewer take the first columns.
+            cross: whether the keys are another sequence than the tokens that attend.
+        """
+        super().__init__()
+        self.config = config
+        self.reads_logits = cross and config.kind == "lam"
+        widths = [n_keys if self.reads_logits else d, *[d] * (config.depth - 1), n_keys]
+        self.layers = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start anew. A model that initialises all its linear layers in a way of its own calls this after."""
+        for layer in self._linear():
+            layer.reset_parameters()
+        if self.config.identity:
+            nn.init.zeros_(self._linear()[-1].weight)
+            nn.init.constant_(self._linear()[-1].bias, 1.0 if self.config.fusion == "product" else 0.0)
+
+    def forward(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
+        """The mask of one attention.
+
+        Args:
+            x: [B, N, d] tokens that attend.
+            q: [B, h, N, d_k]
+            k: [B, h, N_k, d_k]
+            is_key: [B, N_k] bool, False for padding; all are keys if not given.
+
+        Raises:
+            ValueError: there are more keys than n_keys.
+        """
+        if not self.reads_logits:
+            return self.of_tokens(x, k.shape[2])
+        logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
+        if is_key is not None:
+            logits = logits.masked_fill(~is_key[:, None, :], 0.0)
+        lacking = self._linear()[0].in_features - k.shape[2]
+        return self.of_tokens(pad(logits, (0, max(0, lacking))), k.shape[2])
+
+    def of_tokens(self, x: Tensor, n_keys: int) -> SoftMask:
+        """The mask of tokens x [B, N, d] over so many keys, where no logits are read.
+
+        Raises:
+            ValueError: there are more keys than the mask has columns.
+        """
+        *hidden, last = self._linear()
+        if n_keys > last.out_features:
+            raise ValueError(f"{n_keys} keys are more than the mask's {last.out_features}")
+        for layer in hidden:
+            x = relu(layer(x))
+        return SoftMask(x, last.weight[:n_keys], last.bias[:n_keys], self.config.fusion)
+
+    def _linear(self) -> list[nn.Linear]:
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+
+def learned_masks(
+    config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool = False
+) -> list[LearnedMask | None]:
+    """What each of so many layers makes its mask with; if shared, the first alone; without a config, none."""
+    if config is None:
+        return [None] * layers
+    own = 1 if config.shared else layers
+    return [LearnedMask(config, d, n_keys, cross=cross) if n < own else None for n in range(layers)]
+
+
+def fused_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: SoftMask | None,
+    is_key: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k) <> M) V, STAMP Eq. 5 and LAM Eq. 6.
+
+    A sum is a bias that PyTorch's kernels take, as they take no mask; a product needs the logits. Both need M
+    itself: with M's factors as more columns of q and k it would never be made, but each head would then
+    multiply H more numbers.
+
+    Args:
+        q: [B, h, N, d_k]
+        k, v: [B, h, N_k, d_k]
+        mask: none leaves plain attention.
+        is_key: [B, N_k] bool, or [B, N, N_k] for each query; False is -inf after the fusion. Each query must
+            have a key.
+        dropout: share of the attention's weights that is dropped; 0 outside of training.
+
+    Returns:
+        [B, h, N, d_k]
+    """
+    seen = None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])
+    if mask is None:
+        return scaled_dot_product_attention(q, k, v, attn_mask=seen, dropout_p=dropout)
+    if mask.fusion == "sum":
+        bias = mask.dense()[:, None].to(q.dtype)
+        bias = bias if seen is None else bias.masked_fill(~seen, -math.inf)
+        return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+    logits = mask.fuse(q @ k.mT / math.sqrt(k.shape[3]))
+    if seen is not None:
+        logits = logits.masked_fill(~seen, -math.inf)
+    return drop(logits.softmax(dim=3), dropout) @ v
