@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, MultiHeadAttention, Pattern
+from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, Pattern
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import Summarizer, decode_samples

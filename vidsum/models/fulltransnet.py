@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu, scaled_dot_product_attention
 
+from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.local_global import local_global_attention
 
 Pattern = Literal["full", "local", "global", "local-global"]
@@ -172,31 +173,6 @@ class FullTransNet(nn.Module):
             state.embedded, state.memory, state.is_valid, state.cross, tuple(past), n_steps
         )
         return log_probabilities, after_all
-
-
-class MultiHeadAttention(nn.Module):
-    """Eq. 11-12, around whatever attention the caller wants: the projections to h heads and back."""
-
-    def __init__(self, d: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.q, self.k, self.v, self.out = (nn.Linear(d, d) for _ in range(4))
-
-    def queries(self, x: Tensor) -> Tensor:
-        """[B, h, T, d_k] of [B, T, d]."""
-        return self._split(self.q(x))
-
-    def keys_values(self, x: Tensor) -> Cached:
-        """Both [B, h, T, d_k] of [B, T, d]."""
-        return self._split(self.k(x)), self._split(self.v(x))
-
-    def join(self, heads: Tensor) -> Tensor:
-        """[B, T, d]: the heads [B, h, T, d_k] side by side, projected."""
-        joined: Tensor = self.out(heads.transpose(1, 2).flatten(2))
-        return joined
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class EncoderLayer(nn.Module):

@@ -16,14 +16,9 @@ from torch import Tensor, nn
 
 from vidsum.axis import clock
 from vidsum.errors import UsageError
+from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.local_global import local_global_mask
-from vidsum.models.fulltransnet import (
-    DecoderLayer,
-    EncoderLayer,
-    FullTransNet,
-    MultiHeadAttention,
-    global_tokens,
-)
+from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
 from vidsum.types import Features, FloatArray, Shots, TimeArray
 
