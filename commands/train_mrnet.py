@@ -14,6 +14,7 @@ from vidsum.commands.result import Result, View
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
+    from vidsum.datasets.moment_examples import MomentExample
     from vidsum.training.loop import Fitted
     from vidsum.training.moment_data import MomentData
     from vidsum.training.mrnet_settings import MRNetSettings
@@ -156,7 +157,7 @@ def _made_up(
     validation: str,
     settings: "MRNetSettings",
     progress: "Progress | None",
-) -> "MomentData":
+) -> "MomentData[MomentExample]":
     from vidsum.training.moment_captions import CaptionRecipe, captions_data
 
     share = _held_out(validation)
@@ -178,7 +179,7 @@ def _examples(
     validation: str,
     settings: "MRNetSettings",
     progress: "Progress | None",
-) -> "MomentData":
+) -> "MomentData[MomentExample]":
     from vidsum.datasets.planted import Planting
     from vidsum.training.moment_data import Annotated, annotated_data, planted_data
 
@@ -204,7 +205,7 @@ def _held_out(validation: str) -> Path | float:
         return Path(validation)
 
 
-def _result(folder: str, fitted: "Fitted", data: "MomentData") -> Result:
+def _result(folder: str, fitted: "Fitted", data: "MomentData[MomentExample]") -> Result:
     best, n_epochs = fitted.best, len(fitted.history)
     judged = "" if best.validation is None else f", validation {best.validation:.3f}"
     line = f"{folder}: best epoch {best.epoch} of {n_epochs}{judged}"

@@ -1,5 +1,6 @@
 """Moments by a checkpoint on published features, against the model called by hand."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,14 @@ def tower(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def load(name: str, device: str) -> TextTower:
         asked.append(name)
-        return TextTower(name, DIM_TEXT, lambda texts: np.stack([vector(text) for text in texts]), len)
+
+        def encode(texts: Sequence[str]) -> np.ndarray:
+            return np.stack([vector(text) for text in texts])
+
+        def encode_words(texts: Sequence[str]) -> list[np.ndarray]:
+            return [encode(text.split()) for text in texts]
+
+        return TextTower(name, DIM_TEXT, encode, encode_words, len)
 
     monkeypatch.setattr(moment_model, "load_text_tower", load)
     return asked

@@ -35,7 +35,11 @@ def _encode(texts: Sequence[str]) -> FloatArray:
     return _unit(np.array(rows, np.float32))
 
 
-TOWER = TextTower("colours", 3, _encode, lambda text: len(text.split()), MOST_WORDS)
+def _encode_words(texts: Sequence[str]) -> list[FloatArray]:
+    return [_encode(text.split()) for text in texts]
+
+
+TOWER = TextTower("colours", 3, _encode, _encode_words, lambda text: len(text.split()), MOST_WORDS)
 
 
 def _extractor(how: Extraction) -> Extractor:

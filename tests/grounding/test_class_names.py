@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         calls.append(list(texts))
         return np.array([[len(text), 1.0] for text in texts], np.float32)
 
-    tower = TextTower("minilm", 2, encode, len)
+    tower = TextTower("minilm", 2, encode, lambda texts: [], len)
     monkeypatch.setattr(class_names, "load_text_tower", lambda _name, _device: tower)
     return calls
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moment_features import read_clips
 from vidsum.datasets.planted import Planting
 from vidsum.errors import InputError, UsageError
@@ -60,7 +61,7 @@ def source(tmp_path: Path) -> Annotated:
     return Annotated(_write(tmp_path / "train.json", range(N_VIDEOS)), (tmp_path / "features",))
 
 
-def _names(data: MomentData) -> tuple[set[str], set[str]]:
+def _names(data: MomentData[MomentExample]) -> tuple[set[str], set[str]]:
     return {one.name for one in data.examples(1)}, {one.name for one in data.validation}
 
 

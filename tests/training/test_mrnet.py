@@ -29,7 +29,9 @@ def _settings(epochs: int, **choices: object) -> MRNetSettings:
     return mrnet_settings(**{**small, "epochs": epochs, "decay_at": (), **choices})
 
 
-def _fixed(examples: Sequence[MomentExample], validation: Sequence[MomentExample] = ()) -> MomentData:
+def _fixed(
+    examples: Sequence[MomentExample], validation: Sequence[MomentExample] = ()
+) -> MomentData[MomentExample]:
     return MomentData(lambda epoch: examples, validation, {"space": "planted"}, {})
 
 

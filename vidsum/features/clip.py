@@ -7,7 +7,7 @@ One frame for every two seconds, the clips of QVHighlights: the frame on screen 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.features.extractor import Network, Preprocessing, Spec, TextEncoder
 from vidsum.types import FloatArray
 from vidsum.video.frames import ShortSide
 
@@ -41,12 +41,21 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
     model.eval()
     tokenizer = open_clip.get_tokenizer(MODEL)
 
-    def encode_text(texts: Sequence[str]) -> FloatArray:
+    def encode(texts: Sequence[str]) -> FloatArray:
         with torch.inference_mode():
             features: FloatArray = model.encode_text(tokenizer(list(texts)), normalize=True).numpy()
         return features
 
-    return Network(ImageTower(model.visual), encode_text=encode_text)
+    def encode_words(texts: Sequence[str]) -> list[FloatArray]:
+        tokens = tokenizer(list(texts))
+        with torch.inference_mode():
+            x = model.token_embedding(tokens) + model.positional_embedding
+            x = functional.normalize(model.ln_final(model.transformer(x, attn_mask=model.attn_mask)), dim=2)
+        # the token that marks the end has the highest number; zeros after it are padding
+        lengths = (tokens.argmax(dim=1) + 1).tolist()
+        return [rows[:length].numpy() for rows, length in zip(x, lengths, strict=True)]
+
+    return Network(ImageTower(model.visual), text_tower=TextEncoder(encode, encode_words))
 
 
 SPEC = Spec(

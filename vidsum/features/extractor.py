@@ -5,7 +5,7 @@ features.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vidsum.device import Precision
 from vidsum.errors import UsageError
@@ -42,6 +42,15 @@ class Preprocessing:
     std: Triple
 
 
+class TextEncoder(NamedTuple):
+    """The text tower of a network that was trained on images and texts."""
+
+    encode: Callable[[Sequence[str]], FloatArray]
+    """Texts to features [N, D] of length 1, comparable with those of images."""
+    encode_words: Callable[[Sequence[str]], list[FloatArray]]
+    """Texts to an [L, D] each, rows of length 1: tokens as the last layer leaves them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Network:
     """A network with its weights: what a spec's `build` makes of a checkpoint."""
@@ -50,8 +59,7 @@ class Network:
     """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
     head: "nn.Linear | None" = None
     """Features [N, D] to class scores [N, K] before the softmax."""
-    encode_text: Callable[[Sequence[str]], FloatArray] | None = None
-    """Texts to features [N, D] of length 1, comparable with those of images."""
+    text_tower: TextEncoder | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ class Extractor:
     precision: Precision
     backend: Backend
     head: "nn.Linear | None" = field(default=None, repr=False)
-    text_tower: Callable[[Sequence[str]], FloatArray] | None = field(default=None, repr=False)
+    text_tower: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
         """Features of clips.
@@ -179,6 +187,17 @@ class Extractor:
         Raises:
             UsageError: this extractor has no text tower.
         """
+        return self._text_tower().encode(texts)
+
+    def encode_words(self, texts: Sequence[str]) -> list[FloatArray]:
+        """An [L, D] for each text, rows of length 1: its tokens as the last layer of the text tower has them.
+
+        Raises:
+            UsageError: this extractor has no text tower.
+        """
+        return self._text_tower().encode_words(texts)
+
+    def _text_tower(self) -> TextEncoder:
         if self.text_tower is None:
             raise UsageError(f"{self.spec.name} cannot encode text", hint="clip can")
-        return self.text_tower(texts)
+        return self.text_tower

@@ -80,7 +80,7 @@ def onnx_extractor(
         precision=precision,
         backend="onnx",
         head=network.head,
-        text_tower=network.encode_text,
+        text_tower=network.text_tower,
     )
 
 

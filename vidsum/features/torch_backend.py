@@ -81,5 +81,5 @@ def torch_extractor(
         precision=precision,
         backend="torch",
         head=network.head,
-        text_tower=network.encode_text,
+        text_tower=network.text_tower,
     )

@@ -113,6 +113,15 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
     return load_text_tower(text_tower_of(space), device).encode(texts)
 
 
+def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
+    """The tokens of texts, an [L, D] for each, rows of length 1; see `TextTower.encode_words`.
+
+    Raises:
+        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
+    """
+    return load_text_tower(text_tower_of(space), device).encode_words(texts)
+
+
 def text_tower_of(space: str) -> str:
     """The name of the text tower that reads a space's queries."""
     return "clip" if space == "clip" else "minilm"

@@ -1,4 +1,4 @@
-"""Text towers: networks and word vectors that turn a text into one vector, behind one interface."""
+"""Text towers: networks and word vectors that turn a text into one vector, or one for each of its words."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.grounding.bridge import unit
 from vidsum.grounding.queries import named
 from vidsum.types import FloatArray
 
@@ -37,6 +38,9 @@ class TextTower:
     """Texts to [M, D], each of length 1. A text with more than `most_tokens` is cut, silently: the caller
     asks `cuts`.
     """
+    encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
+    """Texts to an [L, D] each, rows of length 1: its tokens, those that mark start and end among them, as
+    the network's last layer leaves them; of `glove` the words that it knows."""
     count_tokens: Callable[[str], int] = field(repr=False)
     """Tokens of a text, those that mark its start and end among them; for `glove` the words that it knows."""
     most_tokens: int | None = None
@@ -90,10 +94,18 @@ def _minilm(device: str) -> TextTower:
             rows: FloatArray = model(tokens, is_token).cpu().numpy()
         return rows
 
+    def embed_words(texts: Texts) -> list[FloatArray]:
+        tokens, is_token = (one.to(place) for one in _padded(tokenizer, texts))
+        with torch.inference_mode():
+            rows = torch.nn.functional.normalize(model.read(tokens, is_token), dim=2).cpu()
+        return [of_text[seen].numpy() for of_text, seen in zip(rows, is_token.cpu(), strict=True)]
+
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text).ids)
 
-    return TextTower("minilm", 384, partial(_in_batches, embed, 384), count_tokens, MINILM_TOKENS)
+    encode = partial(_in_batches, embed, 384)
+    encode_words = partial(_lists_in_batches, embed_words)
+    return TextTower("minilm", 384, encode, encode_words, count_tokens, MINILM_TOKENS)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
@@ -125,7 +137,9 @@ def _clip(device: str) -> TextTower:
         return len(tokenizer.encode(text)) + 2
 
     dim = extractor.spec.dim
-    return TextTower("clip", dim, partial(_in_batches, extractor.encode_text, dim), count_tokens, CLIP_TOKENS)
+    encode = partial(_in_batches, extractor.encode_text, dim)
+    encode_words = partial(_lists_in_batches, extractor.encode_words)
+    return TextTower("clip", dim, encode, encode_words, count_tokens, CLIP_TOKENS)
 
 
 def _glove(_device: str) -> TextTower:
@@ -142,25 +156,42 @@ def _glove(_device: str) -> TextTower:
     def known(text: str) -> list[int]:
         return [row_of[word] for word in re.findall(r"[^\W_]+", text.lower()) if word in row_of]
 
-    def encode(texts: Texts) -> FloatArray:
+    def of_words(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, found in zip(texts, rows, strict=True) if not found]:
             raise UsageError(f"GloVe knows no word of {named(unknown)}", hint="use another text tower")
-        means = [vectors[found].mean(axis=0) for found in rows]
-        return np.array([mean / np.linalg.norm(mean) for mean in means], np.float32).reshape(len(rows), dim)
+        return [np.asarray(vectors[found], np.float32) for found in rows]
+
+    def encode(texts: Texts) -> FloatArray:
+        return unit(np.array([rows.mean(axis=0) for rows in of_words(texts)]).reshape(len(texts), dim))
+
+    def encode_words(texts: Texts) -> list[FloatArray]:
+        return [unit(rows) for rows in of_words(texts)]
 
     dim = int(vectors.shape[1])
-    return TextTower("glove", dim, encode, lambda text: len(known(text)))
+    return TextTower("glove", dim, encode, encode_words, lambda text: len(known(text)))
 
 
 def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) -> FloatArray:
-    """[M, D] of any number of texts, those of like length together: less padding."""
+    """[M, D] of any number of texts."""
     rows = np.empty((len(texts), dim), np.float32)
-    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    for first in range(0, len(order), _BATCH):
-        batch = order[first : first + _BATCH]
+    for batch in _batches(texts):
         rows[batch] = embed([texts[number] for number in batch])
     return rows
+
+
+def _lists_in_batches(embed: Callable[[Texts], list[FloatArray]], texts: Texts) -> list[FloatArray]:
+    """An [L, D] for each of any number of texts."""
+    found: dict[int, FloatArray] = {}
+    for batch in _batches(texts):
+        found |= zip(batch, embed([texts[number] for number in batch]), strict=True)
+    return [found[number] for number in range(len(texts))]
+
+
+def _batches(texts: Texts) -> list[list[int]]:
+    """The numbers of the texts, those of like length together: less padding."""
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    return [order[first : first + _BATCH] for first in range(0, len(order), _BATCH)]
 
 
 _LOADERS: dict[str, Callable[[str], TextTower]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}

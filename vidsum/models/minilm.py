@@ -48,11 +48,15 @@ class MiniLM(nn.Module):
         Returns:
             [B, d] of length 1.
         """
-        x = self.norm(embedding(tokens, self.words) + self.places[: tokens.shape[1]])
+        summed = (self.read(tokens, is_token) * is_token[:, :, None]).sum(dim=1)
+        return normalize(summed, dim=1)  # the mean has the same direction
+
+    def read(self, tokens: Tensor, is_token: Tensor) -> Tensor:
+        """[B, L, d] of each token, as the last layer leaves it; rows of padding mean nothing."""
+        x: Tensor = self.norm(embedding(tokens, self.words) + self.places[: tokens.shape[1]])
         for layer in self.layers:
             x = layer(x, is_token[:, None, None, :])
-        summed = (x * is_token[:, :, None]).sum(dim=1)
-        return normalize(summed, dim=1)  # the mean has the same direction
+        return x
 
 
 class Layer(nn.Module):

@@ -51,7 +51,7 @@ class CaptionRecipe:
 
 def captions_data(
     recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
-) -> MomentData:
+) -> MomentData[MomentExample]:
     """Examples that are made up from captions, others in each epoch.
 
     Args:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -19,18 +19,19 @@ from vidsum.intervals import stacked
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
-Source = Callable[[int], Sequence[MomentExample]]
+Example = TypeVar("Example")
+Source = Callable[[int], Sequence[Example]]
 """The training examples of an epoch, counted from 1: the same ones always, or drawn anew from its number."""
 
 _PLANTED_FOR_VALIDATION = 200
 
 
 @dataclass(frozen=True, eq=False)
-class MomentData:
-    """What MRNet is trained on, and judged on after each epoch."""
+class MomentData(Generic[Example]):
+    """What a model is trained on, and judged on after each epoch."""
 
-    examples: Source
-    validation: Sequence[MomentExample]
+    examples: Source[Example]
+    validation: Sequence[Example]
     """They choose the best epoch; with none, the last one is taken."""
     features: Mapping[str, Any]
     """What a user of the checkpoint must know of its input: `space`, `dim`, `clip_s` ...; JSON-ready."""
@@ -56,7 +57,7 @@ class Annotated:
 
 def annotated_data(
     data: Annotated, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
-) -> MomentData:
+) -> MomentData[MomentExample]:
     """Annotated videos as examples, all kept in memory: T x D x 4 bytes a video.
 
     Args:
@@ -101,7 +102,7 @@ def annotated_data(
     )
 
 
-def planted_data(how: Planting, seed: int) -> MomentData:
+def planted_data(how: Planting, seed: int) -> MomentData[MomentExample]:
     """Planted moments, drawn anew in each epoch; those for validation are none of them."""
     few = replace(how, n_videos=min(how.n_videos, _PLANTED_FOR_VALIDATION))
     return MomentData(

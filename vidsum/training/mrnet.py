@@ -27,7 +27,7 @@ _BETAS = (0.9, 0.99)
 
 
 def train_mrnet(
-    data: MomentData,
+    data: MomentData[MomentExample],
     settings: MRNetSettings,
     out: Path,
     *,
@@ -88,7 +88,7 @@ def _judge(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> 
     return measure(best_ious(model, examples, batch_size), "mmn").recall[1, 0.5]
 
 
-def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBatch]:
+def _recipe(data: MomentData[MomentExample], settings: MRNetSettings) -> Recipe[MRNet, MomentBatch]:
     config = _config(settings.model, data.examples(1), data.validation)
     device = choose_device(settings.device)
     with first_weights(settings.loop.seed):
@@ -114,7 +114,9 @@ def _recipe(data: MomentData, settings: MRNetSettings) -> Recipe[MRNet, MomentBa
     )
 
 
-def _batches(source: Source, settings: MRNetSettings, device: torch.device, epoch: int) -> Batches:
+def _batches(
+    source: Source[MomentExample], settings: MRNetSettings, device: torch.device, epoch: int
+) -> Batches:
     examples = source(epoch)
     groups = grouped([len(example.queries) for example in examples], settings.queries_per_video)
     return Batches(examples, groups, settings.batch_size, device)
