@@ -8,6 +8,7 @@ from vidsum.errors import UsageError
 from vidsum.models.mrnet import HEADS, MRNetConfig
 from vidsum.training.loop import LoopSettings
 from vidsum.training.moment_losses import LossSettings
+from vidsum.training.rates import rise_and_fall
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "activitynet": {
@@ -101,8 +102,7 @@ class MRNetSettings:
 
     def lr_share(self, epochs: float) -> float:
         """Share of the learning rate after so many epochs."""
-        rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
-        return float(rise * 0.1 ** sum(epochs > end for end in self.decay_at))
+        return rise_and_fall(epochs, self.warmup, self.decay_at)
 
     @property
     def own(self) -> dict[str, Any]:
