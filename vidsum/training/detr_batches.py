@@ -3,25 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from vidsum.datasets.highlight_examples import HighlightExample, Pair
-from vidsum.types import FloatArray
-
-
-class Inputs(NamedTuple):
-    """Videos with one query each, on a device: what a model is called with, in this order."""
-
-    video: Tensor
-    """[B, T, Dv], padded with zeros"""
-    is_clip: Tensor
-    """[B, T] bool"""
-    words: Tensor
-    """[B, W, Dq], padded with zeros"""
-    is_word: Tensor
-    """[B, W] bool"""
+from vidsum.models.detr_inputs import Inputs, inputs_of, padded
 
 
 class DETRBatch(NamedTuple):
@@ -84,8 +70,8 @@ def collate(examples: Sequence[HighlightExample], device: torch.device) -> DETRB
         for example, other in zip(examples, next_words, strict=True)
     ]
     has_against = [example.against is not None or len(examples) > 1 for example in examples]
-    windows, is_window = _padded([example.windows.reshape(-1, 2) for example in examples], device)
-    saliency, _ = _padded([example.saliency[:, None] for example in examples], device)
+    windows, is_window = padded([example.windows.reshape(-1, 2) for example in examples], device)
+    saliency, _ = padded([example.saliency[:, None] for example in examples], device)
     return DETRBatch(
         inputs=_inputs(own, device),
         windows=windows,
@@ -97,17 +83,4 @@ def collate(examples: Sequence[HighlightExample], device: torch.device) -> DETRB
 
 
 def _inputs(pairs: Sequence[Pair], device: torch.device) -> Inputs:
-    video = _padded([pair.video for pair in pairs], device)
-    words = _padded([pair.words for pair in pairs], device)
-    return Inputs(*video, *words)
-
-
-def _padded(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, Tensor]:
-    """[B, N, D] of arrays [n, D], filled up with zeros; and [B, N], which rows are no filling."""
-    longest = max(len(one) for one in rows)
-    filled = np.zeros((len(rows), longest, rows[0].shape[1]), np.float32)
-    for place, one in zip(filled, rows, strict=True):
-        place[: len(one)] = one
-    lengths = np.array([len(one) for one in rows])
-    is_row = np.arange(longest) < lengths[:, None]
-    return torch.from_numpy(filled).to(device), torch.from_numpy(is_row).to(device)
+    return inputs_of([pair.video for pair in pairs], [pair.words for pair in pairs], device)
