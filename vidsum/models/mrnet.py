@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple, cast, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 from vidsum.models.attention.retention import Decay, MaskRetention, Nonlinearity, Positions, Region
+from vidsum.models.input_projection import input_projection
 from vidsum.models.proposal_map import ProposalMap, pooling_counts
 
 Inputs = Literal["projected", "pooled"]
@@ -156,8 +157,10 @@ class MRNet(nn.Module):
         """
         n_queries = queries.shape[1]
         x = torch.cat([self.query_input(queries), self.video_input(video)], dim=1)
+        # clips are never padding here: every window is resampled to T of them
+        is_key = None if is_query is None else pad(is_query, (0, self.config.clips), value=True)
         for block in self.blocks:
-            x = block(x, n_queries, is_query)
+            x = block(x, n_queries, is_key)
         x = self.norm(x)
         tokens, clips = x[:, :n_queries], x[:, n_queries:]
         proposals = self.map(self.to_map(clips).transpose(1, 2)).transpose(1, 2)
@@ -171,15 +174,8 @@ class MRNet(nn.Module):
         return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought)
 
     def sparsity_loss(self) -> Tensor:
-        """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, never below 0.
-
-        Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
-        """
-        masks = [cast(Block, block).retention.sparse_weights for block in self.blocks]
-        means = [weights.sigmoid().mean() for weights in masks if weights is not None]
-        if not means:
-            return torch.zeros((), device=self.norm.weight.device)
-        return (torch.stack(means) - self.config.sparsity / 2).clamp(min=0).mean()
+        """See the function."""
+        return sparsity_loss(self.blocks, self.config.sparsity)
 
 
 class Block(nn.Module):
@@ -207,11 +203,23 @@ class Block(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor, n_queries: int, is_query: Tensor | None) -> Tensor:
-        """[B, M + T, d] to [B, M + T, d]."""
-        x = x + self.dropout(self.retention(self.norms[0](x), n_queries, is_query))
+    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
+        """[B, M + T, d] to [B, M + T, d]; `is_key` [B, M + T] bool is False for padding."""
+        x = x + self.dropout(self.retention(self.norms[0](x), n_queries, is_key))
         out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
         return out
+
+
+def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
+    """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, never below 0.
+
+    Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
+    """
+    masks = [cast(Block, block).retention.sparse_weights for block in blocks]
+    means = [weights.sigmoid().mean() for weights in masks if weights is not None]
+    if not means:
+        return torch.zeros(())  # a number that any device adds
+    return (torch.stack(means) - sparsity / 2).clamp(min=0).mean()
 
 
 class PooledClips(nn.Module):
@@ -229,22 +237,13 @@ class PooledClips(nn.Module):
 
 
 def _inputs(config: MRNetConfig) -> tuple[nn.Module, nn.Module]:
-    """What makes tokens of a video's features, and of queries' embeddings."""
+    """What makes tokens of a video's features, and of queries' embeddings.
+
+    Two layers, the same for both modalities; Sec. 3.1.2 says no more than `linearly`.
+    """
+    d, dropout = config.d, config.dropout_in
     if config.inputs == "projected":
-        return _projection(config.dim_video, config), _projection(config.dim_query, config)
+        return input_projection(config.dim_video, d, dropout), input_projection(config.dim_query, d, dropout)
     pooled = PooledClips(config.dim_video, config.dim_pool, config.pool)
-    video = nn.Sequential(pooled, _projection(config.dim_pool, config))
-    return video, nn.Linear(config.dim_query, config.d)
-
-
-def _projection(dim: int, config: MRNetConfig) -> nn.Sequential:
-    """Two layers, the same for both modalities; Sec. 3.1.2 says no more than `linearly`."""
-    return nn.Sequential(
-        nn.LayerNorm(dim),
-        nn.Dropout(config.dropout_in),
-        nn.Linear(dim, config.d),
-        nn.ReLU(),
-        nn.LayerNorm(config.d),
-        nn.Dropout(config.dropout_in),
-        nn.Linear(config.d, config.d),
-    )
+    video = nn.Sequential(pooled, input_projection(config.dim_pool, d, dropout))
+    return video, nn.Linear(config.dim_query, d)

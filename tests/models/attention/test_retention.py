@@ -147,12 +147,23 @@ def test_padded_queries_change_nothing() -> None:
     module = layer()
     x = torch.randn(1, 6, 8)
     padded = torch.cat([x[:, :2], torch.full((1, 1, 8), 9.0), x[:, 2:]], dim=1)
-    is_query = torch.tensor([[True, True, False]])
+    is_key = torch.tensor([[True, True, False, True, True, True, True]])
     with torch.no_grad():
-        plain, with_padding = module(x, 2), module(padded, 3, is_query)
+        plain, with_padding = module(x, 2), module(padded, 3, is_key)
     assert torch.allclose(plain[:, :2], with_padding[:, :2], atol=1e-6)
     assert torch.allclose(plain[:, 2:], with_padding[:, 3:], atol=1e-6)
     assert with_padding.isfinite().all()
+
+
+def test_padded_clips_change_nothing_and_fewer_take_the_first_of_the_learned_mask() -> None:
+    module = layer()
+    x = torch.randn(1, 6, 8)
+    is_key = torch.tensor([[True, True, True, True, False, False]])
+    with torch.no_grad():
+        fewer, with_padding = module(x[:, :4], 2), module(x, 2, is_key)
+        expected = retain_directly(module, x[0, :4], 2)
+    assert torch.allclose(fewer, with_padding[:, :4], atol=1e-6)
+    assert torch.allclose(fewer[0], expected, atol=1e-5)
 
 
 def test_without_cross_modal_attention_neither_sees_the_other() -> None:
@@ -165,7 +176,7 @@ def test_without_cross_modal_attention_neither_sees_the_other() -> None:
         out = module(x, 2)
         assert torch.allclose(module(other_queries, 2)[:, 2:], out[:, 2:])
         assert torch.allclose(module(other_clips, 2)[:, :2], out[:, :2])
-        all_padding = module(x, 2, torch.zeros(1, 2, dtype=torch.bool))
+        all_padding = module(x, 2, torch.zeros(1, 6, dtype=torch.bool))
     assert all_padding.isfinite().all()
 
 

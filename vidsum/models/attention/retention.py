@@ -152,13 +152,13 @@ class MaskRetention(nn.Module):
         is_learned = sparse and "vv" in regions
         self.sparse_weights = nn.Parameter(torch.randn(clips, clips)) if is_learned else None
 
-    def forward(self, x: Tensor, n_queries: int, is_query: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None = None) -> Tensor:
         """Eq. 8.
 
         Args:
             x: [B, M + T, d], the queries and then the clips.
             n_queries: M.
-            is_query: [B, M] bool, False for padding, which nothing attends to.
+            is_key: [B, M + T] bool, False for padding, which nothing attends to; T may be less than `clips`.
 
         Returns:
             [B, M + T, d]; rows of padding mean nothing.
@@ -166,7 +166,7 @@ class MaskRetention(nn.Module):
         queries, keys, values = self._project(x, n_queries)
         logits = queries @ keys.transpose(2, 3) / math.sqrt(keys.shape[3])
         logits = logits * self.mask(n_queries, x.shape[1], x.device).to(logits.dtype)
-        attends = self._attends(x, n_queries, is_query)
+        attends = self._attends(x, n_queries, is_key)
         if self.gate is None:
             out = logits.masked_fill(~attends, -math.inf).softmax(dim=3) @ values
             joined: Tensor = self.out(out.transpose(1, 2).flatten(2))
@@ -189,8 +189,8 @@ class MaskRetention(nn.Module):
             where = parts[region[0]], parts[region[1]]
             mask[where] = decayed[where]
         if self.sparse_weights is not None:
-            video = parts["v"], parts["v"]
-            mask[video] = decayed[video] * sparse_mask(self.sparse_weights)
+            video, clips = (parts["v"], parts["v"]), slice(0, length - n_queries)
+            mask[video] = decayed[video] * sparse_mask(self.sparse_weights[clips, clips])
         return mask
 
     def _project(self, x: Tensor, n_queries: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -223,13 +223,12 @@ class MaskRetention(nn.Module):
         )
         return q, k, v
 
-    def _attends(self, x: Tensor, n_queries: int, is_query: Tensor | None) -> Tensor:
+    def _attends(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
         """[B or 1, 1, M + T, M + T] bool; padding is seen by itself, so that no softmax is over nothing."""
         is_clip = torch.arange(x.shape[1], device=x.device) >= n_queries
         attends = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device)
         if not self.cross_modal:
             attends = attends & (is_clip[:, None] == is_clip[None, :])
-        if is_query is not None:
-            is_key = torch.cat([is_query, is_query.new_ones(len(x), x.shape[1] - n_queries)], dim=1)
+        if is_key is not None:
             attends = attends & is_key[:, None, :]
         return (attends | torch.eye(x.shape[1], dtype=torch.bool, device=x.device))[:, None]
