@@ -89,7 +89,7 @@ def checkpoint_sha256(model: str) -> str | None:
     """
     if model == "similarity":
         return None
-    return named_sha256(model, SHIPPED_GROUNDER)
+    return named_sha256(model)
 
 
 def _grounder(model: str, device: str) -> "Grounder":
@@ -103,7 +103,7 @@ def _grounder(model: str, device: str) -> "Grounder":
             f"there is no model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",
         )
-    return _loaded(model, device, named_sha256(model, SHIPPED_GROUNDER))
+    return _loaded(model, device, named_sha256(model))
 
 
 @lru_cache(maxsize=2)

@@ -13,9 +13,9 @@ import torch
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.guide import guided_rows, rows_of
+from vidsum.grounding.guide import guided_rows, reads_of, rows_of
 from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -50,7 +50,7 @@ def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounde
         InputError: the file is missing, or is no checkpoint of this model.
         UsageError, WeightsError: see `vidsum.checkpoints.path_of`.
     """
-    return grounder_of(read_trained(named_file(name, SHIPPED_GROUNDER)), name, device)
+    return grounder_of(read_trained(named_file(name)), name, device)
 
 
 def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
@@ -61,14 +61,8 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
             it reads.
     """
     model = built(trained, "mrnet", lambda config: MRNet(MRNetConfig(**config)), name)
-    try:
-        space, clip_s = str(trained.features["space"]), float(trained.features["clip_s"])
-        guided = bool(trained.features.get("guided", False))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
-    if not clip_s > 0:
-        raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
-    return Grounder(model.to(choose_device(device)), space, clip_s, name, guided)
+    reads = reads_of(trained, name)
+    return Grounder(model.to(choose_device(device)), reads.space, reads.clip_s, name, reads.guided)
 
 
 def ground_video(

@@ -41,7 +41,7 @@ def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summariz
     Raises:
         InputError: the file is missing, or is no checkpoint of this model.
     """
-    return summarizer_of(read_trained(named_file(name, SHIPPED_MODEL)), name, device)
+    return summarizer_of(read_trained(named_file(name)), name, device)
 
 
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:

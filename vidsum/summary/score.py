@@ -111,12 +111,12 @@ def checkpoint_sha256(model: str) -> str | None:
     if model in SCORERS:
         return None
     _require_known(model)
-    return named_sha256(model, SHIPPED_MODEL)
+    return named_sha256(model)
 
 
 def _summarizer(model: str, device: str) -> "Summarizer":
     _require_known(model)
-    return _loaded(model, device, named_sha256(model, SHIPPED_MODEL))
+    return _loaded(model, device, named_sha256(model))
 
 
 @lru_cache(maxsize=2)
