@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.datasets.planted import DIM_QUERY, DIM_VIDEO, Planting, patterns_of, planted
+from vidsum.datasets.planted import (
+    DIM_QUERY,
+    DIM_VIDEO,
+    Planting,
+    patterns_of,
+    planted,
+    planted_highlights,
+)
 from vidsum.errors import UsageError
 
 FEW = Planting(n_videos=3)
@@ -74,3 +81,22 @@ def test_patterns_are_linear_in_the_query() -> None:
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="must be positive"):
         replace(FEW, **wrong)  # type: ignore[arg-type]
+
+
+def test_words_add_up_to_the_query_whose_clips_are_salient() -> None:
+    how = Planting(n_videos=30, noise=0, clips=12, stretches=2, asked=1)
+    examples = planted_highlights(how, 3)
+    assert {len(example.words) for example in examples} == {1, 2, 3, 4}
+    for example in examples:
+        (pattern,) = patterns_of(example.words.sum(axis=0, keepdims=True))
+        shown = np.isclose(example.video[:, :DIM_VIDEO], pattern, atol=1e-4).all(axis=1)
+        assert np.array_equal(example.saliency, 12 * shown)
+        first, end = np.round(example.windows[0] * how.clips).astype(int)
+        assert np.flatnonzero(shown).tolist() == list(range(first, end))
+
+
+def test_each_query_of_a_video_is_an_example_and_seeds_tell_them_apart() -> None:
+    examples, again, others = (planted_highlights(FEW, 3, epoch) for epoch in (1, 1, 2))
+    assert [example.name for example in examples] == [f"planted_{number}" for number in (0, 0, 1, 1, 2, 2)]
+    assert all(np.array_equal(a.words, b.words) for a, b in zip(examples, again, strict=True))
+    assert not np.array_equal(examples[0].words.sum(axis=0), others[0].words.sum(axis=0))

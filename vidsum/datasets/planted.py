@@ -11,12 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.errors import UsageError
+from vidsum.grounding.clips import with_endpoints
 from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32
 _MAP_SEED = 20240917
+_MOST_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,16 @@ def planted(how: Planting, *seeds: int) -> list[MomentExample]:
     return [_video(f"planted_{number}", how, draw) for number in range(how.n_videos)]
 
 
+def planted_highlights(how: Planting, *seeds: int) -> list[HighlightExample]:
+    """The same for models that read words: each query by itself, in a few words that add up to it."""
+    draw = np.random.default_rng((*seeds, _MOST_WORDS))
+    return [
+        _told_in_words(video, query, draw)
+        for video in planted(how, *seeds)
+        for query in range(len(video.queries))
+    ]
+
+
 def patterns_of(queries: FloatArray) -> FloatArray:
     """[M, Dv] what a clip shows where each query [M, Dq] is true; of length 1."""
     linear = np.random.default_rng(_MAP_SEED).standard_normal((DIM_QUERY, DIM_VIDEO))
@@ -71,6 +84,21 @@ def _video(name: str, how: Planting, draw: np.random.Generator) -> MomentExample
     asked = draw.permutation(how.stretches)[: how.asked]
     windows = (stretches[asked] / how.clips).astype(np.float32)
     return MomentExample(name, video.astype(np.float32), queries[asked], windows)
+
+
+def _told_in_words(video: MomentExample, query: int, draw: np.random.Generator) -> HighlightExample:
+    words = draw.standard_normal((draw.integers(1, _MOST_WORDS + 1), DIM_QUERY)) / DIM_QUERY**0.5
+    words += (video.queries[query] - words.sum(axis=0)) / len(words)
+    middles = (np.arange(len(video.video)) + 0.5) / len(video.video)
+    start, end = video.windows[query]
+    saliency = np.where((start <= middles) & (middles < end), MOST_SALIENT, 0.0)
+    return HighlightExample(
+        video.name,
+        with_endpoints(video.video),
+        words.astype(np.float32),
+        video.windows[[query]],
+        saliency.astype(np.float32),
+    )
 
 
 def _stretches(how: Planting, draw: np.random.Generator) -> npt.NDArray[np.int64]:
