@@ -231,7 +231,7 @@ def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_i
 ) -> None:
     name = splits[0].train[0]
     longer = {**videos, name: made_up_video(name, n_shots=20)}
-    with pytest.raises(UsageError, match="has 80 samples; the linear head has places for 64") as refused:
+    with pytest.raises(UsageError, match="has 80 samples; the model has places for 64") as refused:
         train_splits(longer, splits[:1], SETTINGS, tmp_path)
     assert "--head pointer" in str(refused.value.hint)
     pointer = _with({"model": replace(SMALL, head="pointer")})

@@ -13,6 +13,14 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, relu, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    MaskConfig,
+    SoftMask,
+    fused_attention,
+    learned_masks,
+    mask_config,
+)
 from vidsum.models.attention.local_global import local_global_attention
 
 Pattern = Literal["full", "local", "global", "local-global"]
@@ -42,9 +50,12 @@ class FullTransNetConfig:
     t_max: int = 1536
     """Longer videos are summarized in windows of so many samples."""
     dropout: float = 0.1
+    mask: MaskConfig | None = None
+    """Of the encoder's attention; it has as many columns as t_max, whatever the head."""
 
     def __post_init__(self) -> None:
-        """Refuse with a ValueError what makes no model, or silently another one."""
+        """Refuse with a ValueError what makes no model, or silently another one; JSON's mask becomes one."""
+        object.__setattr__(self, "mask", mask_config(self.mask))
         for name, choices in (("attention", get_args(Pattern)), ("head", get_args(Head))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(choices)}")
@@ -59,6 +70,11 @@ class FullTransNetConfig:
             raise ValueError(f"window = {self.window} must be an odd number")
         if self.global_tokens not in (1, 2, 3):
             raise ValueError(f"global_tokens = {self.global_tokens} must be 1, 2 or 3")
+
+    @property
+    def most_samples(self) -> int | None:
+        """How many the model can read at a time: t_max with the linear head or a mask, else any number."""
+        return self.t_max if self.head == "linear" or self.mask else None
 
 
 Cached = tuple[Tensor, Tensor]
@@ -101,7 +117,8 @@ class FullTransNet(nn.Module):
         self.config = config
         self.embedding = nn.Sequential(nn.Linear(config.dim_in, config.d), nn.LayerNorm(config.d))
         self.start = nn.Parameter(torch.empty(config.d))
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+        masks = learned_masks(config.mask, config.d, config.t_max, config.layers)
+        self.encoder = nn.ModuleList(EncoderLayer(config, mask) for mask in masks)
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
@@ -135,8 +152,9 @@ class FullTransNet(nn.Module):
             is_valid = torch.ones_like(is_global)
         embedded = self.embedding(features)
         x = self.dropout(embedded + sinusoid(embedded.shape[1], self.config.d, embedded))
+        mask = None
         for layer in self.encoder:
-            x = layer(x, is_global, is_valid)
+            x, mask = layer(x, is_global, is_valid, mask)
         cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
         return DecoderState(embedded, x, is_valid, cross, past=None, n_steps=0)
 
@@ -178,8 +196,10 @@ class FullTransNet(nn.Module):
 class EncoderLayer(nn.Module):
     """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and post-norm."""
 
-    def __init__(self, config: FullTransNetConfig) -> None:
+    def __init__(self, config: FullTransNetConfig, mask: LearnedMask | None = None) -> None:
+        """A layer without a mask of its own takes that of the layer before, if there is one."""
         super().__init__()
+        self.mask = mask
         self.pattern = config.attention
         self.window = 1 if config.attention == "global" else config.window
         self.attention = MultiHeadAttention(config.d, config.heads)
@@ -187,20 +207,25 @@ class EncoderLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor, is_global: Tensor, is_valid: Tensor) -> Tensor:
-        """[B, T, d] to [B, T, d]."""
-        heads = self.attend(self.attention.queries(x), *self.attention.keys_values(x), is_global, is_valid)
+    def forward(
+        self, x: Tensor, is_global: Tensor, is_valid: Tensor, mask: SoftMask | None = None
+    ) -> tuple[Tensor, SoftMask | None]:
+        """[B, T, d] to the same, and the mask that was used, for the layers after."""
+        q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
+        mask = self.mask(x, q, k, is_valid) if self.mask else mask
+        heads = self.attend(q, k, v, is_global, is_valid, mask)
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
-        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
-        return out
+        return self.norms[1](x + self.dropout(self.feed_forward(x))), mask
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor) -> Tensor:
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, mask: SoftMask | None
+    ) -> Tensor:
         """Eq. 10 with the pattern of this layer; all [B, h, T, d_k]."""
         if self.pattern == "full":
-            return scaled_dot_product_attention(q, k, v, attn_mask=is_valid[:, None, None, :])
+            return fused_attention(q, k, v, mask, is_valid)
         if self.pattern == "local":
             is_global = torch.zeros_like(is_global)
-        return local_global_attention(q, k, v, is_global, is_valid, self.window)
+        return local_global_attention(q, k, v, is_global, is_valid, self.window, mask)
 
 
 class DecoderLayer(nn.Module):
@@ -324,7 +349,9 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
 
 
 def _initialise(module: nn.Module) -> None:
-    """Xavier for every matrix, zero for every bias (Algorithm 1)."""
+    """Xavier for every matrix, zero for every bias (Algorithm 1); learned masks start as everywhere."""
+    if isinstance(module, LearnedMask):
+        module.reset_parameters()
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:

@@ -13,6 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    MaskConfig,
+    SoftMask,
+    learned_masks,
+    mask_config,
+)
 from vidsum.models.attention.retention import Decay, MaskRetention, Nonlinearity, Positions, Region
 from vidsum.models.input_projection import input_projection
 from vidsum.models.proposal_map import ProposalMap, pooling_counts
@@ -74,9 +81,12 @@ class MRNetConfig:
     pool: int = 1
     """Features a clip, joined by `pooled` inputs."""
     dim_pool: int = 512
+    mask: MaskConfig | None = None
+    """A learned one on top of Eq. 7, which the paper has not."""
 
     def __post_init__(self) -> None:
-        """Refuse with a ValueError what makes no model; lists, as JSON has them, become tuples."""
+        """Refuse with a ValueError what makes no model; JSON's lists become tuples, its mask a mask."""
+        object.__setattr__(self, "mask", mask_config(self.mask))
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
         choices = {"decay": Decay, "nonlinearity": Nonlinearity, "positions": Positions, "inputs": Inputs}
@@ -129,7 +139,8 @@ class MRNet(nn.Module):
         super().__init__()
         self.config = config
         self.video_input, self.query_input = _inputs(config)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        masks = learned_masks(config.mask, config.d, config.clips, config.layers)
+        self.blocks = nn.ModuleList(Block(config, mask) for mask in masks)
         self.norm = nn.LayerNorm(config.d)
         narrows = config.dim_map != config.d
         self.to_map = nn.Linear(config.d, config.dim_map) if narrows else nn.Identity()
@@ -159,8 +170,9 @@ class MRNet(nn.Module):
         x = torch.cat([self.query_input(queries), self.video_input(video)], dim=1)
         # clips are never padding here: every window is resampled to T of them
         is_key = None if is_query is None else pad(is_query, (0, self.config.clips), value=True)
+        mask = None
         for block in self.blocks:
-            x = block(x, n_queries, is_key)
+            x, mask = block(x, n_queries, is_key, mask)
         x = self.norm(x)
         tokens, clips = x[:, :n_queries], x[:, n_queries:]
         proposals = self.map(self.to_map(clips).transpose(1, 2)).transpose(1, 2)
@@ -181,8 +193,10 @@ class MRNet(nn.Module):
 class Block(nn.Module):
     """Eq. 9, an MRT block; the norm before the attention is the public code's, the print has none."""
 
-    def __init__(self, config: MRNetConfig) -> None:
+    def __init__(self, config: MRNetConfig, mask: LearnedMask | None = None) -> None:
+        """A block without a learned mask of its own takes that of the block before, if there is one."""
         super().__init__()
+        self.mask = mask
         self.retention = MaskRetention(
             config.d,
             config.heads,
@@ -203,11 +217,21 @@ class Block(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
-        """[B, M + T, d] to [B, M + T, d]; `is_key` [B, M + T] bool is False for padding."""
-        x = x + self.dropout(self.retention(self.norms[0](x), n_queries, is_key))
-        out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
-        return out
+    def forward(
+        self, x: Tensor, n_queries: int, is_key: Tensor | None, mask: SoftMask | None = None
+    ) -> tuple[Tensor, SoftMask | None]:
+        """[B, M + T, d] to the same, and the learned mask that was used, for the blocks after.
+
+        Args:
+            x: the queries and then the clips.
+            n_queries: M.
+            is_key: [B, M + T] bool, False for padding.
+            mask: the block before's.
+        """
+        read = self.norms[0](x)
+        mask = self.mask.of_tokens(read, x.shape[1] - n_queries) if self.mask else mask
+        x = x + self.dropout(self.retention(read, n_queries, is_key, mask))
+        return x + self.dropout(self.feed_forward(self.norms[1](x))), mask
 
 
 def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:

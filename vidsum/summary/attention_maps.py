@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from vidsum.axis import clock
 from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
@@ -25,8 +26,14 @@ from vidsum.types import Features, FloatArray, Shots, TimeArray
 LONGEST = 1536
 """Samples that maps are made of; a map is quadratic in them."""
 
-Overheard = Mapping[nn.Module, Tensor]
-"""[1, *, d], what each projection to queries or keys has given."""
+
+class Overheard(NamedTuple):
+    """What the attentions of one run were given."""
+
+    projected: Mapping[nn.Module, Tensor]
+    """[1, *, d], what each projection to queries or keys has made."""
+    masks: Mapping[nn.Module, SoftMask | None]
+    """The learned mask that each layer of the encoder has used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,21 +138,22 @@ def overhear(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tens
     return overheard
 
 
+@torch.inference_mode()
 def encoder_weights(
     model: FullTransNet, overheard: Overheard, is_global: Tensor, layer: int, head: int
 ) -> Tensor:
-    """[T, T] the sparse weights of Eq. 9-10."""
+    """[T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
     encoder = cast(EncoderLayer, model.encoder[layer])
     is_valid = torch.ones_like(is_global)
     everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
     attends = local_global_mask(everywhere[None], is_valid[None], encoder.window)[0]
-    return _weights(encoder.attention, overheard, head, attends)
+    return _weights(encoder.attention, overheard, head, attends, overheard.masks[encoder])
 
 
 def decoder_weights(model: FullTransNet, overheard: Overheard, layer: int, head: int) -> Tensor:
     """[L, L] the masked self-attention of Eq. 6: no step sees a later one."""
     attention = cast(DecoderLayer, model.decoder[layer]).attention
-    n_steps = overheard[attention.q].shape[1]
+    n_steps = overheard.projected[attention.q].shape[1]
     return _weights(attention, overheard, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
 
 
@@ -172,24 +180,33 @@ def _numbers(what: str, wanted: Sequence[int] | None, count: int) -> tuple[int, 
 
 
 def _weights(
-    attention: MultiHeadAttention, overheard: Overheard, head: int, attends: Tensor | None = None
+    attention: MultiHeadAttention,
+    overheard: Overheard,
+    head: int,
+    attends: Tensor | None = None,
+    mask: SoftMask | None = None,
 ) -> Tensor:
     queries, keys = (
-        overheard[projection][0].cpu().chunk(attention.heads, dim=1)[head]
+        overheard.projected[projection].chunk(attention.heads, dim=2)[head]
         for projection in (attention.q, attention.k)
     )
-    scores = queries @ keys.T / math.sqrt(queries.shape[1])
+    logits = queries @ keys.mT / math.sqrt(queries.shape[2])
+    scores = (mask.fuse(logits[None])[0] if mask else logits)[0].cpu()
     if attends is not None:
         scores = scores.masked_fill(~attends, -math.inf)
     return torch.softmax(scores, dim=1)
 
 
 @contextmanager
-def _listening(model: FullTransNet) -> Iterator[dict[nn.Module, Tensor]]:
-    overheard: dict[nn.Module, Tensor] = {}
+def _listening(model: FullTransNet) -> Iterator[Overheard]:
+    projected: dict[nn.Module, Tensor] = {}
+    masks: dict[nn.Module, SoftMask | None] = {}
 
     def keep(projection: nn.Module, _: object, output: Tensor) -> None:
-        overheard[projection] = output
+        projected[projection] = output
+
+    def keep_mask(layer: nn.Module, _: object, output: tuple[Tensor, SoftMask | None]) -> None:
+        masks[layer] = output[1]
 
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     hooks = [
@@ -197,8 +214,9 @@ def _listening(model: FullTransNet) -> Iterator[dict[nn.Module, Tensor]]:
         for attention in attentions
         for projection in (attention.q, attention.k)
     ]
+    hooks += [layer.register_forward_hook(keep_mask) for layer in model.encoder]
     try:
-        yield overheard
+        yield Overheard(projected, masks)
     finally:
         for hook in hooks:
             hook.remove()

@@ -106,8 +106,8 @@ def prepare_run(
     used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     _check_together([videos[name] for name in sorted({name for split in splits for name in _parts(split)})])
     settings = replace(settings, model=replace(settings.model, dim_in=used[0].features.dim))
-    if settings.model.head == "linear":
-        _check_lengths(used, settings.model.t_max)
+    if (most := settings.model.most_samples) is not None:
+        _check_lengths(used, most)
     device = choose_device(settings.device)
     facts = {
         "data": [{"name": path.name, **of_file(path)} for path in sources],
@@ -169,12 +169,12 @@ def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
     return {"extractor": features.extractor, "dim": features.dim, "fps": round(1 / step_s, 6)}
 
 
-def _check_lengths(videos: Sequence[AnnotatedVideo], t_max: int) -> None:
+def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
     longest = max(videos, key=lambda video: len(video.features))
-    if len(longest.features) > t_max:
+    if len(longest.features) > most:
         raise UsageError(
-            f"{longest.name} has {len(longest.features)} samples; the linear head has places for {t_max}",
-            hint="--head pointer trains on videos of any length",
+            f"{longest.name} has {len(longest.features)} samples; the model has places for {most}",
+            hint="--head pointer without --mask trains on videos of any length",
         )
 
 

@@ -101,10 +101,10 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     if protocol == "auto":
         return importance(summarizer, video.features, shots_of(video), width=beams)
     require_readable(summarizer, video.features)
-    config, n_samples = summarizer.model.config, len(video.features)
-    if config.head == "linear" and n_samples > config.t_max:
+    most, n_samples = summarizer.model.config.most_samples, len(video.features)
+    if most is not None and n_samples > most:
         raise UsageError(
-            f"{video.name} has {n_samples} samples; the linear head has places for {config.t_max}",
+            f"{video.name} has {n_samples} samples; the model has places for {most}",
             hint="only decoding without labels goes through longer videos in windows",
         )
     return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))

@@ -9,14 +9,21 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+
+from vidsum.models.attention.learned_mask import SoftMask, fused_attention
 
 _BLOCK = 128
 """Queries at a time. Fewer mean more calls, more mean more neighbours that most of the block cannot see."""
 
 
 def local_global_attention(
-    q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, window: int
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    is_global: Tensor,
+    is_valid: Tensor,
+    window: int,
+    mask: SoftMask | None = None,
 ) -> Tensor:
     """softmax(A) V with the sparse A of Eq. 9; equal to dense attention under `local_global_mask`.
 
@@ -25,16 +32,18 @@ def local_global_attention(
         is_global: [B, T] bool, tokens that attend to all and that all attend to.
         is_valid: [B, T] bool, False for padding, which nothing attends to.
         window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
+        mask: a learned one of T tokens and T keys; only what attention is paid to is made of it.
 
     Returns:
         [B, h, T, d_k]; rows of padding mean nothing.
     """
     tokens = _global_tokens(k, v, is_global & is_valid)
     # in the neighbourhood, global tokens are left out: they are among the gathered ones, and count once
-    out = _local_rows(q, k, v, is_valid & ~is_global, is_valid, tokens, window // 2)
+    out = _local_rows(q, k, v, is_valid & ~is_global, is_valid, tokens, window // 2, mask)
     if tokens.index.shape[1] == 0:
         return out
-    to_all = scaled_dot_product_attention(_pick(q, tokens.index), k, v, attn_mask=is_valid[:, None, None, :])
+    of_global = mask and mask._replace(rows=_pick(mask.rows[:, None], tokens.index)[:, 0])
+    to_all = fused_attention(_pick(q, tokens.index), k, v, of_global, is_valid)
     batch, slot = tokens.is_present.nonzero(as_tuple=True)
     by_token = out.transpose(1, 2).contiguous()
     by_token[batch, tokens.index[batch, slot]] = to_all.transpose(1, 2)[batch, slot]
@@ -76,7 +85,14 @@ def _global_tokens(k: Tensor, v: Tensor, is_global: Tensor) -> _GlobalTokens:
 
 
 def _local_rows(
-    q: Tensor, k: Tensor, v: Tensor, is_local: Tensor, is_valid: Tensor, tokens: _GlobalTokens, radius: int
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    is_local: Tensor,
+    is_valid: Tensor,
+    tokens: _GlobalTokens,
+    radius: int,
+    mask: SoftMask | None,
 ) -> Tensor:
     """[B, h, T, d_k]: every query against its neighbours, if `is_local`, and the global tokens."""
     n_tokens = q.shape[2]
@@ -92,9 +108,18 @@ def _local_rows(
         seen = torch.cat([near, tokens.is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
         keys = torch.cat([k[:, :, low:high], tokens.keys], dim=2)
         values = torch.cat([v[:, :, low:high], tokens.values], dim=2)
-        queries = q[:, :, start:stop]
-        rows.append(scaled_dot_product_attention(queries, keys, values, attn_mask=seen[:, None]))
+        block = mask and _joined(
+            mask.part(slice(start, stop), slice(low, high)), mask.part(slice(start, stop), tokens.index)
+        )
+        rows.append(fused_attention(q[:, :, start:stop], keys, values, block, seen))
     return torch.cat(rows, dim=2)
+
+
+def _joined(near: SoftMask, far: SoftMask) -> SoftMask:
+    """The mask of the same queries over keys that all videos have in one place, and then over picked ones."""
+    columns = torch.cat([near.columns.expand(len(far.columns), -1, -1), far.columns], dim=1)
+    bias = torch.cat([near.bias.expand(len(far.bias), -1), far.bias], dim=1)
+    return near._replace(columns=columns, bias=bias)
 
 
 def _pick(x: Tensor, index: Tensor) -> Tensor:

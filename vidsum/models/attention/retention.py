@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, silu
 
+from vidsum.models.attention.learned_mask import SoftMask
+
 Decay = Literal["bidirectional", "forward", "none"]
 """Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
@@ -152,13 +154,17 @@ class MaskRetention(nn.Module):
         is_learned = sparse and "vv" in regions
         self.sparse_weights = nn.Parameter(torch.randn(clips, clips)) if is_learned else None
 
-    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, n_queries: int, is_key: Tensor | None = None, mask: SoftMask | None = None
+    ) -> Tensor:
         """Eq. 8.
 
         Args:
             x: [B, M + T, d], the queries and then the clips.
             n_queries: M.
             is_key: [B, M + T] bool, False for padding, which nothing attends to; T may be less than `clips`.
+            mask: [B, M + T, T] a learned one on top of Eq. 7, of the clips alone: the number of queries is
+                not fixed.
 
         Returns:
             [B, M + T, d]; rows of padding mean nothing.
@@ -166,6 +172,8 @@ class MaskRetention(nn.Module):
         queries, keys, values = self._project(x, n_queries)
         logits = queries @ keys.transpose(2, 3) / math.sqrt(keys.shape[3])
         logits = logits * self.mask(n_queries, x.shape[1], x.device).to(logits.dtype)
+        if mask is not None:
+            logits = torch.cat([logits[..., :n_queries], mask.fuse(logits[..., n_queries:])], dim=3)
         attends = self._attends(x, n_queries, is_key)
         if self.gate is None:
             out = logits.masked_fill(~attends, -math.inf).softmax(dim=3) @ values
