@@ -93,7 +93,7 @@ def chosen_mask(
     if mask is not None:
         return {"kind": mask.value, **given}
     if given:
-        names = {"shared": "shared or --mask-per-layer", "identity": "identity or --mask-plain"}
-        flags = ", ".join(f"--mask-{names.get(name, name)}" for name in given)
-        raise UsageError(f"{flags}: there is no mask", hint="--mask lam or --mask stamp")
+        off = {"shared": "per-layer", "identity": "plain"}
+        flags = (f"--mask-{off[name] if value is False else name}" for name, value in given.items())
+        raise UsageError(f"{' and '.join(flags)}: there is no mask", hint="--mask lam or --mask stamp")
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vidsum.commands import mask_options as masks
 from vidsum.commands import options, train_mrnet
 from vidsum.commands import train_options as own
 from vidsum.commands.batch import run_batch
@@ -38,6 +39,11 @@ def fulltransnet(
     global_tokens: own.GlobalTokens = 3,
     head: own.Head = own.HeadName.linear,
     dropout: own.Dropout = 0.1,
+    mask: masks.Mask = None,
+    mask_depth: masks.MaskDepth = None,
+    mask_fusion: masks.MaskFusion = None,
+    mask_shared: masks.MaskShared = None,
+    mask_identity: masks.MaskIdentity = None,
     epochs: own.Epochs = 300,
     lr: own.LearningRate = 1e-3,
     weight_decay: own.WeightDecay = 1e-4,
@@ -72,6 +78,7 @@ def fulltransnet(
         global_tokens=global_tokens,
         head=head.value,
         dropout=dropout,
+        mask=masks.chosen_mask(mask, mask_depth, mask_fusion, mask_shared, mask_identity),
         epochs=epochs,
         lr=lr,
         weight_decay=weight_decay,

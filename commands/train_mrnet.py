@@ -5,6 +5,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from vidsum.commands import mask_options as masks
 from vidsum.commands import options
 from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_mrnet_options as own
@@ -51,6 +52,11 @@ def mrnet(
     nonlinearity: own.Nonlinearity = own.NonlinearityName.softmax,
     dropout: general.Dropout = 0.1,
     dropout_in: own.DropoutIn = None,
+    mask: masks.Mask = None,
+    mask_depth: masks.MaskDepth = None,
+    mask_fusion: masks.MaskFusion = None,
+    mask_shared: masks.MaskShared = None,
+    mask_identity: masks.MaskIdentity = None,
     preset: own.Preset = None,
     epochs: own.Epochs = None,
     lr: own.LearningRate = None,
@@ -92,6 +98,7 @@ def mrnet(
         "cross_modal": cross_modal,
         "nonlinearity": nonlinearity.value,
         "dropout": dropout,
+        "mask": masks.chosen_mask(mask, mask_depth, mask_fusion, mask_shared, mask_identity),
         "queries_per_video": queries_per_video,
         "lambda_s": lambda_s,
         "seed": seed,

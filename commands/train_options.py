@@ -104,7 +104,7 @@ Head = Annotated[
     HeadName,
     option(
         "--head",
-        help="linear: the paper's, for up to 1536 samples; pointer: for any length.",
+        help="linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask.",
         rich_help_panel=MODEL,
     ),
 ]
