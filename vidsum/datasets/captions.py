@@ -5,6 +5,7 @@ Some scripts are as annotated; the others join stretches of any videos, as edite
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from vidsum.types import FloatArray, Progress
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """A text tower: texts to [N, D]."""
+Words = Callable[[Sequence[int]], list[FloatArray]]
+"""Numbers of sentences to their words, an [L, D] for each."""
 
 DROPPED, REPLACED = 0.12, 0.05
 """Shares of a query's words that are left out, and that are replaced by words of other sentences."""
@@ -42,6 +45,8 @@ class Script(NamedTuple):
     name: str
     duration_s: float
     stretches: tuple[Stretch, ...]
+    saliency: Mapping[int, tuple[float, ...]] = MappingProxyType({})
+    """Sentence -> what annotators gave each clip for it, where they did: `MomentQuery.saliency`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,8 @@ class Captions:
     """[N, D] of the sentences as they are: what is seen."""
     asked: FloatArray
     """[N, D] of the sentences with words dropped and replaced: what is asked."""
+    asked_texts: tuple[str, ...]
+    """Those."""
 
 
 def embed_captions(
@@ -86,7 +93,26 @@ def embed_captions(
     first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
     disordered = disorder(texts, np.random.default_rng(seed))
     vectors, asked = (_kept(some, embed, tower, progress) for some in (texts, disordered))
-    return Captions(used, first, vectors, asked)
+    return Captions(used, first, vectors, asked, tuple(disordered))
+
+
+def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
+    """What gives the words of sentences as they are asked; those of a sentence are embedded once.
+
+    Args:
+        captions: the sentences.
+        encode: a text tower, see `TextTower.encode_words`.
+        most: words of a sentence that are taken.
+    """
+    known: dict[int, FloatArray] = {}
+
+    def words(sentences: Sequence[int]) -> list[FloatArray]:
+        new = sorted(set(sentences) - known.keys())
+        embedded = encode([captions.asked_texts[one] for one in new])
+        known.update((one, rows[:most].copy()) for one, rows in zip(new, embedded, strict=True))
+        return [known[one] for one in sentences]
+
+    return words
 
 
 def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
@@ -111,19 +137,40 @@ def annotated(captions: Captions, rng: np.random.Generator) -> Script:
         for place, query in enumerate(video.queries)
         for window in query.windows
     )
-    return Script(video.name, video.duration_s, stretches)
+    scored = {first + place: one.saliency for place, one in enumerate(video.queries) if one.saliency}
+    return Script(video.name, video.duration_s, stretches, MappingProxyType(scored))
 
 
 def joined(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
     """Stretches of any sentences, one after the other."""
     duration_s = _between(rng, min(_SHORTEST_S, longest_s / 2), longest_s)
+    return Script("joined", duration_s, tuple(_any(captions, 0.0, duration_s, rng)))
+
+
+def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
+    """The script with stretches of any sentences where none of its own is true.
+
+    What goes on between the moments of a real video changes as often as they do.
+    """
+    others: list[Stretch] = []
+    end_s = 0.0
+    for start, end in sorted(
+        [*((one.start_s, one.end_s) for one in script.stretches), (script.duration_s,) * 2]
+    ):
+        if start - end_s >= _STRETCH_S[0]:
+            others += _any(captions, end_s, start, rng)
+        end_s = max(end_s, end)
+    return script._replace(stretches=(*script.stretches, *others))
+
+
+def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Stretch]:
+    """Stretches of any sentences, one after the other, from one time to another."""
     stretches: list[Stretch] = []
-    start_s = 0.0
-    while start_s < duration_s:
-        end_s = min(duration_s, start_s + _between(rng, *_STRETCH_S))
+    while start_s < stop_s:
+        end_s = min(stop_s, start_s + _between(rng, *_STRETCH_S))
         stretches.append(Stretch(int(rng.integers(len(captions.vectors))), start_s, end_s))
         start_s = end_s
-    return Script("joined", duration_s, tuple(stretches))
+    return stretches
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:

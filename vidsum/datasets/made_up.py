@@ -8,10 +8,13 @@ docs/algorithms/captions.md.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from vidsum.datasets.captions import Captions, Script, Stretch, annotated, joined
+from vidsum.datasets.highlight_examples import MOST_SALIENT
+from vidsum.datasets.highlights import CLIP_S
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
@@ -37,6 +40,8 @@ _LEAST_S = 0.5
 _MOST = 0.7
 """Share of an example that a query may be true in. What is nearly always true is the video's subject, not a
 moment of it, and a model that is taught such answers gives them where it is in doubt."""
+_LEAST_SHOWN = 0.5
+"""How much a clip shows a sentence that is true of it, though annotators gave it nothing."""
 _DRAWS = 1000
 """Before it is given up to find an example whose queries are moments."""
 _LONGEST = 3
@@ -105,9 +110,34 @@ def make_up(how: Making, n_videos: int, seed: Sequence[int]) -> list[MomentExamp
 
 
 def _example(how: Making, rng: np.random.Generator) -> MomentExample:
+    draft = drafted(how, rng)
+    video = see(draft.script, how, rng)
+    queries = how.captions.asked[draft.asked]
+    rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
+    return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
+
+
+class Draft(NamedTuple):
+    """What an example will show, and what will be asked of it."""
+
+    script: Script
+    asked: list[int]
+    """Sentences."""
+    window: slice
+    """The clips of the video's grid that the example has."""
+    windows: FloatArray
+    """[M, W, 2] where each query is true, as shares of the window, padded with empty ones."""
+
+
+def drafted(how: Making, rng: np.random.Generator) -> Draft:
+    """A draft whose queries are true in a part of the video only.
+
+    Raises:
+        UsageError: hardly a draw has such queries.
+    """
     for _ in range(_DRAWS):
-        if example := _drawn(how, rng):
-            return example
+        if draft := _drafted(how, rng):
+            return draft
     raise UsageError(
         f"{len(how.captions.vectors)} captions are too few, or last too long: each is true in nearly all of "
         "its video",
@@ -115,8 +145,8 @@ def _example(how: Making, rng: np.random.Generator) -> MomentExample:
     )
 
 
-def _drawn(how: Making, rng: np.random.Generator) -> MomentExample | None:
-    """An example; none where a query is true in too much of it."""
+def _drafted(how: Making, rng: np.random.Generator) -> Draft | None:
+    """A draft; none where a query is true in too much of it."""
     window_s = how.clips * how.clip_s
     is_annotated = rng.random() < _ANNOTATED
     script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
@@ -127,10 +157,7 @@ def _drawn(how: Making, rng: np.random.Generator) -> MomentExample | None:
     windows = _windows(moments, window, script.duration_s)
     if (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MOST:
         return None
-    video = see(script, how, rng)
-    queries = how.captions.asked[asked]
-    rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
-    return MomentExample(script.name, resample(rows[window], how.clips), queries, windows)
+    return Draft(script, asked, window, windows)
 
 
 def see(script: Script, how: Making, rng: np.random.Generator) -> ClipEmbeddings:
@@ -154,13 +181,42 @@ def _sentences(script: Script, captions: Captions, rng: np.random.Generator) -> 
 
 
 def _shares(script: Script, times: TimeArray) -> FloatArray:
-    """[T, S + 1] which part of what a clip shows is each stretch, or at last none of them; rows sum to 1."""
-    starts, ends = np.array([one[1:] for one in script.stretches]).T
-    common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
-    covered = np.maximum(common, 0.0)
+    """[T, S + 1] which part of what a clip shows is each stretch, or at last none of them; rows sum to 1.
+
+    Of a clip that annotators scored the sentence is the more, the better they found it.
+    """
+    covered = covered_s(script, times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     shares = np.concatenate([covered, nothing], axis=1)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)
+    shares /= shares.sum(axis=1, keepdims=True)
+    for number, one in enumerate(script.stretches):
+        if one.sentence in script.saliency:
+            good = saliency_of(script, one.sentence, times) / MOST_SALIENT
+            hidden = shares[:, number] * (1 - _LEAST_SHOWN) * (1 - good)
+            shares[:, number] -= hidden
+            shares[:, -1] += hidden
+    return np.asarray(shares, np.float32)
+
+
+def covered_s(script: Script, times: TimeArray) -> TimeArray:
+    """[T, S] seconds of each clip in each stretch."""
+    starts, ends = np.array([one[1:] for one in script.stretches]).T
+    common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
+    covered: TimeArray = np.maximum(common, 0.0)
+    return covered
+
+
+def saliency_of(script: Script, sentence: int, times: TimeArray) -> FloatArray:
+    """[T] from 0 to `MOST_SALIENT`: how well each clip shows a sentence.
+
+    It is what annotators gave where they did, else as much as the sentence is true in the clip.
+    """
+    if sentence in script.saliency:
+        scored = np.array([*script.saliency[sentence], 0.0], np.float32)
+        return scored[np.minimum((times / CLIP_S).astype(np.int64), len(scored) - 1)]
+    of_sentence = [one.sentence == sentence for one in script.stretches]
+    covered = covered_s(script, times)[:, of_sentence].sum(axis=1)
+    return np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
 
 
 def _seen_through(

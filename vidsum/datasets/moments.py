@@ -31,6 +31,9 @@ class MomentQuery:
     """One or more [start_s, end_s) inside the video, none of them empty; only QVHighlights has several."""
     qid: str | None = None
     """The query's number where the file has one: QVHighlights."""
+    saliency: tuple[float, ...] = ()
+    """What annotators gave each clip of `vidsum.datasets.highlights.CLIP_S`, added up, from the first clip to
+    the last that they scored; empty where the file has none."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,12 @@ def _query(annotation: Annotation, notes: list[str]) -> MomentQuery | None:
         return None
     windows = [_window(window, annotation.duration_s, notes) for window in annotation.windows]
     kept = tuple(window for window in windows if window)
-    return MomentQuery(text, kept, annotation.qid) if kept else None
+    return MomentQuery(text, kept, annotation.qid, _saliency(annotation)) if kept else None
+
+
+def _saliency(annotation: Annotation) -> tuple[float, ...]:
+    scored = annotation.saliency or {}
+    return tuple(float(sum(scored.get(clip, ()))) for clip in range(max(scored, default=-1) + 1))
 
 
 def _window(window: Interval, duration_s: float, notes: list[str]) -> Interval | None:

@@ -1,22 +1,27 @@
-"""MRNet's training examples made up from captions: no video, and no features, are needed."""
+"""Training examples made up from captions: no video, and no features, are needed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 from vidsum import checkpoints
-from vidsum.datasets.captions import Captions, embed_captions
+from vidsum.datasets.captions import Captions, embed_captions, words_of
+from vidsum.datasets.highlight_examples import HighlightExample
 from vidsum.datasets.made_up import HAZE, Classifier, Making, make_up
+from vidsum.datasets.made_up_highlights import make_up_highlights
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moments import MomentVideo, mended, read_moments
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS, text_tower_of
+from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_tower_of
 from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
 from vidsum.training.moment_data import MomentData, share_of
 from vidsum.types import Progress
+
+Made = TypeVar("Made", MomentExample, HighlightExample)
 
 _FOR_VALIDATION = 200
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
@@ -66,6 +71,45 @@ def captions_data(
         UsageError: there is no caption, or no video to hold out.
         WeightsError: the text tower's weights cannot be had.
     """
+    return _made_up(recipe, make_up, clips, seed, device, progress)
+
+
+def highlight_captions_data(
+    recipe: CaptionRecipe,
+    clips: int,
+    words: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentData[HighlightExample]:
+    """The same with the words of queries in place of their sentences, and the saliency of each clip.
+
+    Args:
+        recipe: from what, and how; each example has one query.
+        clips: T, of an example at most.
+        words: of a query at most.
+        seed, device, progress: see `captions_data`.
+
+    Raises:
+        InputError, UsageError, WeightsError: see `captions_data`.
+    """
+    encode = partial(embed_words, recipe.space, device=device)
+    book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
+
+    def make(how: Making, n_videos: int, of_seed: Sequence[int]) -> list[HighlightExample]:
+        return make_up_highlights(how, book(how.captions), n_videos, of_seed)
+
+    return _made_up(replace(recipe, n_queries=1), make, clips, seed, device, progress)
+
+
+def _made_up(
+    recipe: CaptionRecipe,
+    make: Callable[[Making, int, Sequence[int]], list[Made]],
+    clips: int,
+    seed: int,
+    device: str,
+    progress: Progress | None,
+) -> MomentData[Made]:
     videos = _read(recipe.annotations)
     held_out = share_of(videos, recipe.validation, seed)
     kept = {name: video for name, video in videos.items() if name not in held_out}
@@ -73,15 +117,15 @@ def captions_data(
     classifiers = [Classifier(name_embeddings(one, device), HAZE[one]) for one in extractors]
     made_of = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
     making = Making(_embedded(kept, recipe.space, seed, device, progress), *made_of)
-    judged: list[MomentExample] = []
+    judged: list[Made] = []
     if held_out:
         judging = Making(_embedded(held_out, recipe.space, seed, device, progress), *made_of)
-        judged = make_up(judging, _FOR_VALIDATION, (seed, _VALIDATION_SEED))
-    first = make_up(making, 1, (seed,))[0]
+        judged = make(judging, _FOR_VALIDATION, (seed, _VALIDATION_SEED))
+    first = make(making, 1, (seed,))[0]
 
     @lru_cache(maxsize=1)
-    def examples(epoch: int) -> list[MomentExample]:
-        return make_up(making, recipe.videos, (seed, _TRAINING_SEED, epoch))
+    def examples(epoch: int) -> list[Made]:
+        return make(making, recipe.videos, (seed, _TRAINING_SEED, epoch))
 
     return MomentData(
         examples=examples,
