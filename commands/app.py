@@ -11,8 +11,8 @@ from vidsum.commands import (
     evaluate,
     extract,
     ground,
-    ground_options,
     info,
+    moment_files,
     shots,
     summarize,
     train,
@@ -34,7 +34,7 @@ app = typer.Typer(
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
 app.command("summarize", cls=summarize.SummarizeCommand)(summarize.summarize)
-app.command("ground", cls=ground_options.GroundCommand)(ground.ground)
+app.command("ground", cls=moment_files.MomentsCommand)(ground.ground)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")

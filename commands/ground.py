@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum.commands import ground_options as own
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
+from vidsum.commands.moment_files import MomentFiles, check_clips, moment_files, spare_inputs
 from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
@@ -57,11 +58,11 @@ def ground(
     from vidsum import retrieval
 
     asked = retrieval.queries_of(query or [], queries)
-    targets = {source: own.moment_files(source, output, output_dir, plot, clips) for source in sources}
+    targets = {source: moment_files(source, output, output_dir, plot, clips) for source in sources}
     if output != "-":
         prepare(output, output_dir, sources, (".json",))
         claim([(source, files.all) for source, files in targets.items()])
-        own.spare_inputs(sources, targets.values())
+        spare_inputs(sources, targets.values())
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.settings import Extraction, Retrieval
@@ -80,8 +81,9 @@ def ground(
             provenance = retrieval.grounding_provenance(source, asked, settings, how)
             before = recorded(files.all, files.json, provenance, overwrite)
             if before is not None and _is_whole(before, files, saliency):
-                made = [*files.all, *_clips_of(before, files)]
-                return up_to_date("ground", source, before, made, _names(files, before))
+                clips_made = _clips_of(before, files)
+                made = [*files.all, *clips_made]
+                return up_to_date("ground", source, before, made, files.names(clips_made))
         found = retrieval.run_grounding(source, asked, settings, how, progress)
         if output == "-":
             return _shown(source, found, saliency)
@@ -90,7 +92,7 @@ def ground(
     run_batch("ground", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
 
 
-def _is_whole(document: Mapping[str, Any], files: own.MomentFiles, saliency: bool) -> bool:
+def _is_whole(document: Mapping[str, Any], files: MomentFiles, saliency: bool) -> bool:
     """Whether the clips that a document of an earlier run tells of are there too.
 
     Raises:
@@ -112,7 +114,7 @@ def _shown(source: str, found: "Grounding", saliency: bool) -> Result:
 def _written(
     source: str,
     found: "Grounding",
-    files: own.MomentFiles,
+    files: MomentFiles,
     saliency: bool,
     overwrite: bool,
     progress: "Progress | None",
@@ -125,38 +127,23 @@ def _written(
     messages = list(found.warnings)
     clips = _clips_of(document, files)
     if not overwrite:
-        _check_clips(clips, found)
+        check_clips(clips, found.provenance)
     if files.clips:
         messages += export.write_clips(found, files.clips, files.stem, progress=progress)
     if files.plot:
         messages += export.write_plot(found, files.plot)
     write_document(document, files.json)
-    names = ", ".join(str(path) for path in files.all)
-    also = f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clips}" if clips else ""
     return Result(
         "ground",
         source,
-        {**_names(files, document), **document},
-        lines=(f"{names}{also}: by {found.model}, in the space {found.space}",),
+        {**files.names(clips), **document},
+        lines=(f"{files.told(clips)}: by {found.model}, in the space {found.space}",),
         table=_table(found),
         messages=tuple(messages),
     )
 
 
-def _check_clips(clips: list[Path], found: "Grounding") -> None:
-    """What a clip is called does not tell what it was made from; the clip itself does.
-
-    Raises:
-        OutputError: a file of that name is there, and is another clip or something else.
-    """
-    from vidsum.export import is_made_from
-
-    for path in clips:
-        if path.exists() and not is_made_from(path, found.provenance, copy=False):
-            raise OutputError(f"{path}: exists already and is not what would be written", hint="--overwrite")
-
-
-def _clips_of(document: Mapping[str, Any], files: own.MomentFiles) -> list[Path]:
+def _clips_of(document: Mapping[str, Any], files: MomentFiles) -> list[Path]:
     """The MP4 files of the moments in a document, where they are asked for."""
     if files.clips is None:
         return []
@@ -167,16 +154,6 @@ def _clips_of(document: Mapping[str, Any], files: own.MomentFiles) -> list[Path]
         for number, query in enumerate(document["queries"], 1)
         for rank in range(1, len(query["moments"]) + 1)
     ]
-
-
-def _names(files: own.MomentFiles, document: Mapping[str, Any]) -> dict[str, Any]:
-    """The files as data."""
-    named: dict[str, Any] = {"json": str(files.json)}
-    if files.plot:
-        named["plot"] = str(files.plot)
-    if files.clips:
-        named["clips"] = [str(path) for path in _clips_of(document, files)]
-    return {"outputs": named}
 
 
 def _table(found: "Grounding") -> Table:

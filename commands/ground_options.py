@@ -1,17 +1,9 @@
-"""Options of `vidsum ground` that no other command has, and the files that it writes."""
+"""Options of `vidsum ground` that no other command has."""
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
-from typing import Annotated, Any
-
-from typer.core import TyperCommand
+from typing import Annotated
 
 from vidsum.commands import options
-from vidsum.commands.outputs import named_after
-from vidsum.errors import UsageError
 
 _WHAT = "Queries and moments"
 
@@ -103,65 +95,3 @@ Saliency = Annotated[
     bool,
     options.option("--saliency", help="The saliency curves in the JSON too.", rich_help_panel=options.OUT),
 ]
-
-
-class GroundCommand(TyperCommand):
-    """`--clips` may stand alone, and means the folder of the JSON then."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a lone `--clips` its value."""
-        following = [*args, ""][1:]
-        said = [
-            "--clips=" if word == "--clips" and (after[:1] in ("", "-") or Path(after).is_file()) else word
-            for word, after in zip(args, following, strict=True)
-        ]
-        return super().parse_args(ctx, said)
-
-
-@dataclass(frozen=True)
-class MomentFiles:
-    """Where the moments of one video go; None for what is not asked for."""
-
-    json: Path
-    plot: Path | None
-    clips: Path | None
-    """The folder of the MP4 files."""
-    stem: str
-    """What the names of the MP4 files begin with."""
-
-    @property
-    def all(self) -> list[Path]:
-        """Those with a name that does not depend on what is found."""
-        return [path for path in (self.json, self.plot) if path]
-
-
-def moment_files(source: str, output: str | None, folder: Path, plot: bool, clips: str | None) -> MomentFiles:
-    """Where the moments of a video go.
-
-    Raises:
-        UsageError: the JSON goes to stdout, and there would be other files.
-    """
-    if output == "-" and (plot or clips is not None):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
-    json = named_after(source, folder, "_moments.json") if output in (None, "-") else Path(str(output))
-    stem = json.stem.removesuffix("_moments")
-    return MomentFiles(
-        json=json,
-        plot=json.with_name(f"{stem}_moments.png") if plot else None,
-        clips=None if clips is None else Path(clips) if clips else json.parent,
-        stem=stem,
-    )
-
-
-def spare_inputs(sources: Iterable[str], targets: Iterable[MomentFiles]) -> None:
-    """Make sure, before any work, that no clip will be written over a video that is read.
-
-    Raises:
-        UsageError: a video lies where clips go, and has the name of one.
-    """
-    stems = {(files.clips.resolve(), files.stem) for files in targets if files.clips}
-    for source in sources:
-        path = Path(source).resolve()
-        named = re.fullmatch(r"(.*)_\d+_\d+\.mp4", path.name)
-        if named and (path.parent, named[1]) in stems:
-            raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")
