@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from vidsum.export import write_video as write_video
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
+    from vidsum.highlighting import find_highlights as find_highlights
     from vidsum.pipeline import extract as extract
     from vidsum.pipeline import find_shots as find_shots
     from vidsum.pipeline import summarize as summarize
     from vidsum.retrieval import ground as ground
     from vidsum.types import Features as Features
     from vidsum.types import Grounding as Grounding
+    from vidsum.types import Highlights as Highlights
     from vidsum.types import Moment as Moment
     from vidsum.types import QueryMoments as QueryMoments
     from vidsum.types import Shots as Shots
@@ -41,12 +43,14 @@ _HOMES = {
     "find_shots": "vidsum.pipeline",
     "summarize": "vidsum.pipeline",
     "ground": "vidsum.retrieval",
+    "find_highlights": "vidsum.highlighting",
     "write_json": "vidsum.export",
     "write_plot": "vidsum.export",
     "write_storyboard": "vidsum.export",
     "write_video": "vidsum.export",
     "Features": "vidsum.types",
     "Grounding": "vidsum.types",
+    "Highlights": "vidsum.types",
     "Moment": "vidsum.types",
     "QueryMoments": "vidsum.types",
     "Shots": "vidsum.types",

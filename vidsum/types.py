@@ -253,3 +253,21 @@ class Grounding:
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Highlights:
+    """What stands out in a video, asked for nothing in particular."""
+
+    saliency: FloatArray
+    """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
+    timestamps: TimeArray
+    """[C] seconds at which each clip begins."""
+    clip_s: float
+    """Seconds of a clip; the last one may end with the video, before."""
+    moments: tuple[Moment, ...]
+    """Stretches of salient clips, best first."""
+    video_duration_s: float
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

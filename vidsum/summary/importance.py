@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from vidsum.summary.highlights import highlights
 from vidsum.types import Features, FloatArray
 
 Scorer = Callable[[Features, int], FloatArray]
@@ -84,6 +85,7 @@ def random(features: Features, seed: int = 0) -> FloatArray:
 SCORERS: Final[dict[str, Scorer]] = {
     "contrastive": contrastive,
     "cluster": cluster,
+    "highlights": highlights,
     "uniform": uniform,
     "random": random,
 }
