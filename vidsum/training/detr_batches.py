@@ -1,4 +1,4 @@
-"""Examples of highlights as the DETR models take them: padded into batches, each beside a query that is false."""
+"""Examples of highlights as the DETR models take them: padded batches, each beside queries that are false."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
