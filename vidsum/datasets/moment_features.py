@@ -28,6 +28,7 @@ from vidsum.types import FloatArray
 
 _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
+_WORDS_KEY = "last_hidden_state"
 
 
 def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
@@ -85,9 +86,28 @@ def _h5_file(source: Path) -> Path:
     return source
 
 
+def read_words(folder: Path, qid: str) -> FloatArray:
+    """[L, D] the words of a query as QVHighlights' text features have them, rows of length 1.
+
+    Args:
+        folder: `clip_text_features` or the like, with `qid{N}.npz` for each query, key `last_hidden_state`.
+        qid: the query's number.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
+    """
+    file = folder / f"qid{qid}.npz"
+    if not file.is_file():
+        raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
+    return _unit_rows(_checked(*_from_npz(file, _WORDS_KEY)))
+
+
 def _read(source: Path, video: str) -> FloatArray:
     """[N, D] of one source, checked."""
-    where, stored = _from_folder(source, video) if source.is_dir() else _from_h5(source, video)
+    return _checked(*(_from_folder(source, video) if source.is_dir() else _from_h5(source, video)))
+
+
+def _checked(where: str, stored: Any) -> FloatArray:
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
         raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
@@ -128,14 +148,18 @@ def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
         raise InputError(f"{folder}: has no features of {video} ({endings})")
     if file.suffix == ".pt":
         return str(file), _from_torch(file)
+    if file.suffix == ".npz":
+        return _from_npz(file, "features")
     with refusing(file):
-        stored = np.load(file, allow_pickle=False)
-        if file.suffix == ".npy":
-            return str(file), stored
-        with stored:
-            if "features" not in stored:
-                raise InputError(f"{file}: has no array named features")
-            return f"{file}: features", stored["features"]
+        return str(file), np.load(file, allow_pickle=False)
+
+
+def _from_npz(file: Path, key: str) -> tuple[str, Any]:
+    """An array of a file, and the name of the place."""
+    with refusing(file), np.load(file, allow_pickle=False) as stored:
+        if key not in stored:
+            raise InputError(f"{file}: has no array named {key}")
+        return f"{file}: {key}", stored[key]
 
 
 def _from_torch(file: Path) -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
 
 from vidsum import checkpoints
 from vidsum.datasets.captions import Captions, embed_captions, words_of
@@ -18,10 +17,8 @@ from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_tower_of
 from vidsum.grounding.text import load_text_tower
 from vidsum.provenance import of_file
-from vidsum.training.moment_data import MomentData, share_of
+from vidsum.training.moment_data import Made, MomentData, share_of
 from vidsum.types import Progress
-
-Made = TypeVar("Made", MomentExample, HighlightExample)
 
 _FOR_VALIDATION = 200
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2

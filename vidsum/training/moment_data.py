@@ -4,10 +4,11 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from vidsum.datasets.highlight_examples import HighlightExample
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moment_features import check_features, read_clips
 from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
@@ -20,6 +21,7 @@ from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
 Example = TypeVar("Example")
+Made = TypeVar("Made", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
 """The training examples of an epoch, counted from 1: the same ones always, or drawn anew from its number."""
 
@@ -72,6 +74,29 @@ def annotated_data(
         UsageError: there are no videos to train on, or the text tower does not go with the space.
         WeightsError: the text tower's weights cannot be had.
     """
+    chosen = choose(data, seed)
+    encode = load_text_tower(chosen.tower, device).encode
+    examples = _examples([*chosen.kept, *chosen.judged], data.features, encode, clips, progress)
+    n_kept = len(chosen.kept)
+    return of_annotated(data, chosen, examples[:n_kept], examples[n_kept:], clip_s_of(chosen.kept, clips))
+
+
+class Chosen(NamedTuple):
+    """The videos of annotations, and what reads their queries."""
+
+    kept: list[MomentVideo]
+    judged: list[MomentVideo]
+    """For validation."""
+    tower: str
+    warnings: tuple[str, ...]
+
+
+def choose(data: Annotated, seed: int) -> Chosen:
+    """Read annotations, hold out the videos for validation and make sure that all have features.
+
+    Raises:
+        InputError, UsageError: see `annotated_data`.
+    """
     tower = _tower_of(data.space, data.text)
     train = read_moments(data.annotations)
     warnings = mended(train)
@@ -84,21 +109,23 @@ def annotated_data(
         held_out = share_of(train, data.validation, seed)
     kept = [video for name, video in train.items() if name not in held_out and video.queries]
     judged = [video for video in held_out.values() if video.queries]
+    if not kept:
+        raise UsageError("no video has a query to train on")
     check_features(data.features, [video.name for video in (*kept, *judged)])
-    encode = load_text_tower(tower, device).encode
-    examples = _examples([*kept, *judged], data.features, encode, clips, progress)
-    fixed = examples[: len(kept)]
+    return Chosen(kept, judged, tower, warnings)
+
+
+def of_annotated(
+    data: Annotated, chosen: Chosen, kept: Sequence[Made], judged: Sequence[Made], clip_s: float
+) -> MomentData[Made]:
+    """The examples of annotated videos with what is recorded of them."""
+    dim = int(kept[0].video.shape[1])
     return MomentData(
-        examples=lambda epoch: fixed,
-        validation=examples[len(kept) :],
-        features={
-            "space": data.space,
-            "text": tower,
-            "dim": int(examples[0].video.shape[1]),
-            "clip_s": _clip_s([video.duration_s for video in kept], clips),
-        },
-        about=_about(data, len(judged)),
-        warnings=warnings,
+        examples=lambda epoch: kept,
+        validation=judged,
+        features={"space": data.space, "text": chosen.tower, "dim": dim, "clip_s": clip_s},
+        about=_about(data, len(chosen.judged)),
+        warnings=chosen.warnings,
     )
 
 
@@ -144,8 +171,6 @@ def _examples(
     clips: int,
     progress: Progress | None,
 ) -> list[MomentExample]:
-    if not videos:
-        raise UsageError("no video has a query to train on")
     rows = encode([query.text for video in videos for query in video.queries])
     ends = np.cumsum([len(video.queries) for video in videos])
     examples = []
@@ -164,9 +189,9 @@ def _windows(queries: Sequence[MomentQuery], duration_s: float) -> FloatArray:
     return np.asarray(windows / duration_s, np.float32)
 
 
-def _clip_s(durations_s: Sequence[float], clips: int) -> float:
-    """Seconds of a clip such that 95 of 100 training videos are not longer than a window of T clips."""
-    return round(float(np.percentile(durations_s, 95)) / clips, 3)
+def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
+    """Seconds of a clip such that 95 of 100 videos are not longer than a window of so many clips."""
+    return round(float(np.percentile([video.duration_s for video in videos], 95)) / clips, 3)
 
 
 def _about(data: Annotated, n_judged: int) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+"""Annotated videos with features as examples of moments and saliency, with annotators' scores or without."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
+from vidsum.datasets.highlights import CLIP_S
+from vidsum.datasets.moment_features import read_moment_features, read_words
+from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.errors import UsageError
+from vidsum.features.resample import resample
+from vidsum.grounding.endpoints import with_endpoints
+from vidsum.grounding.text import load_text_tower
+from vidsum.training.moment_data import Annotated, MomentData, choose, clip_s_of, of_annotated
+from vidsum.types import FloatArray, Progress, TimeArray
+
+
+def annotated_highlights(
+    data: Annotated,
+    clips: int,
+    words: int,
+    *,
+    text_features: Path | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentData[HighlightExample]:
+    """Annotated videos as examples, one a query, all kept in memory.
+
+    Args:
+        data: what to read; features are those of clips that follow each other over the whole video.
+        clips: T at most; a video of more is averaged into so many.
+        words: of a query at most.
+        text_features: the words of queries as published, see `read_words`; a text tower's if not given.
+        seed: of the choice of a share for validation.
+        device: where the text tower runs.
+        progress: called while features are read.
+
+    Raises:
+        InputError: annotations or features cannot be read, or some videos or queries have none.
+        UsageError: there are no videos to train on, or the text tower does not go with the space.
+        WeightsError: the text tower's weights cannot be had.
+    """
+    chosen = choose(data, seed)
+    videos = [*chosen.kept, *chosen.judged]
+    queries = [query for video in videos for query in video.queries]
+    if text_features:
+        embedded = [read_words(text_features, _numbered(query, data)) for query in queries]
+    else:
+        embedded = load_text_tower(chosen.tower, device).encode_words([query.text for query in queries])
+    of_query = iter(embedded)
+    examples: list[HighlightExample] = []
+    for number, video in enumerate(videos, 1):
+        rows = read_moment_features(data.features, video.name)
+        seen = with_endpoints(resample(rows, min(clips, len(rows))))
+        examples += [example_of(video, query, seen, next(of_query)[:words]) for query in video.queries]
+        if progress:
+            progress("features", number, len(videos))
+    n_kept = sum(len(video.queries) for video in chosen.kept)
+    scored = any(query.saliency for query in queries)
+    clip_s = CLIP_S if scored else clip_s_of(chosen.kept, clips)
+    return of_annotated(data, chosen, examples[:n_kept], examples[n_kept:], clip_s)
+
+
+def example_of(
+    video: MomentVideo, query: MomentQuery, clips: FloatArray, words: FloatArray
+) -> HighlightExample:
+    """The example of one query.
+
+    Where annotators gave no scores, a clip has the highest score for as much of it as the query is true.
+
+    Args:
+        video: the video.
+        query: one of its queries.
+        clips: [T, Dv] over the whole video.
+        words: [L, Dq]
+    """
+    windows = (np.array(query.windows) / video.duration_s).astype(np.float32)
+    edges_s = np.linspace(0, video.duration_s, len(clips) + 1)
+    saliency = _scored(query, edges_s) if query.saliency else _covered(query, edges_s)
+    return HighlightExample(video.name, clips, words, windows, saliency)
+
+
+def _scored(query: MomentQuery, edges_s: TimeArray) -> FloatArray:
+    """[T] what annotators gave the clip of theirs that the middle of each clip lies in; 0 for none."""
+    scores = np.array([*query.saliency, 0.0], np.float32)
+    middles = (edges_s[:-1] + edges_s[1:]) / 2
+    return scores[np.minimum((middles / CLIP_S).astype(np.int64), len(scores) - 1)]
+
+
+def _covered(query: MomentQuery, edges_s: TimeArray) -> FloatArray:
+    starts, ends = np.array(query.windows).T
+    common = np.minimum(edges_s[1:, None], ends) - np.maximum(edges_s[:-1, None], starts)
+    shares = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)
+    return np.asarray(MOST_SALIENT * np.minimum(shares, 1.0), np.float32)
+
+
+def _numbered(query: MomentQuery, data: Annotated) -> str:
+    if query.qid is None:
+        raise UsageError(
+            f"{data.annotations}: its queries have no numbers, by which words are found",
+            hint="without --text-features they are embedded",
+        )
+    return query.qid
