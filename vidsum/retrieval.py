@@ -4,38 +4,34 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from vidsum import __version__, checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
-from vidsum.grounding.locate import checkpoint_sha256, locate, model_for
+from vidsum.grounding.locate import Asked, checkpoint_sha256, locate, model_for, most_words
 from vidsum.grounding.nms import suppress
-from vidsum.grounding.proposals import MAX_IOU, unit_range
+from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.queries import Queries, named, read_queries
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.snapping import snapped
 from vidsum.grounding.spaces import (
-    ClipEmbeddings,
     embed_queries,
     embed_video,
     extractions_of,
-    similarity,
     text_tower_of,
 )
 from vidsum.grounding.text import load_text_tower
 from vidsum.jobs import Job, extraction_job, run_jobs, transitions_job
-from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, Extraction, Mask, Retrieval, Snap
 from vidsum.shots import find
-from vidsum.types import Features, FloatArray, Grounding, Progress, QueryMoments, TimeArray, VideoInfo
+from vidsum.types import Features, Grounding, Progress, QueryMoments, TimeArray, VideoInfo
 from vidsum.video.probe import probe
 
 VideoPath = str | os.PathLike[str]
 
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
-_AT_ONCE = 256
-"""Queries whose curves are made in one go: what that takes beside the result stays small."""
 
 
 def ground(
@@ -46,6 +42,7 @@ def ground(
     model: str = DEFAULT_MODEL,
     space: str = Retrieval.space,
     snap: Snap = Retrieval.snap,
+    mask: Mask | None = None,
     progress: Progress | None = None,
     **how: Any,
 ) -> Grounding:
@@ -58,6 +55,7 @@ def ground(
         model: one of `vidsum.grounding.locate.MODELS`, or a checkpoint's path.
         space: where text and video are compared: `auto`, `clip` or `conse`.
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
+        mask: `lam` or `stamp`, the learned mask that a DETR model is to have.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
@@ -72,7 +70,7 @@ def ground(
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
     texts = [queries] if isinstance(queries, str) else queries
-    retrieval = Retrieval(top_k, model, space, snap)
+    retrieval = Retrieval(top_k, model, space, snap, mask)
     return run_grounding(source, queries_of(texts), retrieval, Extraction(**how), progress)
 
 
@@ -90,20 +88,22 @@ def run_grounding(
 ) -> Grounding:
     """`ground`, with its queries checked and its settings in two."""
     video = _video_of(source)
-    model, space = model_for(retrieval.model, retrieval.space, how.device)
+    model, space = model_for(retrieval.model, retrieval.space, how.device, retrieval.mask)
     jobs = _jobs(video, space, retrieval, how)
     vectors = embed_queries(space, queries.texts, how.device)  # first: missing weights show before decoding
     features = run_jobs(video, jobs, how, progress)
     clips = embed_video(space, features[: len(extractions_of(space, how))], how.device)
-    curves = _curves(clips, vectors)
-    found = locate(model, clips, vectors, curves, retrieval.top_k, how.device)
+    found = locate(model, clips, Asked(queries.texts, vectors), retrieval.top_k, how.device)
     if retrieval.snap != "none":
         edges_s = _shot_edges(features, retrieval.snap)
-        found = [suppress(snapped(moments, edges_s), MAX_IOU, retrieval.top_k) for moments in found]
+        found = [
+            one._replace(moments=suppress(snapped(one.moments, edges_s), MAX_IOU, retrieval.top_k))
+            for one in found
+        ]
     return Grounding(
         queries=tuple(
-            QueryMoments(text, tuple(moments), curve)
-            for text, moments, curve in zip(queries.texts, found, curves, strict=True)
+            QueryMoments(text, tuple(one.moments), one.saliency)
+            for text, one in zip(queries.texts, found, strict=True)
         ),
         timestamps=clips.timestamps,
         step_s=clips.step_s,
@@ -112,7 +112,7 @@ def run_grounding(
         space=space,
         video=video,
         provenance=_provenance(jobs, queries, retrieval, model, space),
-        warnings=_warnings(features, queries, space, how),
+        warnings=_warnings(features, queries, model, space, how),
     )
 
 
@@ -120,7 +120,7 @@ def grounding_provenance(
     source: VideoPath, queries: Queries, retrieval: Retrieval, how: Extraction
 ) -> dict[str, Any]:
     """What moments would be made from. The file is hashed, not decoded."""
-    model, space = model_for(retrieval.model, retrieval.space, how.device)
+    model, space = model_for(retrieval.model, retrieval.space, how.device, retrieval.mask)
     jobs = _jobs(_video_of(source), space, retrieval, how)
     return _provenance(jobs, queries, retrieval, model, space)
 
@@ -140,16 +140,6 @@ def _jobs(video: VideoInfo, space: str, retrieval: Retrieval, how: Extraction) -
     return [*jobs, transitions_job(video, how)] if retrieval.snap == "transnetv2" else jobs
 
 
-def _curves(clips: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
-    """[T] of each query, in [0, 1] over the whole video."""
-    starts = range(0, len(vectors), _AT_ONCE)
-    return [
-        unit_range(curve)
-        for start in starts
-        for curve in similarity(clips, vectors[start : start + _AT_ONCE])
-    ]
-
-
 def _shot_edges(features: Sequence[Features], snap: str) -> TimeArray:
     if snap == "transnetv2":
         from vidsum.shots.transnetv2 import cuts_of
@@ -163,6 +153,7 @@ def _provenance(
 ) -> dict[str, Any]:
     texts = json.dumps(queries.texts).encode()
     asked = {**asdict(retrieval), "model": model, "space": space}
+    del asked["mask"]  # the model that was found for it tells
     asked["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     asked["text_weights_sha256"] = checkpoints.sha256_of(text_tower_of(space))
     if sha256 := checkpoint_sha256(model):
@@ -176,8 +167,12 @@ def _provenance(
     }
 
 
-def _warnings(features: Sequence[Features], queries: Queries, space: str, how: Extraction) -> tuple[str, ...]:
+def _warnings(
+    features: Sequence[Features], queries: Queries, model: str, space: str, how: Extraction
+) -> tuple[str, ...]:
     tower = load_text_tower(text_tower_of(space), how.device)
+    if (most := most_words(model, how.device)) is not None:
+        tower = replace(tower, most_tokens=min(most, tower.most_tokens or most))
     of_video = [warning for one in features for warning in one.warnings]
     cut = [text for text in queries.texts if tower.cuts(text)]
     of_length = [f"{named(cut)}: only the first {tower.most_tokens} tokens are read"] if cut else []

@@ -26,6 +26,9 @@ AttentionPart = Literal["mean", "all"] | tuple[int, int]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
+Mask = Literal["lam", "stamp"]
+"""Kinds of learned mask that a model's attention may have."""
+
 
 @dataclass(frozen=True)
 class Extraction:
@@ -92,6 +95,8 @@ class Retrieval:
     space: str = "auto"
     """Where text and video are compared: one of `vidsum.grounding.spaces.SPACES`."""
     snap: Snap = "none"
+    mask: Mask | None = None
+    """The learned mask of a DETR model, by which its checkpoint is chosen; a file must have it."""
 
     def __post_init__(self) -> None:
         if self.top_k < 1:
@@ -99,6 +104,10 @@ class Retrieval:
         if self.snap not in get_args(Snap):
             raise UsageError(
                 f"moments cannot be snapped to {self.snap!r}", hint=f"choose from {', '.join(get_args(Snap))}"
+            )
+        if self.mask not in (None, *get_args(Mask)):
+            raise UsageError(
+                f"there is no mask {self.mask!r}", hint=f"choose from {', '.join(get_args(Mask))}"
             )
 
 

@@ -21,7 +21,7 @@ from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.evaluation.moment_report import MomentPredictions, evaluate_moments
-from vidsum.grounding.locate import locate, model_for
+from vidsum.grounding.locate import Asked, locate, model_for
 from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_video, extractions_of
 from vidsum.jobs import extraction_job, run_jobs
@@ -90,8 +90,10 @@ def answers(
             found[f"{space}: {row}"] = by_curve(video, curves[:, number])
         found[f"{space}: similarity, hybrid"] = by_curve(video, curves[:, -1], "hybrid")
         for model in models:
-            if model_for(model, "auto")[1] == space:
-                found[model] = locate(model, video, queries, list(curves[:, -1]), TOP_K)
+            named, reads = model_for(model, "auto")
+            if reads == space:
+                located = locate(named, video, Asked(texts, queries), TOP_K)
+                found[model] = [one.moments for one in located]
     return found
 
 

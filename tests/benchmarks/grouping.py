@@ -16,16 +16,16 @@ import numpy as np
 from tests.benchmarks.grounding import HALVES, TOP_K, by_curve, composite, embed, table
 from vidsum import ground
 from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.grounding import locate
 from vidsum.grounding.bridge import ClassMixture
-from vidsum.grounding.locate import locate
 from vidsum.grounding.proposals import Grouping
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, curves_of, embed_queries, of_mixtures
 from vidsum.types import FloatArray, Moment
 
 SECONDS, RARE_TIMES, RARE_VIDEOS = 120, 6, 3
 Asked = tuple[ClipEmbeddings, MomentVideo]
-Way = Callable[[ClipEmbeddings, FloatArray, FloatArray], list[list[Moment]]]
-"""A video, its queries [M, D] and their curves [M, T] to the moments of each."""
+Way = Callable[[ClipEmbeddings, locate.Asked, FloatArray], list[list[Moment]]]
+"""A video, its M queries and their curves [M, T] to the moments of each."""
 
 
 def by(grouping: Grouping) -> Way:
@@ -35,7 +35,7 @@ def by(grouping: Grouping) -> Way:
 
 def by_model(name: str) -> Way:
     """A trained model."""
-    return lambda video, queries, curves: locate(name, video, queries, list(curves), TOP_K)
+    return lambda video, queries, curves: [one.moments for one in locate.locate(name, video, queries, TOP_K)]
 
 
 def drawn_out(video: ClipEmbeddings, truth: MomentVideo, times: int) -> Asked:
@@ -92,8 +92,9 @@ def answered(videos: Sequence[Asked], ways: dict[str, Way]) -> Answers:
     """The moments of some videos by all ways."""
     rows: Answers = {name: {} for name in ways}
     for video, truth in videos:
-        queries = embed_queries("conse", [one.text for one in truth.queries])
-        curves = curves_of(video, queries)[:, -1]
+        texts = [one.text for one in truth.queries]
+        queries = locate.Asked(texts, embed_queries("conse", texts))
+        curves = curves_of(video, queries.vectors)[:, -1]
         for name, way in ways.items():
             rows[name][truth.name] = way(video, queries, curves)
     return rows

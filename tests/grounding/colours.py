@@ -24,6 +24,9 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.retrieval.extractions_of", _extractions_of)
     monkeypatch.setattr("vidsum.retrieval.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.retrieval.embed_queries", lambda space, texts, device: _encode(texts))
+    monkeypatch.setattr(
+        "vidsum.grounding.locate.embed_words", lambda space, texts, device: _encode_words(texts)
+    )
     monkeypatch.setattr("vidsum.retrieval.load_text_tower", lambda name, device: TOWER)
 
 

@@ -1,84 +1,124 @@
-"""Moments by whatever was asked for: the similarity curve, or a trained model."""
+"""Moments and saliency by whatever was asked for: the similarity curve, or a trained model."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vidsum.checkpoints.mrnet_official import OFFICIAL
-from vidsum.checkpoints.named import named_sha256
-from vidsum.errors import UsageError
-from vidsum.grounding.proposals import moments_of
-from vidsum.grounding.spaces import ClipEmbeddings, space_for
-from vidsum.settings import SHIPPED_GROUNDER
+from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.registry import builtin
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.grounding.proposals import moments_of, unit_range
+from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
+from vidsum.settings import SHIPPED_GROUNDER, Mask
 from vidsum.types import FloatArray, Moment
 
 if TYPE_CHECKING:
+    from vidsum.grounding.detr import DETRGrounder
     from vidsum.grounding.mrnet import Grounder
 
 _SHIPPED_READS = "conse"
 """The space of the checkpoint that ships."""
 
-MODELS = ("auto", "similarity", SHIPPED_GROUNDER)
-"""What has a name; a checkpoint of `vidsum train mrnet` goes by its path."""
+_DETR = ("moment-detr", "qd-detr", "mrnet-detr")
+
+MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
+"""What has a name; a checkpoint of `vidsum train mrnet` or `train detr` goes by its path."""
+
+_AT_ONCE = 256
+"""Queries whose curves are made in one go: what that takes beside the result stays small."""
 
 
-def model_for(model: str, space: str, device: str = "auto") -> tuple[str, str]:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """M queries."""
+
+    texts: Sequence[str]
+    vectors: FloatArray
+    """[M, D] in the space of the video."""
+
+
+class Answer(NamedTuple):
+    """What is found for one query."""
+
+    moments: list[Moment]
+    """Best first, at least one."""
+    saliency: FloatArray
+    """[T] how well each clip of the video fits, in [0, 1]: the model's own, or the similarity curve."""
+
+
+def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = None) -> tuple[str, str]:
     """The model and the space that are meant, said before a video is decoded.
 
     `auto` is what measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads the space,
-    else `similarity`. A trained model reads the
-    space that it was trained in: a space of `auto` is that one.
+    else `similarity`. A trained model reads the space that it was trained in: a space of `auto` is that one.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
         space: one of `vidsum.grounding.spaces.SPACES`.
         device: that the model will run on, so that it is loaded once.
+        mask: the learned mask that the model has; None for what the model has.
 
     Raises:
-        UsageError: there is no such model or space, or the model reads another space.
+        UsageError: there is no such model or space, the model reads another space or has no such mask.
+        WeightsError: no checkpoint of that model ships.
         InputError: the file is missing or is no checkpoint.
     """
+    if mask and (model in OFFICIAL or (model in MODELS and model not in _DETR)):
+        raise UsageError(f"--mask is for DETR models, not for {model}", hint=f"--model {_DETR[1]}")
     if model == "similarity":
         return model, space_for(space)
     if model == "auto":
         wanted = space_for(space)
         return (SHIPPED_GROUNDER if wanted == _SHIPPED_READS else "similarity"), wanted
-    reads = _grounder(model, device).space
+    named = _shipped(model, mask) if model in _DETR else model
+    grounder = _grounder(named, device)
+    if mask and named == model:
+        _check_mask(grounder, mask)
+    reads = grounder.space
     if reads not in ("clip", "conse"):
         raise UsageError(
             f"{model} reads the space {reads!r}, which is not made of videos",
-            hint="vidsum train mrnet --space conse, or clip",
+            hint="a model trained with --space conse, or clip",
         )
     if space not in ("auto", reads):
         raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
-    return model, reads
+    return named, reads
 
 
-def locate(
-    model: str,
-    video: ClipEmbeddings,
-    queries: FloatArray,
-    curves: Sequence[FloatArray],
-    top_k: int,
-    device: str = "auto",
-) -> list[list[Moment]]:
-    """The moments of each query, best first.
+def locate(model: str, video: ClipEmbeddings, asked: Asked, top_k: int, device: str = "auto") -> list[Answer]:
+    """The moments and the saliency of each query.
 
     Args:
         model: from `model_for`.
         video: in the space.
-        queries: [M, D] in the space.
-        curves: M curves [T] of how well the clips fit the query.
+        asked: in the space.
         top_k: most moments of a query.
         device: that a trained model runs on.
     """
     if model == "similarity":
-        return [
-            moments_of(curve, video.timestamps, video.step_s, video.duration_s, top_k) for curve in curves
-        ]
-    from vidsum.grounding.mrnet import ground_video
+        of_video = (video.timestamps, video.step_s, video.duration_s)
+        return [Answer(moments_of(curve, *of_video, top_k), curve) for curve in _curves(video, asked.vectors)]
+    from vidsum.grounding import detr, mrnet
 
-    return ground_video(_grounder(model, device), video, queries, top_k=top_k)
+    grounder = _grounder(model, device)
+    if isinstance(grounder, detr.DETRGrounder):
+        words = embed_words(grounder.space, asked.texts, device)
+        found = detr.ground_video(grounder, video, words, asked.vectors, top_k)
+        return [Answer(one.moments, detr.in_unit_range(grounder, one.saliency)) for one in found]
+    moments = mrnet.ground_video(grounder, video, asked.vectors, top_k=top_k)
+    return [Answer(*both) for both in zip(moments, _curves(video, asked.vectors), strict=True)]
+
+
+def most_words(model: str, device: str = "auto") -> int | None:
+    """How many tokens of a query a model reads; None for all that its text tower does."""
+    if model == "similarity":
+        return None
+    from vidsum.grounding.detr import DETRGrounder
+
+    grounder = _grounder(model, device)
+    return grounder.model.config.words if isinstance(grounder, DETRGrounder) else None
 
 
 def checkpoint_sha256(model: str) -> str | None:
@@ -87,18 +127,52 @@ def checkpoint_sha256(model: str) -> str | None:
     Raises:
         InputError: the file is missing.
     """
-    if model == "similarity":
-        return None
-    return named_sha256(model)
+    return None if model == "similarity" else named_sha256(model)
 
 
-def _grounder(model: str, device: str) -> "Grounder":
+def _curves(video: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
+    """[T] of each query, in [0, 1] over the whole video."""
+    starts = range(0, len(vectors), _AT_ONCE)
+    return [
+        unit_range(curve)
+        for start in starts
+        for curve in similarity(video, vectors[start : start + _AT_ONCE])
+    ]
+
+
+def _shipped(model: str, mask: Mask | None) -> str:
+    """The name in the registry of a DETR model."""
+    name = f"{model}-{mask}" if mask else model
+    if name not in _all_shipped():
+        having = f" --mask {mask}" if mask else ""
+        raise WeightsError(
+            f"no checkpoint of {name} comes with vidsum, but of {', '.join(_all_shipped())}",
+            hint=f"vidsum train detr --recipe captions --model {model}{having} trains one",
+        )
+    return name
+
+
+def _all_shipped() -> list[str]:
+    return [name for name in builtin() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
+
+
+def _check_mask(grounder: "Grounder | DETRGrounder", mask: Mask) -> None:
+    has = grounder.model.config.mask
+    kind = None if has is None else has.kind
+    if kind != mask:
+        raise UsageError(
+            f"{grounder.name} has {f'the mask {kind}' if kind else 'no mask'}, not {mask}",
+            hint=f"--mask {kind}" if kind else "leave out --mask",
+        )
+
+
+def _grounder(model: str, device: str) -> "Grounder | DETRGrounder":
     if model in OFFICIAL:
         raise UsageError(
             f"{model} reads published features, not videos: vidsum.grounding.mrnet runs it on those",
-            hint="--model similarity, or a checkpoint of `vidsum train mrnet` (.safetensors)",
+            hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)",
         )
-    if model != SHIPPED_GROUNDER and not model.endswith(".safetensors"):
+    if model not in _all_shipped() and not model.endswith(".safetensors"):
         raise UsageError(
             f"there is no model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",
@@ -107,8 +181,14 @@ def _grounder(model: str, device: str) -> "Grounder":
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: str, device: str, sha256: str) -> "Grounder":
+def _loaded(model: str, device: str, sha256: str) -> "Grounder | DETRGrounder":
     """Kept for the next video of a batch, unless the file has changed."""
-    from vidsum.grounding.mrnet import load_grounder
+    from vidsum.checkpoints.trained import read_trained
+    from vidsum.grounding import detr, mrnet
 
-    return load_grounder(model, device)
+    trained = read_trained(named_file(model))
+    if trained.model in _DETR:
+        return detr.grounder_of(trained, model, device)
+    if trained.model == "mrnet":
+        return mrnet.grounder_of(trained, model, device)
+    raise InputError(f"{model}: a checkpoint of {trained.model}, which finds no moments")
