@@ -38,7 +38,8 @@ class MomentDETR(nn.Module):
             ValueError: there are more clips or words than the config has.
         """
         memory, positions, is_token = self._encode(video, is_clip, words, is_word)
-        return Detections(*self.decoder(memory, positions, is_token), self._saliency(memory, video.shape[1]))
+        logits, spans = self.decoder(memory, positions, is_token)
+        return Detections(logits, spans, self._saliency(memory, video.shape[1]))
 
     def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
         """[B, T], by the encoder alone; see `forward`."""

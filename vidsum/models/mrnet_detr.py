@@ -29,7 +29,8 @@ class MRNetDETR(nn.Module):
     def forward(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Detections:
         """What is found in each video for its query; arguments are those of `MomentDETR.forward`."""
         clips, token, positions = self._encode(video, is_clip, words, is_word)
-        return Detections(*self.decoder(clips, positions, is_clip), self.global_saliency(clips, token))
+        logits, spans = self.decoder(clips, positions, is_clip)
+        return Detections(logits, spans, self.global_saliency(clips, token))
 
     def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
         """[B, T], by the encoder alone; see `forward`."""

@@ -41,7 +41,8 @@ class QDDETR(nn.Module):
     def forward(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Detections:
         """What is found in each video for its query; arguments are those of `MomentDETR.forward`."""
         clips, token, positions = self._encode(video, is_clip, words, is_word)
-        return Detections(*self.decoder(clips, positions, is_clip), self.global_saliency(clips, token))
+        logits, spans = self.decoder(clips, positions, is_clip)
+        return Detections(logits, spans, self.global_saliency(clips, token))
 
     def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
         """[B, T], by the encoders alone; see `forward`."""
@@ -69,7 +70,7 @@ class QDDETR(nn.Module):
 
 
 class CrossLayer(nn.Module):
-    """Clips attend to words; the norm before the feed-forward network is not on its residual, as published."""
+    """Clips attend to words; the norm before the feed-forward network is not on its residual."""
 
     def __init__(self, config: DETRConfig, mask: LearnedMask | None) -> None:
         super().__init__()
