@@ -6,9 +6,12 @@ from dataclasses import asdict
 import pytest
 import torch
 
+from vidsum.models.attention.learned_mask import Fusion, MaskConfig
 from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores, match_scores
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
+MASKS = [MaskConfig(kind, 2, fusion) for kind in ("lam", "stamp") for fusion in ("product", "sum")]
+MASKS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 SMALL_HEAD = {"dim_map": 8, "hidden": 8, "kernel": 3, "convolutions": 2, "dim_joint": 8}
 
 
@@ -152,6 +155,45 @@ def test_without_a_sparse_mask_there_is_no_sparsity_loss() -> None:
     assert small(sparse=False).sparsity_loss().item() == 0
 
 
+def test_without_a_mask_the_weights_have_their_published_names() -> None:
+    named = {name.split(".")[2] for name in small().state_dict() if name.startswith("blocks.")}
+    assert named == {"retention", "feed_forward", "norms"}
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("nonlinearity", ["softmax", "gate"])
+def test_a_mask_that_starts_as_none_extends_a_trained_model(
+    nonlinearity: str, shared: bool, fusion: Fusion
+) -> None:
+    plain = small(nonlinearity=nonlinearity)
+    mask = MaskConfig(depth=3, fusion=fusion, shared=shared, identity=True)
+    extended = small(nonlinearity=nonlinearity, mask=mask)
+    missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
+    n_masks = 1 if shared else plain.config.layers
+    assert len(missing) == n_masks * 3 * 2
+    assert all(".mask.layers." in name for name in missing)
+    assert unexpected == []
+    with torch.no_grad():
+        for ours, theirs in zip(extended(*inputs()), plain(*inputs()), strict=True):
+            assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("options", MASKS)
+def test_every_mask_learns_beside_the_sparse_one_and_knows_no_padded_query(options: MaskConfig) -> None:
+    model = small(mask=options)
+    video, queries = inputs()
+    is_query = torch.tensor([[True, True, False], [True, True, True]])
+    scores = model(video, queries, is_query)
+    (match_scores(scores)[..., model.valid].sum() + model.sparsity_loss()).backward()
+    for name, parameter in model.blocks.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+    with torch.no_grad():
+        alone = model(video[:1], queries[:1, :2])
+    assert torch.allclose(scores.iou[:1, :2][..., model.valid], alone.iou[..., model.valid], atol=1e-5)
+
+
 def test_bfloat16_gives_about_the_same() -> None:
     model = small()
     with torch.no_grad():
@@ -162,7 +204,7 @@ def test_bfloat16_gives_about_the_same() -> None:
 
 
 def test_a_configuration_survives_json() -> None:
-    config = MRNetConfig(regions=("vv", "qq"), counts=(15, 2))
+    config = MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig("lam", 3, shared=True))
     assert MRNetConfig(**json.loads(json.dumps(asdict(config)))) == config
 
 
@@ -183,6 +225,7 @@ def test_a_configuration_survives_json() -> None:
         ({"gamma": 1.1}, "gamma"),
         ({"dropout": 1.0}, "dropout"),
         ({"sparsity": -0.1}, "sparsity"),
+        ({"mask": {"kind": "hard"}}, "mask's kind = hard"),
     ],
 )
 def test_what_makes_no_model_is_refused(options: dict[str, object], named: str) -> None:

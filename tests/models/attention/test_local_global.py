@@ -10,13 +10,20 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vidsum.models.attention import local_global
+from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.local_global import local_global_attention, local_global_mask
 
 
 def attend_directly(
-    q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, window: int
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    is_global: Tensor,
+    is_valid: Tensor,
+    window: int,
+    mask: SoftMask | None = None,
 ) -> Tensor:
-    """Eq. 9-10 for one query after the other; rows of padding are zero."""
+    """Eq. 9-10 for one query after the other, with the learned mask if given; rows of padding are zero."""
     out = torch.zeros_like(q)
     n_videos, n_heads, n_tokens, d_k = q.shape
     for video in range(n_videos):
@@ -31,6 +38,9 @@ def attend_directly(
             ]
             for head in range(n_heads):
                 scores = k[video, head, seen] @ q[video, head, m] / math.sqrt(d_k)
+                if mask is not None:
+                    own = mask.columns[seen] @ mask.rows[video, m] + mask.bias[seen]
+                    scores = scores * own if mask.fusion == "product" else scores + own
                 out[video, head, m] = scores.softmax(0) @ v[video, head, seen]
     return out
 
@@ -45,7 +55,15 @@ def cases(draw: st.DrawFn) -> dict[str, Tensor | int]:
         "is_global": torch.rand(n_videos, n_tokens) < draw(st.sampled_from([0.0, 0.1, 0.3, 1.0])),
         "is_valid": torch.arange(n_tokens) < lengths[:, None],
         "window": 2 * draw(st.integers(0, 8)) + 1,
+        "mask": draw(st.sampled_from([None, "product", "sum"])),
     }
+
+
+def with_mask(case: dict) -> dict:
+    """The case with a learned mask in place of its fusion."""
+    n_videos, _, n_tokens, _ = case["q"].shape
+    factors = torch.randn(n_videos, n_tokens, 5), torch.randn(n_tokens, 5), torch.randn(n_tokens)
+    return {**case, "mask": case["mask"] and SoftMask(*factors, case["mask"])}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -60,6 +78,7 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
 @settings(deadline=None, max_examples=60)
 @given(cases())
 def test_equals_dense_masked_softmax(case):
+    case = with_mask(case)
     is_valid = case["is_valid"][:, None, :, None]
     wanted = attend_directly(**case)
     assert torch.allclose(local_global_attention(**case) * is_valid, wanted, atol=1e-5)
@@ -68,7 +87,8 @@ def test_equals_dense_masked_softmax(case):
 @settings(deadline=None, max_examples=30)
 @given(cases())
 def test_gradients_equal_those_of_dense_masked_softmax(case):
-    inputs = [case[name].requires_grad_() for name in "qkv"]
+    case = with_mask(case)
+    inputs = [one.requires_grad_() for one in (case["q"], case["k"], case["v"], *(case["mask"] or ())[:3])]
     weights = torch.randn_like(case["v"]) * case["is_valid"][:, None, :, None]
     wanted = torch.autograd.grad((attend_directly(**case) * weights).sum(), inputs)
     found = torch.autograd.grad((local_global_attention(**case) * weights).sum(), inputs)
@@ -79,9 +99,12 @@ def test_gradients_equal_those_of_dense_masked_softmax(case):
 @settings(deadline=None, max_examples=30)
 @given(cases())
 def test_mask_for_pictures_tells_the_same_pattern(case):
-    q, k, v, window = (case[name] for name in ("q", "k", "v", "window"))
+    case = with_mask(case)
+    q, k, v, window, learned = (case[name] for name in ("q", "k", "v", "window", "mask"))
     mask = local_global_mask(case["is_global"], case["is_valid"], window)
-    scores = (q @ k.transpose(2, 3) / math.sqrt(q.shape[3])).masked_fill(~mask[:, None], -math.inf)
+    scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[3])
+    scores = learned.fuse(scores) if learned else scores
+    scores = scores.masked_fill(~mask[:, None], -math.inf)
     dense = scores.softmax(3).nan_to_num() @ v
     assert torch.allclose(
         local_global_attention(**case) * case["is_valid"][:, None, :, None], dense, atol=1e-5
@@ -91,6 +114,7 @@ def test_mask_for_pictures_tells_the_same_pattern(case):
 @settings(deadline=None, max_examples=30)
 @given(cases())
 def test_what_stands_in_padding_does_not_matter(case):
+    case = with_mask(case)
     is_padding = ~case["is_valid"][:, None, :, None]
     other = {**case, **{name: torch.where(is_padding, 1e4, case[name]) for name in "qkv"}}
     same = local_global_attention(**case) - local_global_attention(**other)
@@ -105,3 +129,17 @@ def test_a_long_sequence_in_whole_blocks(small_blocks):
     mask = local_global_mask(is_global, is_valid, 17)[:, None]
     dense = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     assert torch.allclose(local_global_attention(q, k, v, is_global, is_valid, 17), dense, atol=1e-5)
+
+
+def test_no_more_of_a_learned_mask_is_made_than_is_attended_to():
+    torch.manual_seed(0)
+    q = torch.randn(1, 2, 1000, 4)
+    is_global, is_valid = torch.arange(1000)[None] % 100 == 0, torch.ones(1, 1000, dtype=torch.bool)
+    mask = SoftMask(torch.randn(1, 1000, 5), torch.randn(1000, 5), torch.randn(1000), "product")
+    sizes = []
+    dense = SoftMask.dense
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SoftMask, "dense", lambda self: sizes.append(dense(self).numel()) or dense(self))
+        local_global_attention(q, q, q, is_global, is_valid, 17, mask)
+    # queries go in blocks, each to its neighbours and to the 10 global tokens, and these to all
+    assert sum(sizes) <= 1000 * (local_global._BLOCK + 2 * 8 + 10) + 10 * 1000

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vidsum.models.attention.learned_mask import Fusion, SoftMask
 from vidsum.models.attention.retention import (
     MaskRetention,
     Region,
@@ -102,8 +103,17 @@ def layer(**options: object) -> MaskRetention:
     return MaskRetention(8, 2, 4, 0.7, **options).eval()  # type: ignore[arg-type]
 
 
-def retain_directly(module: MaskRetention, x: Tensor, n_queries: int) -> Tensor:
-    """Eq. 1-8 for one video, head by head and pair by pair, with the masks on the clips."""
+def retain_directly(
+    module: MaskRetention,
+    x: Tensor,
+    n_queries: int,
+    learned: Tensor | None = None,
+    fusion: Fusion = "product",
+) -> Tensor:
+    """Eq. 1-8 for one video, head by head and pair by pair, with the masks on the clips.
+
+    On top comes a learned one [M + T, T] of the clips, if given.
+    """
     length, d = x.shape
     d_k = d // module.heads
     parts = []
@@ -127,8 +137,11 @@ def retain_directly(module: MaskRetention, x: Tensor, n_queries: int) -> Tensor:
                 logits[m] = heads[0][n] @ heads[1][m] / math.sqrt(d_k)
                 if n >= n_queries and m >= n_queries:
                     a, b = n - n_queries, m - n_queries
-                    learned = 1 if a == b else module.sparse_weights[a, b].sigmoid()
-                    logits[m] *= module.gamma ** abs(a - b) * learned
+                    sparse = 1 if a == b else module.sparse_weights[a, b].sigmoid()
+                    logits[m] *= module.gamma ** abs(a - b) * sparse
+                if learned is not None and m >= n_queries:
+                    own = learned[n, m - n_queries]
+                    logits[m] = logits[m] * own if fusion == "product" else logits[m] + own
             share = logits.exp() / logits.exp().sum()
             out[n, columns] = share @ v[:, columns]
     return out @ module.out.weight.T + module.out.bias
@@ -140,6 +153,17 @@ def test_retention_is_the_equations() -> None:
     with torch.no_grad():
         found = module(x, 3)
         for one, expected in zip(found, (retain_directly(module, video, 3) for video in x), strict=True):
+            assert torch.allclose(one, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_a_learned_mask_goes_on_top_of_the_equations_for_clips_alone(fusion: Fusion) -> None:
+    module = layer()
+    x, rows, columns, bias = torch.randn(2, 7, 8), torch.randn(2, 7, 5), torch.randn(4, 5), torch.randn(4)
+    with torch.no_grad():
+        found = module(x, 3, mask=SoftMask(rows, columns, bias, fusion))
+        for one, video, row in zip(found, x, rows, strict=True):
+            expected = retain_directly(module, video, 3, row @ columns.T + bias, fusion)
             assert torch.allclose(one, expected, atol=1e-5)
 
 

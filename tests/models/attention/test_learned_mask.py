@@ -1,0 +1,322 @@
+"""Learned masks against the papers' equations written out number by number, and against PyTorch's kernels."""
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from vidsum.models.attention.learned_mask import (
+    Fusion,
+    LearnedMask,
+    MaskConfig,
+    SoftMask,
+    fused_attention,
+    learned_masks,
+    mask_config,
+)
+
+D, HEADS, MOST_KEYS = 6, 2, 9
+
+
+class Case(NamedTuple):
+    """What an attention is given, in double precision: some keys are padding, and fewer than there can be."""
+
+    module: LearnedMask
+    x: Tensor
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    is_key: Tensor
+
+    def mask(self) -> SoftMask:
+        mask: SoftMask = self.module(self.x, self.q, self.k, self.is_key)
+        return mask
+
+
+def case_of(
+    config: MaskConfig = MaskConfig(),
+    cross: bool = False,
+    lengths: tuple[int, ...] = (7, 4),
+    n_tokens: int = 5,
+    seed: int = 0,
+) -> Case:
+    torch.manual_seed(seed)
+    module = LearnedMask(config, D, MOST_KEYS, cross=cross).double()
+    n_videos, n_keys = len(lengths), max(lengths)
+    n_tokens = n_tokens if cross else n_keys
+    x = torch.randn(n_videos, n_tokens, D, dtype=torch.float64)
+    q = torch.randn(n_videos, HEADS, n_tokens, D // HEADS, dtype=torch.float64)
+    k, v = torch.randn(2, n_videos, HEADS, n_keys, D // HEADS, dtype=torch.float64)
+    return Case(module, x, q, k, v, torch.arange(n_keys) < torch.tensor(lengths)[:, None])
+
+
+def mask_directly(case: Case) -> Tensor:
+    """STAMP Eq. 2-4, LAM Eq. 2-5: one token after the other, one number after the other."""
+    *hidden, last = [(layer.weight.tolist(), layer.bias.tolist()) for layer in case.module.layers]
+    n_videos, n_keys = case.is_key.shape
+    mask = torch.zeros(n_videos, case.x.shape[1], n_keys, dtype=torch.float64)
+    for video in range(n_videos):
+        for n in range(case.x.shape[1]):
+            numbers = (
+                _row_of_logits(case, video, n) if case.module.reads_logits else case.x[video, n].tolist()
+            )
+            for weight, bias in hidden:
+                numbers = [max(0.0, _dot(row, numbers) + b) for row, b in zip(weight, bias, strict=True)]
+            for m in range(n_keys):
+                mask[video, n, m] = _dot(last[0][m], numbers) + last[1][m]
+    return mask
+
+
+def _row_of_logits(case: Case, video: int, n: int) -> list[float]:
+    """Of Q K^T, the mean of the heads; nothing for padding and for the keys that lack."""
+    row = [0.0] * MOST_KEYS
+    for m in range(case.k.shape[2]):
+        if case.is_key[video, m]:
+            dots = [
+                _dot(case.q[video, h, n].tolist(), case.k[video, h, m].tolist()) / math.sqrt(D // HEADS)
+                for h in range(HEADS)
+            ]
+            row[m] = sum(dots) / HEADS
+    return row
+
+
+def _dot(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def attend_directly(case: Case, mask: Tensor, fusion: Fusion) -> Tensor:
+    """STAMP Eq. 5, LAM Eq. 6: one query after the other, padding left out of the softmax."""
+    out = torch.zeros_like(case.q)
+    for video, head, n in torch.cartesian_prod(*(torch.arange(size) for size in case.q.shape[:3])).tolist():
+        keys = case.is_key[video]
+        logits = case.k[video, head, keys] @ case.q[video, head, n] / math.sqrt(D // HEADS)
+        own = mask[video, n, keys]
+        fused = logits * own if fusion == "product" else logits + own
+        out[video, head, n] = fused.exp() / fused.exp().sum() @ case.v[video, head, keys]
+    return out
+
+
+configs = st.builds(
+    MaskConfig,
+    kind=st.sampled_from(["lam", "stamp"]),
+    depth=st.integers(1, 5),
+    fusion=st.sampled_from(["product", "sum"]),
+)
+cases = st.builds(
+    case_of,
+    configs,
+    cross=st.booleans(),
+    lengths=st.lists(st.integers(1, MOST_KEYS), min_size=1, max_size=3).map(tuple),
+    n_tokens=st.integers(1, 6),
+    seed=st.integers(0, 1000),
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(cases)
+def test_the_mask_is_that_of_the_equations(case: Case) -> None:
+    assert torch.allclose(case.mask().dense(), mask_directly(case))
+
+
+@settings(deadline=None, max_examples=50)
+@given(cases)
+def test_attention_is_that_of_the_equations(case: Case) -> None:
+    found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
+    assert torch.allclose(found, attend_directly(case, mask_directly(case), case.module.config.fusion))
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases)
+def test_a_padded_batch_gives_what_each_video_gives_alone(case: Case) -> None:
+    together = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
+    for video, n_keys in enumerate(case.is_key.sum(dim=1).tolist()):
+        x, q = case.x[video : video + 1], case.q[video : video + 1]
+        k, v = case.k[video : video + 1, :, :n_keys], case.v[video : video + 1, :, :n_keys]
+        alone = fused_attention(q, k, v, case.module(x, q, k))
+        assert torch.allclose(together[video], alone[0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases)
+def test_what_stands_in_padding_does_not_matter(case: Case) -> None:
+    is_padding = ~case.is_key[:, None, :, None]
+    other = case._replace(**{name: getattr(case, name).masked_fill(is_padding, 1e3) for name in "kv"})
+    found, same = (fused_attention(one.q, one.k, one.v, one.mask(), one.is_key) for one in (case, other))
+    assert torch.equal(found, same)
+
+
+@pytest.mark.parametrize("depth", range(1, 65))
+def test_every_depth_has_its_layers_and_all_of_them_learn(depth: int) -> None:
+    case = case_of(MaskConfig(depth=depth), lengths=(3,))
+    assert len(case.module.layers) == depth
+    fused_attention(case.q, case.k, case.v, case.mask()).square().sum().backward()
+    for name, parameter in case.module.named_parameters():
+        assert parameter.grad is not None, name
+        if depth < 16:  # a ReLU can stop the gradient of a deep narrow stack
+            assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("kind", ["lam", "stamp"])
+def test_gradients_are_those_of_the_equations(kind: Any, fusion: Fusion) -> None:
+    case = case_of(MaskConfig(kind, 3, fusion), cross=True)
+    inputs = [case.x, case.q, case.k, case.v]
+    for one in inputs:
+        one.requires_grad_()
+
+    def attention(*given: Tensor) -> Tensor:
+        x, q, k, v = given
+        return fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+
+    assert torch.autograd.gradcheck(attention, inputs)
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("depth", [1, 2, 32])
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("kind", ["lam", "stamp"])
+def test_identity_is_no_mask_at_all_until_it_has_learned(
+    kind: Any, cross: bool, depth: int, fusion: Fusion
+) -> None:
+    case = case_of(MaskConfig(kind, depth, fusion, identity=True), cross)
+    assert torch.equal(case.mask().dense(), torch.full_like(case.mask().dense(), float(fusion == "product")))
+    plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
+    assert torch.allclose(
+        fused_attention(case.q, case.k, case.v, case.mask(), case.is_key), plain, atol=1e-12
+    )
+    optimizer = torch.optim.SGD(case.module.parameters(), lr=0.5)
+    fused_attention(case.q, case.k, case.v, case.mask(), case.is_key).square().sum().backward()
+    optimizer.step()
+    assert case.mask().dense().std() > 0
+
+
+def test_a_new_start_is_of_the_same_kind() -> None:
+    plain, identity = (LearnedMask(MaskConfig(identity=one), D, MOST_KEYS) for one in (False, True))
+    for module in (plain, identity):
+        before = [parameter.clone() for parameter in module.parameters()]
+        module.apply(lambda one: torch.nn.init.ones_(one.weight) if hasattr(one, "weight") else None)
+        module.reset_parameters()
+        assert not torch.equal(before[0], next(module.parameters()))
+    assert plain.layers[-1].weight.std() > 0
+    assert identity.layers[-1].weight.abs().sum() == 0
+
+
+def test_self_attention_has_one_kind_and_lam_reads_logits_across() -> None:
+    for cross in (False, True):
+        lam, stamp = (
+            LearnedMask(MaskConfig(kind, depth=3), D, MOST_KEYS, cross=cross) for kind in ("lam", "stamp")
+        )
+        shapes = [[tuple(layer.weight.shape) for layer in module.layers] for module in (lam, stamp)]
+        assert shapes[1] == [(D, D), (D, D), (MOST_KEYS, D)]
+        assert shapes[0] == ([(D, MOST_KEYS), (D, D), (MOST_KEYS, D)] if cross else shapes[1])
+
+
+def test_a_shared_mask_is_made_once() -> None:
+    def built(config: MaskConfig | None) -> list[bool]:
+        return [one is not None for one in learned_masks(config, D, MOST_KEYS, 3)]
+
+    assert built(None) == [False, False, False]
+    assert built(MaskConfig()) == [True, True, True]
+    assert built(MaskConfig(shared=True)) == [True, False, False]
+    own = learned_masks(MaskConfig(), D, MOST_KEYS, 3)
+    assert len({id(one) for one in own}) == 3
+
+
+def test_more_keys_than_columns_are_refused() -> None:
+    for kind in ("lam", "stamp"):
+        module = LearnedMask(MaskConfig(kind), D, MOST_KEYS, cross=True)
+        q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
+        with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
+            module(torch.zeros(1, 2, D), q, k)
+
+
+def test_a_part_of_the_mask_is_that_part_of_the_whole() -> None:
+    mask = case_of(lengths=(9, 8)).mask()
+    whole = mask.dense()
+    assert torch.allclose(mask.part(slice(2, 5), slice(1, 7)).dense(), whole[:, 2:5, 1:7])
+    index = torch.tensor([[0, 3], [8, 5]])
+    picked = mask.part(slice(4, 9), index).dense()
+    for video in range(2):
+        assert torch.allclose(picked[video], whole[video, 4:9, index[video]])
+
+
+@settings(deadline=None, max_examples=20)
+@given(cases)
+def test_each_query_may_have_keys_of_its_own(case: Case) -> None:
+    seen = case.is_key[:, None, :] & (torch.rand(len(case.x), case.x.shape[1], case.k.shape[2]) < 0.6)
+    seen[:, :, 0] = True
+    found = fused_attention(case.q, case.k, case.v, case.mask(), seen)
+    for n in range(case.x.shape[1]):
+        row = case._replace(x=case.x[:, n : n + 1], q=case.q[:, :, n : n + 1], is_key=seen[:, n])
+        mask = case.mask().dense()[:, n : n + 1]
+        assert torch.allclose(found[:, :, n : n + 1], attend_directly(row, mask, case.module.config.fusion))
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_attention_is_that_of_flex_attention(fusion: Fusion) -> None:
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+    torch.manual_seed(0)
+    module = LearnedMask(MaskConfig("stamp", 4, fusion), 32, 24)
+    x, (q, k, v) = torch.randn(2, 24, 32), torch.randn(3, 2, 2, 24, 16)
+    is_key = torch.arange(24) < torch.tensor([24, 17])[:, None]
+    mask = module(x, q, k, is_key)
+    dense = mask.dense().detach()
+
+    def score(logit: Tensor, video: Tensor, _: Tensor, n: Tensor, m: Tensor) -> Tensor:
+        own = dense[video, n, m]
+        fused = logit * own if fusion == "product" else logit + own
+        return torch.where(is_key[video, m], fused, -math.inf)
+
+    wanted = flex.flex_attention(q, k, v, score_mod=score)
+    assert torch.allclose(fused_attention(q, k, v, mask, is_key), wanted, atol=1e-5)
+
+
+def test_dropout_drops_attention_and_keeps_its_mean() -> None:
+    torch.manual_seed(0)
+    q, k = torch.zeros(2, 64, 4, 50, 2).unbind()
+    for fusion in ("product", "sum"):
+        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), q, k)
+        found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
+        assert found.std() > 0.1
+        assert found.mean().item() == pytest.approx(1, abs=0.01)
+
+
+def test_half_precision_gives_about_the_same() -> None:
+    for fusion in ("product", "sum"):
+        case = case_of(MaskConfig(fusion=fusion))
+        case.module.float()
+        x, q, k, v = (one.float() for one in (case.x, case.q, case.k, case.v))
+        exact = fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+        with torch.autocast("cpu", torch.bfloat16):
+            rough = fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+        assert (exact - rough.float()).abs().max() < 0.05
+
+
+def test_a_config_survives_json() -> None:
+    config = MaskConfig("lam", 32, "sum", shared=True, identity=True)
+    assert mask_config(json.loads(json.dumps(asdict(config)))) == config
+    assert mask_config(config) is config
+    assert mask_config(None) is None
+    assert mask_config({}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kind": "hard"}, "mask's kind = hard must be one of lam, stamp"),
+        ({"fusion": "times"}, "mask's fusion = times must be one of product, sum"),
+        ({"depth": 0}, "mask's depth = 0 must be 1 to 64"),
+        ({"depth": 65}, "mask's depth = 65 must be 1 to 64"),
+        ({"layers": 2, "width": 3}, "mask has no layers, width"),
+    ],
+)
+def test_what_makes_no_mask_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mask_config(wrong)
