@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands import mask_options as masks
 from vidsum.commands import options
+from vidsum.commands import train_moments_options as shared
 from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_mrnet_options as own
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View
+from vidsum.commands.train_moments import given, held_out, refuse, run_result
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
     from vidsum.datasets.moment_examples import MomentExample
-    from vidsum.training.loop import Fitted
     from vidsum.training.moment_data import MomentData
     from vidsum.training.mrnet_settings import MRNetSettings
     from vidsum.types import Progress
@@ -38,7 +38,7 @@ def mrnet(
     validation: source.Validation = "0.1",
     overwrite: general.Overwrite = False,
     head: own.Head = own.MapName.paper,
-    clips: own.Clips = None,
+    clips: shared.Clips = None,
     layers: own.Layers = 2,
     d: general.Width = 256,
     d_ff: general.WidthFF = 1024,
@@ -51,24 +51,24 @@ def mrnet(
     cross_modal: own.CrossModal = True,
     nonlinearity: own.Nonlinearity = own.NonlinearityName.softmax,
     dropout: general.Dropout = 0.1,
-    dropout_in: own.DropoutIn = None,
+    dropout_in: shared.DropoutIn = None,
     mask: masks.Mask = None,
     mask_depth: masks.MaskDepth = None,
     mask_fusion: masks.MaskFusion = None,
     mask_shared: masks.MaskShared = None,
     mask_identity: masks.MaskIdentity = None,
     preset: own.Preset = None,
-    epochs: own.Epochs = None,
-    lr: own.LearningRate = None,
-    warmup: own.Warmup = None,
-    decay_at: own.DecayAt = None,
-    weight_decay: own.WeightDecay = None,
-    batch_size: own.BatchSize = None,
+    epochs: shared.Epochs = None,
+    lr: shared.LearningRate = None,
+    warmup: shared.Warmup = None,
+    decay_at: shared.DecayAt = None,
+    weight_decay: shared.WeightDecay = None,
+    batch_size: shared.BatchSize = None,
     queries_per_video: own.QueriesPerVideo = None,
     lambda_c: own.LambdaC = None,
     lambda_s: own.LambdaS = 10.0,
     seed: general.Seed = 0,
-    patience: own.Patience = None,
+    patience: shared.Patience = None,
     precision: general.Precision = general.TrainingPrecision.fp32,
     device: general.Device = "auto",
     json: options.Json = False,
@@ -123,17 +123,17 @@ def mrnet(
         from vidsum.training.mrnet_settings import mrnet_settings, published
 
         settings = mrnet_settings(
-            **{**published(_preset(preset, recipe, data), head.value), **_given(choices)}
+            **{**published(_preset(preset, recipe, data), head.value), **given(choices)}
         )
         if recipe is source.RecipeName.captions:
-            _refuse({"--features": features, "--text": text}, "with --recipe captions")
-            examples = _made_up(data, space, _given(of_captions), validation, settings, progress)
+            refuse({"--features": features, "--text": text}, "with --recipe captions")
+            examples = _made_up(data, space, given(of_captions), validation, settings, progress)
         else:
             unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}
-            _refuse(unread, "without --recipe captions")
+            refuse(unread, "without --recipe captions")
             examples = _examples(data, features or (), space, text, validation, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=overwrite, progress=progress)
-        return _result(folder, fitted, examples)
+        return run_result(_COMMAND, folder, fitted, examples.features, examples.warnings)
 
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
 
@@ -146,17 +146,6 @@ def _preset(preset: own.PresetName | None, recipe: source.RecipeName, data: Sequ
     return _PLANTED if data[0] == _PLANTED else "activitynet"
 
 
-def _given(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
-    return {name: value for name, value in choices.items() if value is not None}
-
-
-def _refuse(unread: Mapping[str, Any], where: str) -> None:
-    """Refuse options that would change nothing; empty ones were not given."""
-    if given := [name for name, value in unread.items() if value not in (None, [])]:
-        raise UsageError(f"{' and '.join(given)} mean nothing {where}", hint="leave them out")
-
-
 def _made_up(
     data: Sequence[str],
     space: source.SpaceName,
@@ -167,7 +156,7 @@ def _made_up(
 ) -> "MomentData[MomentExample]":
     from vidsum.training.moment_captions import CaptionRecipe, captions_data
 
-    share = _held_out(validation)
+    share = held_out(validation)
     if isinstance(share, Path):
         raise UsageError(
             "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
@@ -195,43 +184,11 @@ def _examples(
         raise UsageError("features are read for one file of annotations", hint="one --data")
     if data[0] == _PLANTED:
         of_a_space = None if space is source.SpaceName.features else space
-        _refuse({"--features": list(features), "--text": text, "--space": of_a_space}, "with --data planted")
+        refuse({"--features": list(features), "--text": text, "--space": of_a_space}, "with --data planted")
         return planted_data(Planting(clips=settings.model.clips), seed)
     if not features:
         raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
     annotated = Annotated(
-        Path(data[0]), tuple(features), space.value, text.value if text else None, _held_out(validation)
+        Path(data[0]), tuple(features), space.value, text.value if text else None, held_out(validation)
     )
     return annotated_data(annotated, settings.model.clips, seed, settings.device, progress)
-
-
-def _held_out(validation: str) -> Path | float:
-    try:
-        return float(validation)
-    except ValueError:
-        return Path(validation)
-
-
-def _result(folder: str, fitted: "Fitted", data: "MomentData[MomentExample]") -> Result:
-    best, n_epochs = fitted.best, len(fitted.history)
-    judged = "" if best.validation is None else f", validation {best.validation:.3f}"
-    line = f"{folder}: best epoch {best.epoch} of {n_epochs}{judged}"
-    use = f"vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
-    usable = data.features["space"] in ("clip", "conse")
-    return Result(
-        _COMMAND,
-        folder,
-        {
-            "up_to_date": fitted.up_to_date,
-            "checkpoint": str(fitted.checkpoint),
-            "epochs": n_epochs,
-            "best_epoch": best.epoch,
-            "loss": best.loss,
-            "validation": best.validation,
-        },
-        lines=(
-            f"{line} (up to date)" if fitted.up_to_date else line,
-            *([f"use it with: {use}"] if usable else []),
-        ),
-        messages=data.warnings,
-    )

@@ -1,14 +1,13 @@
-"""The options of `vidsum train mrnet` about the model and its training; for those without a default the
-preset has one.
+"""The options of `vidsum train mrnet` alone, about the model and its training; for those without a default
+the preset has one.
 """
 
 from enum import Enum
 from typing import Annotated
 
 from vidsum.commands.options import option
+from vidsum.commands.train_moments_options import OF_PRESET
 from vidsum.commands.train_options import MODEL, TRAINING
-
-OF_PRESET = "the preset's"
 
 
 class PresetName(str, Enum):
@@ -67,16 +66,6 @@ Head = Annotated[
     MapName,
     option("--head", help="Proposal map: the paper's, or one for a CPU.", rich_help_panel=MODEL),
 ]
-Clips = Annotated[
-    int | None,
-    option(
-        "--clips",
-        help="Clips that a video is averaged into (T).",
-        min=2,
-        show_default=OF_PRESET,
-        rich_help_panel=MODEL,
-    ),
-]
 Layers = Annotated[int, option("--layers", help="MRT blocks (N).", min=0, rich_help_panel=MODEL)]
 Gamma = Annotated[float, option("--gamma", help="Retention of a clip to the next.", rich_help_panel=MODEL)]
 Decay = Annotated[
@@ -112,70 +101,7 @@ Nonlinearity = Annotated[
     NonlinearityName,
     option("--nonlinearity", help="Softmax, or the swish gate of RetNet.", rich_help_panel=MODEL),
 ]
-DropoutIn = Annotated[
-    float | None,
-    option(
-        "--dropout-in",
-        help="Share dropped of the features.",
-        min=0,
-        max=0.99,
-        show_default="0.5, or the preset's",
-        rich_help_panel=MODEL,
-    ),
-]
 
-Epochs = Annotated[
-    int | None,
-    option(
-        "--epochs",
-        help="Train for at most so many epochs.",
-        min=1,
-        show_default=OF_PRESET,
-        rich_help_panel=TRAINING,
-    ),
-]
-LearningRate = Annotated[
-    float | None,
-    option("--lr", help="Learning rate of AdamW.", show_default=OF_PRESET, rich_help_panel=TRAINING),
-]
-Warmup = Annotated[
-    float | None,
-    option(
-        "--warmup",
-        help="Epochs in which the learning rate rises from 0.",
-        show_default="0, or the preset's",
-        rich_help_panel=TRAINING,
-    ),
-]
-DecayAt = Annotated[
-    list[int] | None,
-    option(
-        "--decay-at",
-        help="Epoch after which the learning rate is a tenth; may be given several times.",
-        min=1,
-        show_default=OF_PRESET,
-        rich_help_panel=TRAINING,
-    ),
-]
-WeightDecay = Annotated[
-    float | None,
-    option(
-        "--weight-decay",
-        help="Weight decay of AdamW.",
-        show_default="1e-5, or the preset's",
-        rich_help_panel=TRAINING,
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    option(
-        "--batch-size",
-        help="Videos of a step.",
-        min=1,
-        show_default="12, or the preset's",
-        rich_help_panel=TRAINING,
-    ),
-]
 QueriesPerVideo = Annotated[
     int | None,
     option(
@@ -197,14 +123,4 @@ LambdaC = Annotated[
 ]
 LambdaS = Annotated[
     float, option("--lambda-s", help="Weight of the sparsity loss.", rich_help_panel=TRAINING)
-]
-Patience = Annotated[
-    int | None,
-    option(
-        "--patience",
-        help="Stop after so many epochs without a better one.",
-        min=1,
-        show_default="none",
-        rich_help_panel=TRAINING,
-    ),
 ]
