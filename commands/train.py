@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vidsum.commands import mask_options as masks
-from vidsum.commands import options, train_mrnet
+from vidsum.commands import options, train_detr, train_mrnet
 from vidsum.commands import train_options as own
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View, render
@@ -106,6 +106,7 @@ def fulltransnet(
 
 
 app.command("mrnet")(train_mrnet.mrnet)
+app.command("detr")(train_detr.detr)
 
 
 def _read(data: Sequence[Path]) -> "dict[str, AnnotatedVideo]":

@@ -31,6 +31,16 @@ def held_out(validation: str) -> Path | float:
         return Path(validation)
 
 
+def held_out_share(validation: str) -> float:
+    """A share of the videos, which is all that can be held out of captions."""
+    share = held_out(validation)
+    if isinstance(share, Path):
+        raise UsageError(
+            "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
+        )
+    return share
+
+
 def run_result(
     command: str, folder: str, fitted: "Fitted", features: Mapping[str, Any], warnings: tuple[str, ...]
 ) -> Result:

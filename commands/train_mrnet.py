@@ -12,7 +12,7 @@ from vidsum.commands import train_mrnet_options as own
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View
-from vidsum.commands.train_moments import given, held_out, refuse, run_result
+from vidsum.commands.train_moments import given, held_out, held_out_share, refuse, run_result
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
@@ -156,14 +156,9 @@ def _made_up(
 ) -> "MomentData[MomentExample]":
     from vidsum.training.moment_captions import CaptionRecipe, captions_data
 
-    share = held_out(validation)
-    if isinstance(share, Path):
-        raise UsageError(
-            "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
-        )
     made_in = {} if space is source.SpaceName.features else {"space": space.value}
     annotations = tuple(Path(one) for one in data)
-    recipe = CaptionRecipe(annotations, **made_in, **choices, validation=share)
+    recipe = CaptionRecipe(annotations, **made_in, **choices, validation=held_out_share(validation))
     return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device, progress)
 
 
