@@ -130,7 +130,11 @@ def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 def annotated(captions: Captions, rng: np.random.Generator) -> Script:
     """A video as it is annotated."""
-    number = int(rng.integers(len(captions.videos)))
+    return script_of(captions, int(rng.integers(len(captions.videos))))
+
+
+def script_of(captions: Captions, number: int) -> Script:
+    """The video of a number as it is annotated."""
     video, first = captions.videos[number], int(captions.first[number])
     stretches = tuple(
         Stretch(first + place, *window)
