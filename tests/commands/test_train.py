@@ -82,6 +82,18 @@ def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
     assert trained.training.items() >= expected.items()
 
 
+def test_a_mask_reaches_the_checkpoint_and_the_run_goes_on(run: Run, data: Path) -> None:
+    about = ("--mask-depth", 3, "--mask-fusion", "sum", "--mask-shared", "--mask-identity")
+    assert _train(run, data, "--split", 0, "--mask", "lam", *about).code == 0
+    trained = read_trained("run/split_0/best.safetensors")
+    expected = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}
+    assert trained.config["mask"] == expected
+    assert trained.tensors["encoder.0.mask.layers.2.weight"].shape == (1536, 8)
+    again = _train(run, data, "--split", 0, "--mask", "lam", *about)
+    assert again.out.splitlines()[0].endswith("(up to date)")
+    assert _train(run, data, "--split", 0, "--mask", "stamp", *about).code == 1
+
+
 def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Path) -> None:
     _train(run, data, "--split", 0)
     assert "(up to date)" in _train(run, data, "--split", 0).out
@@ -186,6 +198,9 @@ def test_quiet_says_nothing(run: Run, data: Path) -> None:
         (("--validation", 1), "validation must be a share", 2),
         (("--epochs", 0), "--epochs", 2),
         (("--precision", "fp16"), "--precision", 2),
+        (("--mask", "hard"), "--mask", 2),
+        (("--mask", "lam", "--mask-depth", 65), "--mask-depth", 2),
+        (("--mask-depth", 2, "--mask-per-layer"), "--mask-depth and --mask-per-layer: there is no mask", 2),
         (("--device", "abacus"), "unknown device 'abacus'", 2),
         (("--data", "none.h5"), "none.h5: no such file", 3),
     ],

@@ -104,6 +104,15 @@ def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
     assert {name: trained.training[name] for name in training} == training
 
 
+def test_a_mask_reaches_the_checkpoint(run: Run, data: Path) -> None:
+    chosen = ("--mask", "stamp", "--mask-depth", 3, "--mask-fusion", "sum", "--mask-shared")
+    assert _train(run, data, *_features(data), *chosen).code == 0
+    trained = read_trained("run/best.safetensors")
+    expected = {"kind": "stamp", "depth": 3, "fusion": "sum", "shared": True, "identity": False}
+    assert trained.config["mask"] == expected
+    assert trained.tensors["blocks.0.mask.layers.2.weight"].shape == (8, 16)
+
+
 def test_planted_moments_need_no_features(run: Run) -> None:
     ran = _train(run, "planted")
     assert ran.code == 0
@@ -145,6 +154,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
             "--text clip",
         ),
         (("--features", "features", "--d", "15"), 2, "d = 15 must be an even multiple of heads", None),
+        (("--mask-identity",), 2, "--mask-identity: there is no mask", "--mask lam or --mask stamp"),
         (("--features", "features", "--lr", "0"), 2, "lr and max_norm must be positive", None),
         (("--videos", "9"), 2, "--videos mean nothing without --recipe captions", "leave them out"),
         (("--clip-s", "1", "--plain"), 2, "--clip-s and --guided or --plain mean nothing", "leave them out"),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from vidsum.models.attention.learned_mask import MaskConfig
 from vidsum.models.fulltransnet import (
     FullTransNet,
     FullTransNetConfig,
@@ -20,6 +21,8 @@ from vidsum.models.fulltransnet import (
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18
 PATTERNS = ("full", "local", "global", "local-global")
+MASKS = [MaskConfig(kind, 2, fusion) for kind in ("lam", "stamp") for fusion in ("product", "sum")]
+MASKS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 
 
 def small(**changes: object) -> FullTransNet:
@@ -93,6 +96,75 @@ def test_with_full_attention_it_is_the_transformer_of_torch(video):
     logits = torch.cat([(s @ model.head.scores.weight.T)[:, :, :N_SAMPLES], model.end(s)], dim=2)
     assert torch.allclose(model.encode(features, is_global).memory, memory, atol=1e-5)
     assert torch.allclose(model(features, is_global, key_frames), logits.log_softmax(2), atol=1e-5)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_summed_mask_is_the_bias_of_the_transformer_of_torch(video, shared):
+    features, is_global, _ = video
+    model = small(attention="full", mask=MaskConfig(depth=3, fusion="sum", shared=shared))
+    embedded = model.embedding(features)
+    x, bias = embedded + sinusoid(N_SAMPLES, 16, embedded), None
+    for number, layer in enumerate(model.encoder):
+        if number == 0 or not shared:
+            first, second, last = layer.mask.layers
+            bias = last(second(first(x).relu()).relu())[0, :, :N_SAMPLES]
+        x = torch_layer(layer, nn.TransformerEncoderLayer)(x, src_mask=bias)
+    assert torch.allclose(model.encode(features, is_global).memory, x, atol=1e-5)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_padding_changes_nothing_under_any_mask(video, pattern, mask):
+    features, is_global, _ = video
+    model = small(attention=pattern, mask=mask)
+    alone = model.encode(features, is_global).memory
+    is_valid = torch.arange(N_SAMPLES + 4)[None] < N_SAMPLES
+    padded = torch.cat([features, torch.full((1, 4, 12), 7.0)], dim=1)
+    both = model.encode(padded, nn.functional.pad(is_global, (0, 4), value=True), is_valid).memory
+    assert torch.allclose(both[:, :N_SAMPLES], alone, atol=1e-5)
+
+
+def test_a_mask_changes_what_the_encoder_gives_and_only_that(video):
+    features, is_global, _ = video
+    plain, masked = FullTransNet(FullTransNetConfig(**SMALL)), small(mask=MaskConfig())
+    missing, unexpected = plain.load_state_dict(masked.state_dict(), strict=False)
+    assert missing == []
+    assert {name.split(".")[2] for name in unexpected} == {"mask"}
+    assert {name.split(".")[0] for name in unexpected} == {"encoder"}
+    without, with_mask = (model.eval().encode(features, is_global).memory for model in (plain, masked))
+    assert not torch.allclose(without, with_mask, atol=1e-2)
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_mask_that_starts_as_none_extends_a_trained_model(video, pattern, fusion):
+    features, is_global, key_frames = video
+    plain = small(attention=pattern)
+    mask = MaskConfig(depth=4, fusion=fusion, identity=True)
+    extended = FullTransNet(FullTransNetConfig(**SMALL, attention=pattern, mask=mask)).eval()
+    missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
+    assert len(missing) == 2 * 4 * 2
+    assert unexpected == []
+    given = features, is_global, key_frames
+    assert torch.allclose(extended(*given), plain(*given), atol=1e-5)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_every_parameter_of_a_mask_learns(video, mask):
+    features, is_global, key_frames = video
+    model = small(mask=mask)
+    fulltransnet_loss(model(features, is_global, key_frames), key_frames).backward()
+    without = [name for name, p in model.encoder.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
+
+
+def test_a_mask_reads_as_many_samples_as_it_has_columns():
+    assert FullTransNetConfig(t_max=9).most_samples == 9
+    assert FullTransNetConfig(t_max=9, head="pointer").most_samples is None
+    config = FullTransNetConfig(**{**SMALL, "t_max": 9}, head="pointer", mask=MaskConfig())
+    assert config.most_samples == 9
+    with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
+        FullTransNet(config).encode(torch.zeros(1, 10, 12), torch.zeros(1, 10, dtype=torch.bool))
 
 
 def test_positions_are_sines_and_cosines_of_falling_rate():

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.learned_mask import MaskConfig
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, Pattern
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
@@ -77,6 +78,18 @@ def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head:
         ]:
             ours = heads_by_weights(weights, seen[attention.v])
             np.testing.assert_allclose(ours, seen[attention.out].numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("mask", [MaskConfig(fusion="sum", shared=True), MaskConfig(depth=1)])
+@pytest.mark.parametrize("pattern", get_args(Pattern))
+def test_learned_masks_are_in_the_weights(pattern: Pattern, mask: MaskConfig) -> None:
+    summarizer, features = summarizer_of(replace(SMALL, attention=pattern, mask=mask)), features_of()
+    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
+    for layer, weights in enumerate(maps.encoder):
+        encoder: Any = summarizer.model.encoder[layer]
+        ours = heads_by_weights(weights, seen[encoder.attention.v])
+        np.testing.assert_allclose(ours, seen[encoder.attention.out].numpy(), atol=1e-5)
 
 
 def test_maps_are_of_the_summary_that_is_decoded() -> None:

@@ -1,10 +1,12 @@
 """What can be chosen about training FullTransNet."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from vidsum.errors import UsageError
+from vidsum.models.attention.learned_mask import MaskConfig
 from vidsum.training.settings import Settings, settings_of
 
 
@@ -25,7 +27,15 @@ def test_choices_by_name_are_those_of_the_settings() -> None:
     assert settings_of() == Settings()
     flat = Settings().flat
     assert settings_of(**flat) == Settings()
-    changed = {"d": 32, "epochs": 7, "lr": 0.5, "device": "cpu", "head": "pointer", "patience": None}
+    changed = {
+        "mask": asdict(MaskConfig("lam", 8)),
+        "d": 32,
+        "epochs": 7,
+        "lr": 0.5,
+        "device": "cpu",
+        "head": "pointer",
+        "patience": None,
+    }
     assert settings_of(**changed).flat == {**flat, **changed}
 
 
@@ -38,6 +48,8 @@ def test_choices_by_name_are_those_of_the_settings() -> None:
         ({"validation": 1}, "validation must be a share"),
         ({"validation": -0.1}, "validation must be a share"),
         ({"d": 63}, "d = 63 must be"),
+        ({"mask": {"depth": 0}}, "mask's depth = 0 must be"),
+        ({"mask": {"heads": 8}}, "mask has no heads"),
         ({"window": 4}, "window = 4 must be"),
         ({"global_tokens": 4}, "global_tokens = 4 must be"),
         ({"epochs": 0}, "epochs must be"),
