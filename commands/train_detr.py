@@ -160,9 +160,8 @@ def _made_up(
     settings: "DETRSettings",
     progress: "Progress | None",
 ) -> "MomentData[HighlightExample]":
-    from vidsum.training.highlight_captions import captions_highlights
 
-    from vidsum.training.moment_captions import CaptionRecipe
+    from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
 
     made_in = {} if space is source.SpaceName.features else {"space": space.value}
     annotations = tuple(Path(one) for one in data)
