@@ -1,4 +1,4 @@
-"""The public function that finds what stands out with no query: like `vidsum.pipeline`, it only joins parts."""
+"""The public function that finds what stands out with no query: it only joins parts, as `vidsum.pipeline`."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from vidsum.grounding.proposals import moments_of
 from vidsum.jobs import extraction_job, run_jobs
 from vidsum.settings import Extraction
 from vidsum.summary.highlights import highlights
-from vidsum.types import Features, Highlights, Progress, VideoInfo
+from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray, VideoInfo
 from vidsum.video.probe import probe
 
 VideoPath = str | os.PathLike[str]
@@ -68,20 +68,27 @@ def highlights_provenance(source: VideoPath, top_k: int, how: Extraction) -> dic
 
 
 def _of_features(features: Features, top_k: int, made_from: Mapping[str, Any]) -> Highlights:
-    times = grid(features.duration_s, CLIP_S)
+    n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the rest at the end, if that is half a clip
+    times = grid(features.duration_s, CLIP_S)[:n_clips]
     saliency = on_grid(highlights(features)[:, None], features, times, CLIP_S)[:, 0]
     is_level = saliency.max() - saliency.min() < _LEVEL
-    about_level = ("hardly anything changes in this video: no stretch stands out",) if is_level else ()
+    about_level = ("all clips are about as salient: no stretch stands out",) if is_level else ()
     return Highlights(
         saliency=saliency,
         timestamps=times,
         clip_s=CLIP_S,
-        moments=tuple(moments_of(saliency, times, CLIP_S, features.duration_s, top_k)),
+        moments=_moments(saliency, times, features.duration_s, top_k),
         video_duration_s=features.duration_s,
         video=features.video,
         provenance=_provenance(made_from, top_k),
         warnings=(*features.warnings, *about_level),
     )
+
+
+def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:
+    """The stretches that are above the rest of the video, none in part of another; at least one."""
+    found = moments_of(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
+    return tuple(one for rank, one in enumerate(found) if rank == 0 or one.score > 0)
 
 
 def _check(top_k: int) -> None:

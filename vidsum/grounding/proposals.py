@@ -3,6 +3,8 @@
 `contrast`  runs of clips above many thresholds, those that stand out most first
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
             clips pass, and what is enough grows with the video; then the others
+`excess`    as `contrast`, against the mean of the whole video: a run of nearly all of it does not stand out,
+            however low the rest is; for highlights
 """
 
 from collections.abc import Iterator
@@ -14,12 +16,12 @@ import numpy.typing as npt
 from vidsum.grounding.nms import suppress
 from vidsum.types import FloatArray, Moment, TimeArray
 
-Grouping = Literal["contrast", "hybrid"]
+Grouping = Literal["contrast", "hybrid", "excess"]
 
 MAX_IOU = 0.5
 """Moments of one query that overlap more are taken for the same one."""
 _THRESHOLDS = np.arange(0.10, 0.96, 0.05)
-_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5}
+_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
 """Power of a run's length in its score."""
 
 _PASSING, _APART, _OF_CLIPS = 8, 6, 75
@@ -56,18 +58,19 @@ def moments_of(
 
     Returns:
         At least one moment. Scores are how far its clips stand out: (mean inside - mean outside) *
-        (length / T)^0.3 of the curve drawn out to [0, 1]; with `hybrid` the square root, and the first
-        moment's is not below the second's.
+        (length / T)^0.3 of the curve drawn out to [0, 1]. With `hybrid` the power is 0.5, and the first
+        moment's score is not below the second's. With `excess` it is 0.5, and the mean that of all clips in
+        place of that outside.
 
     Raises:
         UsageError: see `suppress`.
     """
-    saliency, power = unit_range(curve), _LENGTH_COUNTS[grouping]
+    saliency = unit_range(curve)
     # a flat curve has no run: the whole video, then
-    ranked = _ranked_runs(saliency, power) or [(0.0, _Run(0, len(saliency) - 1))]
+    ranked = _ranked_runs(saliency, grouping) or [(0.0, _Run(0, len(saliency) - 1))]
     if grouping == "hybrid":
         first = _first_run(saliency)
-        score = max(float(_contrast(saliency, [first], power)[0]), ranked[0][0])
+        score = max(float(_contrast(saliency, [first], grouping)[0]), ranked[0][0])
         ranked = [(score, first), *ranked]
 
     def proposals() -> Iterator[Moment]:
@@ -94,21 +97,22 @@ def _first_run(saliency: FloatArray) -> _Run:
     return max(runs, key=lambda run: (_length(run) / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
-def _ranked_runs(saliency: FloatArray, power: float) -> list[tuple[float, _Run]]:
+def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, _Run]]:
     """Runs at all thresholds, one missing clip allowed inside, with how far they stand out: best first."""
     runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, apart=2)}
     ordered = sorted(runs)
-    scores = _contrast(saliency, ordered, power)
+    scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _contrast(saliency: FloatArray, runs: list[_Run], power: float) -> TimeArray:
-    """[R] (mean inside - mean outside) * (length / T)^power of each run; 0 for that of all clips."""
+def _contrast(saliency: FloatArray, runs: list[_Run], grouping: Grouping) -> TimeArray:
+    """[R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]
-    outside = (sums[-1] - inside) / np.maximum(len(saliency) - length, 1)
-    contrast = (inside / length - outside) * (length / len(saliency)) ** power
+    rest, n_rest = sums[-1] - inside, len(saliency) - length
+    others = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
+    contrast = (inside / length - others) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
     return np.where(length < len(saliency), contrast, 0.0)
 
 

@@ -10,8 +10,10 @@ from vidsum.types import Features, FloatArray
 
 Curve = npt.NDArray[np.float64]
 
+_SMOOTHING_S = 0.5
+"""Standard deviation of the Gaussian over time."""
 _LEAST_EVIDENCE, _LEAST_CHANGE = 0.1, 0.02
-"""Differences in a video that count as little as they are: noise of a still one is not drawn out to [0, 1]."""
+"""Smaller differences count as little as they are: noise of a still video is not drawn out to [0, 1]."""
 
 
 def highlights(features: Features, seed: int = 0) -> FloatArray:
@@ -19,14 +21,17 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
 
         e_t = |x_t| / mean |x|          a feature is long where units of the network find what they look for
         c_t = min(D_(t-1,t), D_(t,t+1)) with D = 1 - cosine; the lesser one, for a cut is no event
-        s_t = (e'_t + c'_t) / 2         ' scales to [0, 1] over the video
+        s_t = G(e'_t + c'_t) / 2        ' scales to [0, 1] over the video, G smooths over time
 
     Of features that were made unit length, only the change tells.
     """
+    from scipy.ndimage import gaussian_filter1d  # 0.3 s, which commands that score nothing can do without
+
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
-    saliency = (_scaled(evidence, _LEAST_EVIDENCE) + _scaled(_change(features, lengths), _LEAST_CHANGE)) / 2
-    return np.asarray(saliency, np.float32)
+    change = _change(features, lengths)
+    both = (_scaled(evidence, _LEAST_EVIDENCE) + _scaled(change, _LEAST_CHANGE)) / 2
+    return np.asarray(np.clip(gaussian_filter1d(both, _SMOOTHING_S / features.step_s), 0, 1), np.float32)
 
 
 def _change(features: Features, lengths: Curve) -> Curve:
