@@ -119,10 +119,11 @@ def add(
     file: Annotated[Path, typer.Argument(help="The file that you have.", show_default=False)],
     name: Annotated[str, typer.Option("--as", help="The checkpoint that it is.", show_default=False)],
     format: Annotated[
-        Literal["mrnet-official"] | None,
+        Literal["mrnet-official", "detr-official"] | None,
         typer.Option(
-            help="mrnet-official: a state dict of MRNet's authors, as mrnet-activitynet. It is stored as a "
-            "checkpoint of vidsum; there is no published SHA-256 to compare it with.",
+            help="As its authors published it: mrnet-official for mrnet-activitynet, detr-official for "
+            "moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored as a checkpoint of vidsum; "
+            "there is no published SHA-256 to compare it with.",
             show_default=False,
         ),
     ] = None,
@@ -139,9 +140,9 @@ def add(
         from vidsum import checkpoints
 
         if format is not None:
-            from vidsum.checkpoints.mrnet_official import add_official
+            from vidsum.checkpoints.official import add_official
 
-            path = add_official(file, name)
+            path = add_official(file, name, format)
             return Result("weights add", name, {"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
         status = checkpoints.add(file, name)
         return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d, gelu, layer_norm, linear, normalize
 
-from vidsum.checkpoints.mrnet_official import add_official, official_checkpoint, read_official
+from vidsum.checkpoints.mrnet_official import mrnet_checkpoint
+from vidsum.checkpoints.official import OFFICIAL, add_official
+from vidsum.checkpoints.published import Published, read_published
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.mrnet import ground_video, grounder_of, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -152,7 +154,7 @@ def attend(w: dict[str, Tensor], name: str, x: Tensor, m: int) -> Tensor:
 @pytest.mark.parametrize("layers", [2, 6])
 def test_scores_are_those_of_the_public_code(*, is_shared: bool, layers: int) -> None:
     given = published(layers, is_shared=is_shared)
-    trained = official_checkpoint(given)
+    trained = mrnet_checkpoint(Published(given, {}))
     model = grounder_of(trained, "official", "cpu").model
     assert model.config.layers == layers
     generator = torch.Generator().manual_seed(6)
@@ -166,7 +168,7 @@ def test_scores_are_those_of_the_public_code(*, is_shared: bool, layers: int) ->
 
 def test_the_published_sizes_fit() -> None:
     given = published(2, is_shared=False, d=256, clips=64, hidden=512, kernel=9)
-    trained = official_checkpoint(given)
+    trained = mrnet_checkpoint(Published(given, {}))
     config = MRNetConfig(**trained.config)
     assert (config.dim_video, config.dim_query, config.clips, config.kernel) == (500, 768, 64, 9)
     with torch.device("meta"):
@@ -189,16 +191,16 @@ def test_a_file_becomes_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "other.pth"
+    file, hint = tmp_path / "other.pth", OFFICIAL["mrnet-activitynet"].hint
     with pytest.raises(WeightsError, match=r"other\.pth: cannot be read \(No such file"):
-        read_official(file)
+        read_published(file, hint)
     file.write_bytes(b"no")
     with pytest.raises(WeightsError, match=r"other\.pth: not a torch file of weights only$") as refused:
-        read_official(file)
+        read_published(file, hint)
     assert "xian-sh/MRNet" in str(refused.value.hint)
     torch.save([1, 2], file)
     with pytest.raises(WeightsError, match="is not a state dict"):
-        read_official(file)
+        read_published(file, hint)
     with pytest.raises(UsageError, match="mrnet-tacos cannot be read"):
         add_official(file, "mrnet-tacos")
 
@@ -208,6 +210,6 @@ def test_missing_and_unknown_tensors_are_named(*, is_shared: bool) -> None:
     given = published(is_shared=is_shared)
     lacking = {name: value for name, value in given.items() if name != "trans_ret.norm.weight"}
     with pytest.raises(WeightsError, match=r"has no trans_ret\.norm\.weight"):
-        official_checkpoint(lacking)
+        mrnet_checkpoint(Published(lacking, {}))
     with pytest.raises(WeightsError, match=r"nothing is known of its text_encoder\.bert\.x"):
-        official_checkpoint({**given, "text_encoder.bert.x": torch.ones(1)})
+        mrnet_checkpoint(Published({**given, "text_encoder.bert.x": torch.ones(1)}, {}))

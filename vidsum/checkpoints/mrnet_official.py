@@ -4,23 +4,14 @@ Their names of tensors, the sizes read off them, and what of their configuration
 docs/algorithms/mrnet.md has the table of names.
 """
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.cached import weights_folder
-from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS
-from vidsum.errors import UsageError, WeightsError
+from vidsum.checkpoints.published import Published, Reader
+from vidsum.checkpoints.trained import Trained
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    Tensors = Mapping[str, Tensor]
-
-OFFICIAL = ("mrnet-activitynet",)
-"""The published checkpoints that can be read."""
 
 _CONFIG: dict[str, Any] = {
     "heads": 8,
@@ -34,63 +25,20 @@ _CONFIG: dict[str, Any] = {
 _CLIP_S = 1e6
 """So that every video is one window: theirs reads 64 clips of a whole video, however long they are."""
 
-_HINT = "give a state dict of xian-sh/MRNet, as its trainer saves it (.pth)"
-
-_UNUSED = re.compile(r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\.")
+_UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\."
 """Tensors that their scores do not depend on."""
 
 
-def add_official(file: Path, name: str) -> Path:
-    """Store a published state dict as a checkpoint of vidsum in the folder of weights; its path.
-
-    Raises:
-        UsageError: no published checkpoint has that name.
-        WeightsError: the file is not such a state dict.
-        OutputError: it cannot be stored.
-    """
-    if name not in OFFICIAL:
-        raise UsageError(
-            f"{name} cannot be read from the authors' format", hint=f"known are {', '.join(OFFICIAL)}"
-        )
-    path = weights_folder() / name / f"{name}.safetensors"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_trained(path, official_checkpoint(read_official(file)))
-    return path
-
-
-def read_official(file: Path) -> "Tensors":
-    """The tensors of a published file, read as data only.
-
-    Raises:
-        WeightsError: the file cannot be read, or holds no state dict.
-    """
-    import torch
-
-    try:
-        found = torch.load(file, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
-    except (*UNPICKLING_ERRORS, RuntimeError) as error:
-        # the text of the error is many lines, with advice to run whatever code the file holds
-        raise WeightsError(f"{file}: not a torch file of weights only", hint=_HINT) from error
-    # their trainer puts the tensors under this key, beside the optimizer and the epoch
-    found = found.get("model", found) if isinstance(found, dict) else found
-    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors", hint=_HINT)
-    # trained on several GPUs, every name has a prefix
-    return {key.removeprefix("module."): value for key, value in found.items()}
-
-
-def official_checkpoint(given: "Tensors") -> Trained:
+def mrnet_checkpoint(published: Published) -> Trained:
     """The same model as a checkpoint of vidsum.
 
     Raises:
         WeightsError: a tensor is missing, or is one that no known variant of the code has.
     """
-    reader = _Reader(given)
+    reader = Reader(published.tensors, "MRNet", _UNUSED)
     layers = reader.count(r"trans_ret\.rets\.(\d+)\.")
     convolutions = reader.count(r"proposal_conv\.convs\.(\d+)\.")
-    is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in given
+    is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published.tensors
     tensors: dict[str, Tensor] = {}
     for theirs, ours in _names(layers, convolutions, is_shared).items():
         for part in ("weight", "bias"):
@@ -113,27 +61,6 @@ def official_checkpoint(given: "Tensors") -> Trained:
         {"origin": "the authors' published state dict"},
         tensors,
     )
-
-
-class _Reader:
-    """Takes tensors by name, and knows which nobody took."""
-
-    def __init__(self, tensors: "Tensors") -> None:
-        self.tensors = tensors
-        self.left = {name for name in tensors if not _UNUSED.match(name)}
-
-    def take(self, name: str) -> "Tensor":
-        if name not in self.tensors:
-            raise WeightsError(f"not a published state dict of MRNet: it has no {name}")
-        self.left.discard(name)
-        return self.tensors[name]
-
-    def count(self, pattern: str) -> int:
-        return len({found[1] for name in self.tensors if (found := re.match(pattern, name))})
-
-    def finish(self) -> None:
-        if self.left:
-            raise WeightsError(f"of another variant of MRNet: nothing is known of its {min(self.left)}")
 
 
 def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
@@ -163,7 +90,7 @@ def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
     return names
 
 
-def _retention(reader: _Reader, number: int, is_shared: bool) -> "dict[str, Tensor]":
+def _retention(reader: Reader, number: int, is_shared: bool) -> "dict[str, Tensor]":
     """The projections of Eq. 1, one for both modalities or one for each, and the learned mask."""
     import torch
 

@@ -1,8 +1,9 @@
-"""Checkpoints of trained models as people name them: those that ship by their names, others by their paths."""
+"""Checkpoints of trained models as people name them: known ones by their names, others by their paths."""
 
 from pathlib import Path
 
 from vidsum import checkpoints
+from vidsum.checkpoints.official import OFFICIAL, official_file
 from vidsum.checkpoints.registry import builtin
 from vidsum.errors import InputError
 from vidsum.provenance import of_file
@@ -12,12 +13,14 @@ def named_file(name: str) -> Path:
     """The file of a checkpoint.
 
     Args:
-        name: a path, or a name in the registry.
+        name: a path, a name in the registry, or that of a published model that was added.
 
     Raises:
-        WeightsError: one of the registry cannot be stored in the cache.
+        WeightsError: one of the registry cannot be stored in the cache, or a published one was not added.
     """
-    return checkpoints.path_of(name) if name in builtin() else Path(name)
+    if name in builtin():
+        return checkpoints.path_of(name)
+    return official_file(name) if name in OFFICIAL else Path(name)
 
 
 def named_sha256(name: str) -> str:
@@ -25,9 +28,11 @@ def named_sha256(name: str) -> str:
 
     Raises:
         InputError: there is no such file.
+        WeightsError: it is a published model that was not added.
     """
     if name in builtin():
         return checkpoints.sha256_of(name)
-    if not Path(name).is_file():
+    file = named_file(name)
+    if not file.is_file():
         raise InputError(f"{name}: no such file")
-    return str(of_file(Path(name))["sha256"])
+    return str(of_file(file)["sha256"])

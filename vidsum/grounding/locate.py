@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from vidsum.checkpoints.mrnet_official import OFFICIAL
 from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.official import OFFICIAL
 from vidsum.checkpoints.registry import builtin
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of, unit_range
@@ -25,6 +25,9 @@ _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 
 MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 """What has a name; a checkpoint of `vidsum train mrnet` or `train detr` goes by its path."""
+
+_READS_NO_VIDEOS = "mrnet-activitynet"
+"""The one of OFFICIAL whose features cannot be made of a video."""
 
 _AT_ONCE = 256
 """Queries whose curves are made in one go: what that takes beside the result stays small."""
@@ -65,8 +68,8 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
         WeightsError: no checkpoint of that model ships.
         InputError: the file is missing or is no checkpoint.
     """
-    if mask and (model in OFFICIAL or (model in MODELS and model not in _DETR)):
-        raise UsageError(f"--mask is for DETR models, not for {model}", hint=f"--model {_DETR[1]}")
+    if mask and model in (*MODELS, _READS_NO_VIDEOS) and model not in _DETR:
+        raise UsageError(f"a mask is chosen of DETR models, not of {model}", hint=f"--model {_DETR[1]}")
     if model == "similarity":
         return model, space_for(space)
     if model == "auto":
@@ -80,7 +83,7 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
     if reads not in ("clip", "conse"):
         raise UsageError(
             f"{model} reads the space {reads!r}, which is not made of videos",
-            hint="a model trained with --space conse, or clip",
+            hint="a model trained with --space conse or clip; vidsum evaluate runs others on features",
         )
     if space not in ("auto", reads):
         raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
@@ -167,12 +170,12 @@ def _check_mask(grounder: "Grounder | DETRGrounder", mask: Mask) -> None:
 
 
 def _grounder(model: str, device: str) -> "Grounder | DETRGrounder":
-    if model in OFFICIAL:
+    if model == _READS_NO_VIDEOS:
         raise UsageError(
             f"{model} reads published features, not videos: vidsum.grounding.mrnet runs it on those",
             hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)",
         )
-    if model not in _all_shipped() and not model.endswith(".safetensors"):
+    if model not in (*_all_shipped(), *OFFICIAL) and not model.endswith(".safetensors"):
         raise UsageError(
             f"there is no model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",

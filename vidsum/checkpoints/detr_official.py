@@ -1,0 +1,169 @@
+"""The published Moment-DETR and QD-DETR (jayleicn/moment_detr, wjun0830/QD-DETR) as checkpoints of vidsum.
+
+Their names of tensors, and the sizes read off them. docs/algorithms/detr.md has the table of names.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vidsum.checkpoints.published import Published, Reader
+from vidsum.checkpoints.trained import Trained
+from vidsum.errors import WeightsError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Tensors = dict[str, Tensor]
+
+_UNUSED = r"txt_position_embed\.|contrastive_align_projection_"
+"""Positions of words, which are off, and what only a loss of their training reads."""
+_OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2, "use_txt_pos": False}
+"""Theirs for QVHighlights, for files that hold none."""
+_CLIP_DIM = 512 + 2
+"""CLIP's features with the two endpoints: the one kind of theirs that can be made of a video."""
+
+_INPUTS = {
+    f"input_{theirs}_proj.{number}.{part}": f"inputs.{ours}.{4 * number + place}"
+    for theirs, ours in (("vid", "video"), ("txt", "words"))
+    for number in range(2)
+    for part, place in (("LayerNorm", 0), ("net.1", 2))
+}
+_ANSWERS = {"class_embed": "decoder.classes", "transformer.decoder.norm": "decoder.norm"}
+_ANCHOR_PERCEPTRONS = {"ref_point_head": "place", "query_scale": "scale", "ref_anchor_head": "width"}
+_ANCHOR_LAYER = {
+    "sa_qcontent_proj": "attention.q",
+    "sa_qpos_proj": "attention.q_place",
+    "sa_kcontent_proj": "attention.k",
+    "sa_kpos_proj": "attention.k_place",
+    "sa_v_proj": "attention.v",
+    "self_attn.out_proj": "attention.out",
+    "ca_qcontent_proj": "cross.q",
+    "ca_qpos_sine_proj": "cross.q_sine",
+    "ca_kcontent_proj": "cross.k",
+    "ca_kpos_proj": "cross.k_position",
+    "ca_v_proj": "cross.v",
+    "cross_attn.out_proj": "cross.out",
+}
+
+
+def moment_detr_checkpoint(published: Published) -> Trained:
+    """Moment-DETR as a checkpoint of vidsum.
+
+    Raises:
+        WeightsError: a tensor is missing, or it is of a variant that is not known.
+    """
+    reader = Reader(published.tensors, "Moment-DETR", _UNUSED)
+    tensors = _pairs(reader, {"saliency_proj": "saliency_head"})
+    tensors["decoder.places"] = reader.take("query_embed.weight")
+    for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
+        theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
+        tensors |= _attention(reader, f"{theirs}.self_attn", f"{ours}.attention")
+        tensors |= _attention(reader, f"{theirs}.multihead_attn", f"{ours}.cross")
+        tensors |= _rest_of_layer(reader, theirs, ours, 3)
+    return _checkpoint("moment-detr", reader, tensors, published.options)
+
+
+def qd_detr_checkpoint(published: Published) -> Trained:
+    """QD-DETR as a checkpoint of vidsum; errors are those of `moment_detr_checkpoint`."""
+    reader = Reader(published.tensors, "QD-DETR", _UNUSED)
+    tensors = _encoder(reader, "t2v_encoder", "cross")
+    tensors |= _pairs(
+        reader,
+        {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"},
+    )
+    tensors["global_saliency.token"] = reader.take("global_rep_token")
+    tensors["global_saliency.position"] = reader.take("global_rep_pos")
+    tensors["decoder.anchors"] = reader.take("query_embed.weight")
+    for theirs, ours in _ANCHOR_PERCEPTRONS.items():
+        tensors |= _perceptron(reader, f"transformer.decoder.{theirs}", f"decoder.{ours}", 2)
+    tensors |= _perceptron(reader, "transformer.decoder.bbox_embed", "decoder.move", 3)
+    for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
+        theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
+        places = {"ca_qpos_proj": "cross.q_place"} if number == 0 else {}
+        names = (_ANCHOR_LAYER | places).items()
+        tensors |= _pairs(reader, {f"{theirs}.{part}": f"{ours}.{mine}" for part, mine in names})
+        tensors |= _rest_of_layer(reader, theirs, ours, 3)
+    return _checkpoint("qd-detr", reader, tensors, published.options)
+
+
+def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
+    """What both have, added to what one alone has."""
+    options = {**_OPTIONS, **options}
+    _refuse_variants(reader, options)
+    tensors |= _pairs(reader, _INPUTS | _ANSWERS)
+    tensors |= _perceptron(reader, "span_embed", "decoder.spans", 3)
+    tensors |= _encoder(reader, "encoder", "encoder")
+    reader.finish()
+    config = {
+        "dim_video": len(tensors["inputs.video.0.weight"]),
+        "dim_query": len(tensors["inputs.words.0.weight"]),
+        "clips": options["max_v_l"],
+        "words": options["max_q_l"],
+        "d": len(tensors["encoder.0.norms.0.weight"]),
+        "heads": options["nheads"],
+        "d_ff": len(tensors["encoder.0.feed_forward.0.bias"]),
+        "layers": reader.count(r"transformer\.encoder\.layers\.(\d+)\."),
+        "decoder_layers": reader.count(r"transformer\.decoder\.layers\.(\d+)\."),
+        "n_moments": len(reader.take("query_embed.weight")),
+    }
+    clip_s = float(options["clip_length"])
+    features = {
+        "space": "clip" if config["dim_video"] == _CLIP_DIM else "features",
+        "dim": config["dim_video"],
+        "clip_s": clip_s,
+        "fps": 1 / clip_s,  # one frame a clip, not the mean of several
+    }
+    return Trained(model, config, features, {"origin": "the authors' published state dict"}, tensors)
+
+
+def _refuse_variants(reader: Reader, options: Mapping[str, Any]) -> None:
+    """Say what is not known by its name in their options, where a tensor's name would say less."""
+    if len(reader.take("span_embed.layers.2.bias")) != 2:
+        raise WeightsError(f"{reader.model} with --span_loss_type ce is not known, but l1")
+    inputs = reader.count(r"input_vid_proj\.(\d+)\.")
+    if inputs != 2:
+        raise WeightsError(f"{reader.model} with --n_input_proj {inputs} is not known, but 2")
+    if options["use_txt_pos"]:
+        raise WeightsError(f"{reader.model} with --use_txt_pos is not known")
+
+
+def _encoder(reader: Reader, theirs: str, ours: str) -> "Tensors":
+    tensors: Tensors = {}
+    for number in range(reader.count(rf"transformer\.{theirs}\.layers\.(\d+)\.")):
+        layer, to = f"transformer.{theirs}.layers.{number}", f"{ours}.{number}"
+        tensors |= _attention(reader, f"{layer}.self_attn", f"{to}.attention")
+        tensors |= _rest_of_layer(reader, layer, to, 2)
+    return tensors
+
+
+def _attention(reader: Reader, theirs: str, ours: str) -> "Tensors":
+    """Theirs has the projections of queries, keys and values in one tensor."""
+    tensors = _pairs(reader, {f"{theirs}.out_proj": f"{ours}.out"})
+    for part in ("weight", "bias"):
+        thirds = reader.take(f"{theirs}.in_proj_{part}").chunk(3)
+        tensors |= {f"{ours}.{name}.{part}": one for name, one in zip("qkv", thirds, strict=True)}
+    return tensors
+
+
+def _rest_of_layer(reader: Reader, theirs: str, ours: str, norms: int) -> "Tensors":
+    """The feed-forward network and the norms; a PReLU is there in QD-DETR alone."""
+    names = {f"{theirs}.norm{number + 1}": f"{ours}.norms.{number}" for number in range(norms)}
+    names |= {f"{theirs}.linear1": f"{ours}.feed_forward.0", f"{theirs}.linear2": f"{ours}.feed_forward.3"}
+    tensors = _pairs(reader, names)
+    if reader.model == "QD-DETR":
+        tensors[f"{ours}.feed_forward.1.weight"] = reader.take(f"{theirs}.activation.weight")
+    return tensors
+
+
+def _perceptron(reader: Reader, theirs: str, ours: str, layers: int) -> "Tensors":
+    """Theirs counts the linear layers, ours the ReLUs between them too."""
+    return _pairs(reader, {f"{theirs}.layers.{one}": f"{ours}.{2 * one}" for one in range(layers)})
+
+
+def _pairs(reader: Reader, names: Mapping[str, str]) -> "Tensors":
+    """The weight and bias of each layer, their names to ours."""
+    return {
+        f"{ours}.{part}": reader.take(f"{theirs}.{part}")
+        for theirs, ours in names.items()
+        for part in ("weight", "bias")
+    }
