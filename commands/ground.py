@@ -24,6 +24,7 @@ def ground(
     queries: own.QueryFile = None,
     top_k: own.TopK = 5,
     model: own.Model = DEFAULT_MODEL,
+    mask: own.Mask = None,
     space: own.Space = own.SpaceName.auto,
     snap: own.Snap = own.SnapName.none,
     output: options.Output = None,
@@ -75,7 +76,7 @@ def ground(
             strict=strict,
             cache=not no_cache,
         )
-        settings = Retrieval(top_k, model, space.value, snap.value)
+        settings = Retrieval(top_k, model, space.value, snap.value, mask.value if mask else None)
         files = targets[source]
         if output != "-":
             provenance = retrieval.grounding_provenance(source, asked, settings, how)

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import Annotated
 
 from vidsum.commands import options
+from vidsum.commands.mask_options import MaskName
 
 _WHAT = "Queries and moments"
 
@@ -51,9 +52,19 @@ Model = Annotated[
     options.option(
         "--model",
         "-m",
-        help="What gives the moments: similarity, mrnet, or a checkpoint of `vidsum train mrnet` "
-        "(.safetensors). auto: mrnet in the space conse, else similarity.",
+        help="What gives the moments: similarity, mrnet, qd-detr, moment-detr, mrnet-detr, or a checkpoint "
+        "of `vidsum train mrnet` or `train detr` (.safetensors). auto: mrnet in the space conse, else "
+        "similarity.",
         metavar="NAME|FILE",
+        rich_help_panel=_WHAT,
+    ),
+]
+Mask = Annotated[
+    MaskName | None,
+    options.option(
+        "--mask",
+        help="Learned mask of a DETR model: chooses its checkpoint; a file must have it.",
+        show_default="none, or the file's",
         rich_help_panel=_WHAT,
     ),
 ]
