@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from vidsum.datasets.moment_features import check_features, read_clips, read_moment_features
+from vidsum.datasets.moment_features import check_features, read_clips, read_moment_features, read_words
 from vidsum.errors import InputError
 from vidsum.features.resample import resample
 
@@ -160,3 +160,20 @@ def test_a_source_that_is_nothing_is_named(tmp_path: Path) -> None:
     (tmp_path / "text.hdf5").write_text("text")
     with pytest.raises(InputError, match=r"text\.hdf5"):
         check_features([tmp_path / "text.hdf5"], ["v_a"])
+
+
+def test_words_of_a_query_are_rows_of_length_1(tmp_path: Path) -> None:
+    np.savez(tmp_path / "qid12.npz", last_hidden_state=ROWS.astype(np.float16), pooler_output=ROWS[0])
+    np.testing.assert_allclose(read_words(tmp_path, "12"), UNIT, atol=1e-3)
+    np.savez(tmp_path / "qid13.npz", pooler_output=ROWS[0])
+    for qid, fault in (
+        ("13", "has no array named last_hidden_state"),
+        ("14", r"no words of query 14 \(qid14"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            read_words(tmp_path, qid)
+    np.savez(tmp_path / "qid15.npz", last_hidden_state=np.full((2, 3), np.nan))
+    (tmp_path / "qid16.npz").write_bytes(b"no archive")
+    for qid, fault in (("15", "holds NaN"), ("16", "qid16.npz")):
+        with pytest.raises(InputError, match=fault):
+            read_words(tmp_path, qid)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import nnls
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -86,6 +87,21 @@ def test_minilm_encodes_no_texts_and_empty_ones(minilm: TextTower) -> None:
     assert np.isfinite(minilm.encode([""])).all()
 
 
+@pytest.mark.weights
+def test_minilm_sentences_are_sums_of_their_words(minilm: TextTower) -> None:
+    texts = [PANCAKE, "snow", f"{PANCAKE} {'again and ' * 20}", ""]
+    found = minilm.encode_words(texts)
+    assert [len(rows) for rows in found] == [minilm.count_tokens(text) for text in texts]
+    for rows, sentence in zip(found, minilm.encode(texts), strict=True):
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+        # the mean of words whose lengths were taken from them: each has a weight above 0 in it
+        weights, rest = nnls(rows.T, sentence)
+        assert rest < 1e-4
+        assert (weights > 0).all()
+    (alone,) = minilm.encode_words(texts[:1])
+    np.testing.assert_allclose(alone, found[0], atol=1e-5)
+
+
 def test_padding_marks_what_is_no_token_and_a_cut_text_keeps_its_end() -> None:
     tokenizer = Tokenizer(WordLevel({"[U]": 0, "[S]": 1, "[E]": 2, "go": 3}, unk_token="[U]"))
     tokenizer.pre_tokenizer = Whitespace()
@@ -125,6 +141,10 @@ def test_glove_is_the_mean_of_the_words_that_it_knows(glove_files: dict[str, Flo
     ]
     means = np.stack([np.mean(rows, axis=0) for rows in expected])
     np.testing.assert_allclose(found, means / np.linalg.norm(means, axis=1, keepdims=True), atol=1e-6)
+    words = tower.encode_words(["zzz soup, soup-man"])[0]
+    soup = glove_files["soup"] / np.linalg.norm(glove_files["soup"])
+    np.testing.assert_allclose(words[:2], [soup, soup], atol=1e-6)
+    assert words.shape == (3, 4)
     assert tower.dim == 4
     assert tower.count_tokens("zzz soup, soup-man") == 3
     assert tower.encode([]).shape == (0, 4)
@@ -170,5 +190,10 @@ def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.
         expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
     np.testing.assert_allclose(tower.encode(texts), expected, atol=1e-5)
     assert tower.encode([]).shape == (0, tower.dim) == (0, 512)
+    # the end's token, projected, is what stands for the text
+    words = tower.encode_words(texts)
+    assert [len(rows) for rows in words] == [min(tower.count_tokens(text), CLIP_TOKENS) for text in texts]
+    ends = np.stack([rows[-1] for rows in words]) @ model.text_projection.detach().numpy()
+    np.testing.assert_allclose(ends / np.linalg.norm(ends, axis=1, keepdims=True), expected, atol=1e-5)
     assert [tower.count_tokens(one) > CLIP_TOKENS for one in texts] == [False, False, True]
     assert [tower.cuts(one) for one in texts] == [False, False, True]

@@ -58,7 +58,7 @@ def _seen(how: Making, rng: np.random.Generator) -> _Seen:
     video = see(script, how, rng)
     other = int(rng.integers(len(how.captions.asked)))
     beside = [_clips(video, sentence, draft.window, how) for sentence in (draft.asked[0], other)]
-    saliency = saliency_of(script, draft.asked[0], video.timestamps)[draft.window]
+    saliency = saliency_of(draft.script, draft.asked[0], video.timestamps)[draft.window]
     return _Seen(draft, beside[0], resample(saliency[:, None], len(beside[0]))[:, 0], other, beside[1])
 
 
