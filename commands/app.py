@@ -11,6 +11,7 @@ from vidsum.commands import (
     evaluate,
     extract,
     ground,
+    highlights,
     info,
     moment_files,
     shots,
@@ -35,6 +36,7 @@ app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
 app.command("summarize", cls=summarize.SummarizeCommand)(summarize.summarize)
 app.command("ground", cls=moment_files.MomentsCommand)(ground.ground)
+app.command("highlights", cls=moment_files.MomentsCommand)(highlights.highlights)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")

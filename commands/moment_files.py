@@ -89,7 +89,7 @@ def spare_inputs(sources: Iterable[str], targets: Iterable[MomentFiles]) -> None
     stems = {(files.clips.resolve(), files.stem) for files in targets if files.clips}
     for source in sources:
         path = Path(source).resolve()
-        named = re.fullmatch(r"(.*)_\d+_\d+\.mp4", path.name)
+        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", path.name)
         if named and (path.parent, named[1]) in stems:
             raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")
 

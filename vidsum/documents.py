@@ -1,4 +1,4 @@
-"""The JSON documents that vidsum writes: summaries, shots and moments. Their schemas are in docs/schemas/.
+"""The JSON documents that vidsum writes: summaries, shots, moments, highlights; schemas are in docs/schemas/.
 
 The same inputs give the same bytes: nothing in a document depends on when or where it was made.
 """
@@ -12,11 +12,22 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, whole_file
-from vidsum.types import Features, Grounding, Interval, QueryMoments, Shots, Summary, VideoInfo
+from vidsum.types import (
+    Features,
+    Grounding,
+    Highlights,
+    Interval,
+    Moment,
+    QueryMoments,
+    Shots,
+    Summary,
+    VideoInfo,
+)
 
 SUMMARY_SCHEMA = "vidsum.summary/1"
 SHOTS_SCHEMA = "vidsum.shots/1"
 MOMENTS_SCHEMA = "vidsum.moments/1"
+HIGHLIGHTS_SCHEMA = "vidsum.highlights/1"
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
@@ -91,6 +102,23 @@ def grounding_document(grounding: Grounding, *, with_saliency: bool) -> dict[str
     return document
 
 
+def highlights_document(highlights: Highlights) -> dict[str, Any]:
+    """Highlights as JSON-ready data."""
+    return {
+        "schema": HIGHLIGHTS_SCHEMA,
+        "provenance": dict(highlights.provenance),
+        "video": _video(highlights.video),
+        "duration_s": _number(highlights.video_duration_s),
+        "clip_s": _number(highlights.clip_s),
+        "saliency": {
+            "timestamps_s": [_number(time) for time in highlights.timestamps.tolist()],
+            "scores": [_number(score) for score in highlights.saliency.tolist()],
+        },
+        "moments": [_moment(moment) for moment in highlights.moments],
+        "warnings": list(highlights.warnings),
+    }
+
+
 def to_text(document: dict[str, Any]) -> str:
     """A document as the text of a file."""
     return as_utf8(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
@@ -131,14 +159,15 @@ def _interval(interval: Interval) -> dict[str, float]:
 
 
 def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
-    moments = [
-        {**_interval((moment.start_s, moment.end_s)), "score": _number(moment.score)}
-        for moment in one.moments
-    ]
+    moments = [_moment(moment) for moment in one.moments]
     if not with_saliency:
         return {"query": one.query, "moments": moments}
     saliency = [_number(value) for value in one.saliency.tolist()]
     return {"query": one.query, "moments": moments, "saliency": saliency}
+
+
+def _moment(moment: Moment) -> dict[str, float]:
+    return {**_interval((moment.start_s, moment.end_s)), "score": _number(moment.score)}
 
 
 def _video(video: VideoInfo | None) -> dict[str, Any] | None:

@@ -1,29 +1,31 @@
-"""Writing summaries and moments to files: JSON, MP4, storyboard, plot."""
+"""Writing summaries, moments and highlights to files: JSON, MP4, storyboard, plot."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vidsum.documents import grounding_document, summary_document, write_document
+from vidsum.documents import grounding_document, highlights_document, summary_document, write_document
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import Grounding, Progress, Summary
+from vidsum.types import Grounding, Highlights, Moment, Progress, Summary
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
 
-def write_json(result: Summary | Grounding, path: PathLike) -> None:
-    """Write a summary, or moments with their saliency curves, as JSON: see docs/formats.md.
+def write_json(result: Summary | Grounding | Highlights, path: PathLike) -> None:
+    """Write a summary, or moments or highlights with their saliency curves, as JSON: see docs/formats.md.
 
     Raises:
         OutputError: the file cannot be written.
     """
     if isinstance(result, Grounding):
         write_document(grounding_document(result, with_saliency=True), path)
+    elif isinstance(result, Highlights):
+        write_document(highlights_document(result), path)
     else:
         write_document(summary_document(result), path)
 
@@ -57,40 +59,44 @@ def write_video(
 
 
 def write_clips(
-    grounding: Grounding, folder: PathLike, stem: str, *, progress: Progress | None = None
+    result: Grounding | Highlights, folder: PathLike, stem: str, *, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """Write each moment as an MP4, named as `clip_path` says, and return warnings.
+    """Write each moment as an MP4, named as `clip_path` or `highlight_path` says, and return warnings.
 
     Args:
-        grounding: of a video.
+        result: of a video.
         folder: made if it is not there.
         stem: what the names begin with.
         progress: called while it runs.
 
     Raises:
+        UsageError: the moments are of features made elsewhere.
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
     from vidsum.video.write import write_segments
 
-    video, comment = _video_behind(grounding), _comment(grounding.provenance, copy=False)
+    video, comment = _video_behind(result), _comment(result.provenance, copy=False)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{place}: cannot be made ({error.strerror})") from error
     warnings: list[str] = []
-    for number, query in enumerate(grounding.queries, 1):
-        for rank, moment in enumerate(query.moments, 1):
-            stretch = [(moment.start_s, moment.end_s)]
-            path = clip_path(place, stem, number, rank)
-            warnings += write_segments(video, stretch, path, comment=comment, progress=progress).warnings
+    for path, moment in _named_moments(result, place, stem):
+        stretch = [(moment.start_s, moment.end_s)]
+        warnings += write_segments(video, stretch, path, comment=comment, progress=progress).warnings
     return tuple(dict.fromkeys(warnings))
 
 
 def clip_path(folder: PathLike, stem: str, query: int, rank: int) -> Path:
     """Where the MP4 of a moment goes: the number of its query, and its rank among the query's, from 1."""
     return Path(folder) / f"{stem}_{query}_{rank}.mp4"
+
+
+def highlight_path(folder: PathLike, stem: str, rank: int) -> Path:
+    """Where the MP4 of a highlight goes, by its rank, from 1."""
+    return Path(folder) / f"{stem}_highlight_{rank}.mp4"
 
 
 def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool) -> bool:
@@ -119,9 +125,9 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_picture(storyboard(summary, images), path)
 
 
-def write_plot(result: Summary | Grounding, path: PathLike) -> tuple[str, ...]:
-    """Plot a summary's importance curve with its shots and segments, or the saliency curve and moments of
-    each query; as PNG or SVG by the suffix. Returns warnings.
+def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
+    """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
+    query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
     Raises:
         OutputError: the file cannot be written.
@@ -130,6 +136,11 @@ def write_plot(result: Summary | Grounding, path: PathLike) -> tuple[str, ...]:
         from vidsum.grounding.plot import moments_plot
 
         return moments_plot(result, path)
+    if isinstance(result, Highlights):
+        from vidsum.grounding.plot import highlights_plot
+
+        highlights_plot(result, path)
+        return ()
     from vidsum.summary.plot import importance_plot
 
     importance_plot(result, path)
@@ -140,7 +151,17 @@ def _comment(provenance: Mapping[str, Any], copy: bool) -> str:
     return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
 
 
-def _video_behind(result: Summary | Grounding) -> str:
+def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> list[tuple[Path, Moment]]:
+    if isinstance(result, Highlights):
+        return [(highlight_path(folder, stem, rank), one) for rank, one in enumerate(result.moments, 1)]
+    return [
+        (clip_path(folder, stem, number, rank), moment)
+        for number, query in enumerate(result.queries, 1)
+        for rank, moment in enumerate(query.moments, 1)
+    ]
+
+
+def _video_behind(result: Summary | Grounding | Highlights) -> str:
     if result.video is None:
         raise UsageError("this was made from features: there is no video to take pictures from")
     return result.video.path

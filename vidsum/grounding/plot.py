@@ -1,6 +1,7 @@
-"""A plot of moments: a row for each query, with its saliency curve and the moments found."""
+"""Plots of moments: a row for each query, or one for highlights, with the saliency curve and the moments."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from vidsum.axis import clock, round_times, title
 from vidsum.figures import new_figure, save_figure
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
-from vidsum.types import Grounding, QueryMoments
+from vidsum.types import FloatArray, Grounding, Highlights, Moment
 
 MOST_ROWS = 12
 _CURVE, _BEST, _OTHERS = "#374151", "#2563eb", "#93c5fd"
@@ -39,31 +40,51 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
     return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",)
 
 
+def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
+    """Plot the saliency curve and the moments of highlights, as PNG or SVG by the suffix.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    figure = new_figure(11, 2.9)
+    axes = figure.add_subplot()
+    ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
+    _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
+    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
+    _finish(figure, axes, highlights.video_duration_s, f"{title(highlights.video, 'Highlights')}: saliency")
+    save_figure(figure, target)
+
+
 def _draw(grounding: Grounding) -> Figure:
     shown = grounding.queries[:MOST_ROWS]
     figure = new_figure(11, 0.9 + 1.45 * len(shown))
     panels = figure.subplots(len(shown), sharex=True, squeeze=False)[:, 0]
+    edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
     for axes, query in zip(panels, shown, strict=True):
-        _draw_query(axes, grounding, query)
-    panels[-1].set_xlim(0, grounding.video_duration_s)
-    panels[-1].set_xticks(round_times(grounding.video_duration_s, 12))
-    panels[-1].xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
-    panels[-1].set_xlabel("time (min:s)")
+        _draw_row(axes, query.saliency, edges_s, query.moments)
+        axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
+        axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
     heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
-    figure.suptitle(as_utf8(heading), x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)
+    _finish(figure, panels[-1], grounding.video_duration_s, heading)
     return figure
 
 
-def _draw_query(axes: Axes, grounding: Grounding, query: QueryMoments) -> None:
-    edges = [*grounding.timestamps.tolist(), grounding.video_duration_s]
-    axes.stairs(query.saliency, edges, baseline=None, color=_CURVE, linewidth=1.2)
-    for rank, moment in enumerate(query.moments, 1):
+def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moments: Sequence[Moment]) -> None:
+    axes.stairs(saliency, edges_s, baseline=None, color=_CURVE, linewidth=1.2)
+    for rank, moment in enumerate(moments, 1):
         length_s = moment.end_s - moment.start_s
         colour = _BEST if rank == 1 else _OTHERS
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
-    best = query.moments[0]
-    axes.axvspan(best.start_s, best.end_s, color=_BEST, alpha=0.12, linewidth=0)
-    axes.set_ylim(-(len(query.moments) + 1.2) * _BAR, 1.06)
-    axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-    axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
+    axes.axvspan(moments[0].start_s, moments[0].end_s, color=_BEST, alpha=0.12, linewidth=0)
+    axes.set_ylim(-(len(moments) + 1.2) * _BAR, 1.06)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _finish(figure: Figure, last: Axes, duration_s: float, heading: str) -> None:
+    """The axis of time below the last row, and a heading above the first."""
+    last.set_xlim(0, duration_s)
+    last.set_xticks(round_times(duration_s, 12))
+    last.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    last.set_xlabel("time (min:s)")
+    figure.suptitle(as_utf8(heading), x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)
