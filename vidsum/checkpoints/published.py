@@ -1,6 +1,7 @@
 """Reading the torch files in which other authors published their models, without running anything in them."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Tensors = Mapping[str, Tensor]
+
+
+_OPTIONS: list[Any] = [(OrderedDict, "argparse.Namespace"), (OrderedDict, "easydict.EasyDict")]
+"""Classes of options that files name, and the plain mapping that is built in their place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ def read_published(file: Path, hint: str) -> Published:
     import torch
 
     try:
-        with torch.serialization.safe_globals(list(_STAND_INS)):
+        with torch.serialization.safe_globals(_OPTIONS):
             found = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
@@ -50,11 +55,12 @@ def read_published(file: Path, hint: str) -> Published:
     tensors = found.get("model", found) if isinstance(found, dict) else found
     if not isinstance(tensors, dict) or not all(isinstance(one, torch.Tensor) for one in tensors.values()):
         raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors", hint=hint)
-    options = found.get("opt")
+    options = found.get("opt", {})
     # trained on several GPUs, every name has a prefix
     return Published(
         {key.removeprefix("module."): value for key, value in tensors.items()},
-        {**vars(options), **options} if isinstance(options, _STAND_INS) else {},
+        # theirs are attributes, here those of the mapping
+        vars(options) if isinstance(options, OrderedDict) else {},
     )
 
 
@@ -87,11 +93,3 @@ class Reader:
             raise WeightsError(
                 f"of another variant of {self.model}: nothing is known of its {min(self.left)}"
             )
-
-
-def _stand_in(module: str, name: str) -> type[dict[str, Any]]:
-    """A mapping that PyTorch's restricted unpickler builds where a file names a class of options."""
-    return type(name, (dict,), {"__module__": module})
-
-
-_STAND_INS = (_stand_in("argparse", "Namespace"), _stand_in("easydict", "EasyDict"))

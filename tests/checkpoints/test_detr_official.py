@@ -1,0 +1,331 @@
+import argparse
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm, linear, prelu
+
+from tests.checkpoints import published_detr
+from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
+from vidsum.checkpoints.official import add_official, official_file
+from vidsum.checkpoints.published import Published, read_published
+from vidsum.checkpoints.trained import Trained, built, read_trained
+from vidsum.errors import UsageError, WeightsError
+from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.detr_models import MODELS, DETRModel, build
+
+D, HEADS, SIZES = 16, 4, (16, 24, 11, 9)
+CHECKPOINTS = {"moment-detr": moment_detr_checkpoint, "qd-detr": qd_detr_checkpoint}
+SHAPES = {"moment-detr": published_detr.moment_detr, "qd-detr": published_detr.qd_detr}
+OPTIONS = {"nheads": HEADS, "max_v_l": 7, "max_q_l": 5, "clip_length": 2, "use_txt_pos": False}
+
+
+def given(model: str) -> dict[str, Tensor]:
+    return published_detr.at_random(SHAPES[model](*SIZES) | published_detr.unused(D))
+
+
+def loaded(trained: Trained) -> DETRModel:
+    return built(trained, trained.model, lambda config: build(trained.model, DETRConfig(**config)), "test")
+
+
+class Direct:
+    """The published forward pass for one video and one query without padding, tensor by tensor."""
+
+    def __init__(self, tensors: dict[str, Tensor]) -> None:
+        self.w = tensors
+
+    def linear(self, name: str, x: Tensor) -> Tensor:
+        return linear(x, self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        return layer_norm(x, x.shape[-1:], self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+
+    def perceptron(self, name: str, x: Tensor, layers: int) -> Tensor:
+        for number in range(layers - 1):
+            x = self.linear(f"{name}.layers.{number}", x).relu()
+        return self.linear(f"{name}.layers.{layers - 1}", x)
+
+    def inputs(self, name: str, x: Tensor) -> Tensor:
+        x = self.linear(f"{name}.0.net.1", self.norm(f"{name}.0.LayerNorm", x)).relu()
+        return self.linear(f"{name}.1.net.1", self.norm(f"{name}.1.LayerNorm", x))
+
+    def attention(self, name: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        module = nn.MultiheadAttention(D, HEADS)
+        start = f"{name}."
+        module.load_state_dict(
+            {key.removeprefix(start): one for key, one in self.w.items() if key.startswith(start)}
+        )
+        out: Tensor = module(q, k, v, need_weights=False)[0]
+        return out
+
+    def feed_forward(self, name: str, x: Tensor) -> Tensor:
+        inner = self.linear(f"{name}.linear1", x)
+        slope = self.w.get(f"{name}.activation.weight")
+        return self.linear(f"{name}.linear2", inner.relu() if slope is None else prelu(inner, slope))
+
+    def encoder_layer(self, name: str, x: Tensor, positions: Tensor) -> Tensor:
+        q = x + positions
+        x = self.norm(f"{name}.norm1", x + self.attention(f"{name}.self_attn", q, q, x))
+        return self.norm(f"{name}.norm2", x + self.feed_forward(name, x))
+
+    def moment_detr(self, video: Tensor, words: Tensor) -> Detections:
+        clips, texts = self.inputs("input_vid_proj", video), self.inputs("input_txt_proj", words)
+        memory = torch.cat([clips, texts])
+        positions = torch.cat([positions_of(len(clips)), torch.zeros_like(texts)])
+        for number in range(2):
+            memory = self.encoder_layer(f"transformer.encoder.layers.{number}", memory, positions)
+        places = self.w["query_embed.weight"]
+        x, found = torch.zeros_like(places), []
+        for number in range(2):
+            name = f"transformer.decoder.layers.{number}"
+            q = x + places
+            x = self.norm(f"{name}.norm1", x + self.attention(f"{name}.self_attn", q, q, x))
+            q = x + places
+            x = x + self.attention(f"{name}.multihead_attn", q, memory + positions, memory)
+            x = self.norm(f"{name}.norm2", x)
+            x = self.norm(f"{name}.norm3", x + self.feed_forward(name, x))
+            found.append(self.norm("transformer.decoder.norm", x))
+        each = torch.stack(found)
+        spans = self.perceptron("span_embed", each, 3).sigmoid()
+        saliency = self.linear("saliency_proj", memory[: len(clips)])[:, 0]
+        return Detections(self.linear("class_embed", each), spans, saliency)
+
+    def qd_detr(self, video: Tensor, words: Tensor) -> Detections:
+        clips, texts = self.inputs("input_vid_proj", video), self.inputs("input_txt_proj", words)
+        positions = positions_of(len(clips))
+        for number in range(2):
+            name = f"transformer.t2v_encoder.layers.{number}"
+            x = clips + self.attention(f"{name}.self_attn", clips + positions, texts, texts)
+            x = x + self.feed_forward(name, self.norm(f"{name}.norm1", x))
+            clips = self.norm(f"{name}.norm2", x)
+        x = torch.cat([self.w["global_rep_token"][None], clips])
+        with_token = torch.cat([self.w["global_rep_pos"][None], positions])
+        for number in range(2):
+            x = self.encoder_layer(f"transformer.encoder.layers.{number}", x, with_token)
+        token, memory = x[0], x[1:]
+        found, anchors = self.anchor_decoder(memory, positions)
+        spans = (self.perceptron("span_embed", found, 3) + inverse_sigmoid(anchors)).sigmoid()
+        products = self.linear("saliency_proj1", memory) * self.linear("saliency_proj2", token)
+        return Detections(self.linear("class_embed", found), spans, products.sum(1) / math.sqrt(D))
+
+    def anchor_decoder(self, memory: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        name = "transformer.decoder"
+        anchor = self.w["query_embed.weight"].sigmoid()
+        x, found, anchors = torch.zeros(len(anchor), D), [], []
+        for number in range(2):
+            anchors.append(anchor)
+            sine = torch.stack([torch.cat([waves(float(one), D // 2) for one in row]) for row in anchor])
+            places = self.perceptron(f"{name}.ref_point_head", sine, 2)
+            scale = self.perceptron(f"{name}.query_scale", x, 2) if number else 1
+            width = self.perceptron(f"{name}.ref_anchor_head", x, 2).sigmoid()
+            x = self.anchor_layer(number, x, places, sine * scale * width / anchor[:, 1:], memory, positions)
+            moved = self.perceptron(f"{name}.bbox_embed", x, 3) + inverse_sigmoid(anchor)
+            anchor = moved.sigmoid()
+            found.append(self.norm(f"{name}.norm", x))
+        return torch.stack(found), torch.stack(anchors)
+
+    def anchor_layer(
+        self, number: int, x: Tensor, places: Tensor, sine: Tensor, memory: Tensor, positions: Tensor
+    ) -> Tensor:
+        name = f"transformer.decoder.layers.{number}"
+
+        def project(part: str, one: Tensor) -> Tensor:
+            return self.linear(f"{name}.{part}_proj", one)
+
+        q = project("sa_qcontent", x) + project("sa_qpos", places)
+        k = project("sa_kcontent", x) + project("sa_kpos", places)
+        mixed = attend_by_hand([q], [k], project("sa_v", x))
+        x = self.norm(f"{name}.norm1", x + self.linear(f"{name}.self_attn.out_proj", mixed))
+        q, k, where = project("ca_qcontent", x), project("ca_kcontent", memory), project("ca_kpos", positions)
+        if number == 0:
+            q, k = q + project("ca_qpos", places), k + where
+        mixed = attend_by_hand([q, project("ca_qpos_sine", sine)], [k, where], project("ca_v", memory))
+        x = self.norm(f"{name}.norm2", x + self.linear(f"{name}.cross_attn.out_proj", mixed))
+        return self.norm(f"{name}.norm3", x + self.feed_forward(name, x))
+
+
+def attend_by_hand(queries: list[Tensor], keys: list[Tensor], values: Tensor) -> Tensor:
+    """Head by head and query by query; parts of a head's queries lie side by side."""
+    d_k = D // HEADS
+    out = torch.zeros(len(queries[0]), D)
+    for head in range(HEADS):
+        columns = slice(head * d_k, (head + 1) * d_k)
+        for n in range(len(out)):
+            logits = [
+                sum(float(q[n, columns] @ k[m, columns]) for q, k in zip(queries, keys, strict=True))
+                / math.sqrt(d_k * len(queries))
+                for m in range(len(values))
+            ]
+            share = [math.exp(one - max(logits)) for one in logits]
+            for m, one in enumerate(share):
+                out[n, columns] += one / sum(share) * values[m, columns]
+    return out
+
+
+def waves(share: float, d: int) -> Tensor:
+    """Sine, cosine, sine ... of 2 pi share over 10,000^(2i/d)."""
+    angles = [share * 2 * math.pi / 10000 ** (2 * (i // 2) / d) for i in range(d)]
+    return torch.tensor([math.cos(one) if i % 2 else math.sin(one) for i, one in enumerate(angles)])
+
+
+def positions_of(n_clips: int) -> Tensor:
+    return torch.stack([waves(n / (n_clips + 1e-6), D) for n in range(1, n_clips + 1)])
+
+
+def inverse_sigmoid(x: Tensor) -> Tensor:
+    return torch.log(x.clamp(1e-3, 1) / (1 - x).clamp(1e-3, 1))
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_padded_batch_gives_what_the_published_code_gives_each_sample(name: str) -> None:
+    tensors = given(name)
+    model = loaded(CHECKPOINTS[name](Published(tensors, OPTIONS)))
+    draw = torch.Generator().manual_seed(1)
+    video, words = torch.randn(2, 7, 11, generator=draw), torch.randn(2, 5, 9, generator=draw)
+    sizes = ((7, 2), (3, 5))
+    is_clip = torch.arange(7) < torch.tensor([[clips] for clips, _ in sizes])
+    is_word = torch.arange(5) < torch.tensor([[texts] for _, texts in sizes])
+    with torch.no_grad():
+        found = model(video, is_clip, words, is_word)
+        encoded = model.saliency(video, is_clip, words, is_word)
+        for number, (clips, texts) in enumerate(sizes):
+            direct = Direct(tensors)
+            run = direct.moment_detr if name == "moment-detr" else direct.qd_detr
+            expected = run(video[number, :clips], words[number, :texts])
+            assert torch.allclose(found.logits[:, number], expected.logits, atol=2e-5)
+            assert torch.allclose(found.spans[:, number], expected.spans, atol=1e-5)
+            assert torch.allclose(found.saliency[number, :clips], expected.saliency, atol=2e-5)
+            assert torch.allclose(encoded[number, :clips], expected.saliency, atol=2e-5)
+            assert expected.saliency.std() > 1e-2
+            assert expected.logits.std(dim=1).min() > 1e-3
+
+
+@pytest.mark.parametrize(("name", "n_parameters"), [("moment-detr", 4_814_601), ("qd-detr", 7_576_869)])
+def test_the_published_sizes_are_the_default_ones(name: str, n_parameters: int) -> None:
+    shapes = SHAPES[name](256, 1024, 2818, 512)
+    assert sum(math.prod(shape) for shape in shapes.values()) == n_parameters
+    tensors = {key: torch.zeros(shape) for key, shape in (shapes | published_detr.unused(256)).items()}
+    trained = CHECKPOINTS[name](Published(tensors, {}))
+    assert DETRConfig(**trained.config) == DETRConfig()
+    assert trained.features == {"space": "features", "dim": 2818, "clip_s": 2.0, "fps": 0.5}
+    assert sum(one.numel() for one in trained.tensors.values()) == n_parameters
+    assert set(trained.tensors) == set(loaded(trained).state_dict())
+
+
+def test_clip_features_can_be_made_of_a_video() -> None:
+    tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
+    assert qd_detr_checkpoint(Published(tensors, {})).features["space"] == "clip"
+
+
+class EasyDict(dict[str, object]):
+    """As the class of the package easydict: a mapping whose keys are attributes too."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__(given)
+        self.__dict__.update(given)
+
+
+@pytest.mark.parametrize("kind", ["argparse", "easydict", "none"])
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_published_file_becomes_a_checkpoint(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    options = {**OPTIONS, "device": torch.device("cpu"), "v_feat_dirs": ["clip"], "a_feat_dir": None}
+    content = {"model": given(name), "optimizer": {"state": {0: {"step": 3}}}, "epoch": 7}
+    if kind == "argparse":
+        content["opt"] = argparse.Namespace(**options)
+    elif kind == "easydict":
+        module = ModuleType("easydict")
+        module.EasyDict = EasyDict  # type: ignore[attr-defined]
+        monkeypatch.setattr(EasyDict, "__module__", "easydict")
+        monkeypatch.setitem(sys.modules, "easydict", module)
+        content["opt"] = EasyDict(**options)
+    torch.save(content, tmp_path / "model_best.ckpt")
+    monkeypatch.delitem(sys.modules, "easydict", raising=False)
+    path = add_official(tmp_path / "model_best.ckpt", f"{name}-qvhighlights", "detr-official")
+    assert path == official_file(f"{name}-qvhighlights")
+    trained = read_trained(path)
+    assert trained.model == name
+    heads, clips = (8, 75) if kind == "none" else (HEADS, 7)
+    assert (trained.config["heads"], trained.config["clips"]) == (heads, clips)
+    assert isinstance(loaded(trained), MODELS[name])
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[object, tuple[str, ...]]:
+        return print, ("run",)
+
+
+def test_a_file_that_would_run_something_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.save({"model": given("qd-detr"), "opt": Harmful()}, tmp_path / "model_best.ckpt")
+    with pytest.raises(WeightsError, match="not a torch file of weights only") as refused:
+        read_published(tmp_path / "model_best.ckpt", "give another")
+    assert refused.value.hint == "give another"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+@pytest.mark.parametrize(
+    "lacks", ["span_embed.layers.2.bias", "transformer.decoder.norm.weight", "query_embed.weight"]
+)
+def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
+    tensors = {key: one for key, one in given(name).items() if key != lacks}
+    with pytest.raises(WeightsError, match=f"has no {lacks}"):
+        CHECKPOINTS[name](Published(tensors, {}))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (
+            {"span_embed.layers.2.weight": (150, D), "span_embed.layers.2.bias": (150,)},
+            {},
+            "span_loss_type ce",
+        ),
+        (published_detr.linear("input_vid_proj.2.net.1", D, D), {}, "n_input_proj 3"),
+        ({}, {"use_txt_pos": True}, "use_txt_pos"),
+        (
+            published_detr.norm("transformer.encoder.norm", D),
+            {},
+            r"nothing is known of its transformer\.encoder\.norm",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_other_variants_are_refused(
+    name: str, change: published_detr.Shapes, options: dict[str, object], message: str
+) -> None:
+    tensors = given(name) | published_detr.at_random(change)
+    with pytest.raises(WeightsError, match=message):
+        CHECKPOINTS[name](Published(tensors, options))
+
+
+def test_what_only_another_loss_reads_is_left_out() -> None:
+    more = published_detr.linear("contrastive_align_projection_query", D, 64)
+    tensors = given("moment-detr") | published_detr.at_random(more)
+    trained = moment_detr_checkpoint(Published(tensors, OPTIONS))
+    assert set(trained.tensors) == set(loaded(trained).state_dict())
+
+
+def test_one_is_not_read_as_the_other() -> None:
+    with pytest.raises(WeightsError, match="not a published state dict of QD-DETR"):
+        qd_detr_checkpoint(Published(given("moment-detr"), {}))
+    with pytest.raises(WeightsError, match="not a published state dict of Moment-DETR"):
+        moment_detr_checkpoint(Published(given("qd-detr"), {}))
+
+
+def test_names_and_formats_go_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match="mrnet-activitynet cannot be read") as refused:
+        add_official(tmp_path / "x.ckpt", "mrnet-activitynet", "detr-official")
+    assert refused.value.hint == "known are moment-detr-qvhighlights, qd-detr-qvhighlights"
+    with pytest.raises(WeightsError, match="qd-detr-qvhighlights: its weights are not here") as missing:
+        official_file("qd-detr-qvhighlights")
+    assert missing.value.hint == "vidsum weights add FILE --as qd-detr-qvhighlights --format detr-official"
