@@ -8,7 +8,7 @@ import typer
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.evaluate_options import WHAT, Output, Seeds
+from vidsum.commands.evaluate_options import WHAT, CheckpointFeatures, Output, Seeds, checkpoint_of
 from vidsum.commands.options import OUT, option
 from vidsum.commands.reports import Files, Shown, report_result
 from vidsum.commands.result import Result, Table, View
@@ -56,16 +56,6 @@ Runs = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
-Features = Annotated[
-    list[Path] | None,
-    option(
-        "--features",
-        help="HDF5 file, or folder with a file a video, that --run reads; several are put side by side.",
-        show_default=False,
-        metavar="PATH",
-        rich_help_panel=WHAT,
-    ),
-]
 MaxIou = Annotated[
     float,
     option(
@@ -100,7 +90,7 @@ def moments(
     data: Data,
     predictions: Predictions = None,
     runs: Runs = None,
-    features: Features = None,
+    features: CheckpointFeatures = None,
     max_iou: MaxIou = 0.5,
     comparison: Comparison = ComparisonName.mmn,
     seeds: Seeds = 10,
@@ -156,16 +146,11 @@ def _checkpoints(runs: list[Path], features: list[Path] | None) -> dict[str, Pat
     """The checkpoint of each run by the name of its row: that of the run's folder, or of the file."""
     if bool(runs) != bool(features):
         raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
-    if not runs:
-        return {}
-    from vidsum.training.state import BEST
-
     found: dict[str, Path] = {}
-    for run in runs:
-        row = run.resolve().name if run.is_dir() else run.stem
+    for row, checkpoint in map(checkpoint_of, runs):
         if row in found:
             raise UsageError(f"two runs are called {row}", hint="rename a folder")
-        found[row] = run / BEST if run.is_dir() else run
+        found[row] = checkpoint
     return found
 
 

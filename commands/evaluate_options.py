@@ -1,4 +1,4 @@
-"""The options of `vidsum evaluate summary`; `moments` shares some."""
+"""The options of `vidsum evaluate summary`; `moments` and `highlights` share some."""
 
 from enum import Enum
 from pathlib import Path
@@ -97,6 +97,16 @@ Segmentation = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+CheckpointFeatures = Annotated[
+    list[Path] | None,
+    option(
+        "--features",
+        help="HDF5 file, or folder with a file a video, that --run reads; several are put side by side.",
+        show_default=False,
+        metavar="PATH",
+        rich_help_panel=WHAT,
+    ),
+]
 Seeds = Annotated[
     int,
     option("--seeds", help="Draws of what is random that are averaged.", min=1, rich_help_panel=WHAT),
@@ -122,3 +132,14 @@ Output = Annotated[
         rich_help_panel=OUT,
     ),
 ]
+
+
+def checkpoint_of(run: Path) -> tuple[str, Path]:
+    """The name of a run's row, and its checkpoint: of a folder that training made, the best; or the file.
+
+    A checkpoint that has a name may be given by that.
+    """
+    from vidsum.checkpoints.named import named_file
+    from vidsum.training.state import BEST
+
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))

@@ -28,6 +28,14 @@ class Files:
     """A JSON file, `-` for stdout, or none."""
     plot: Path | None
     overwrite: bool
+    predictions: Path | None = None
+    """A submission of what a model found."""
+
+    @property
+    def all(self) -> dict[str, Path]:
+        """Those there are, the JSON first, by the options that they come from."""
+        named = {"output": self.json, "plot": self.plot, "predictions": self.predictions}
+        return {name: path for name, path in named.items() if path}
 
     @property
     def json(self) -> Path | None:
@@ -45,10 +53,10 @@ class Files:
             UsageError: a wrong suffix, several inputs for one file, or a file that is read.
             OutputError: the folder is not there.
         """
-        for file, suffixes in ((self.json, (".json",)), (self.plot, (".png", ".svg"))):
-            if file:
-                prepare(str(file), Path(), inputs, suffixes)
-                claim([*((source, [file]) for source in inputs), *((source, []) for source in read)])
+        suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
+        for name, file in self.all.items():
+            prepare(str(file), Path(), inputs, suffixes[name])
+            claim([*((source, [file]) for source in inputs), *((source, []) for source in read)])
 
 
 def report_result(
@@ -57,12 +65,11 @@ def report_result(
     """Make a report, unless the outputs are up to date, and write or show it."""
     from vidsum.documents import to_text, write_document
 
-    outputs = [path for path in (files.json, files.plot) if path]
-    facts = {
-        name: str(path) if path else None for name, path in (("output", files.json), ("plot", files.plot))
-    }
-    if files.json:
-        before = recorded(outputs, files.json, made_from, files.overwrite)
+    outputs = list(files.all.values())
+    facts = {"output": None, "plot": None, **{name: str(path) for name, path in files.all.items()}}
+    # without a report, nothing tells what predictions that are there were made from
+    if record := files.json or files.predictions:
+        before = recorded(outputs, record, made_from, files.overwrite)
         if before is not None:
             return up_to_date(command, source, before, outputs, facts)
     shown = make()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.checkpoints.trained import read_trained
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.moment_features import check_features, read_parts
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import InputError
@@ -14,7 +14,7 @@ from vidsum.evaluation.moment_report import MomentPredictions
 from vidsum.evaluation.moments import TOP
 from vidsum.grounding.mrnet import Grounder, ground_video, grounder_of
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import load_text_tower
+from vidsum.grounding.text import TextTower, load_text_tower
 from vidsum.types import FloatArray, Moment, Progress
 
 
@@ -46,11 +46,9 @@ def moments_by(
     """
     trained = read_trained(checkpoint)
     grounder = grounder_of(trained, str(checkpoint), device)
-    if not isinstance(trained.features.get("text"), str):
-        raise InputError(f"{checkpoint}: does not say what embeds its queries (text)")
     asked = {name: video for name, video in videos.items() if video.queries}
     check_features(sources, asked)
-    tower = load_text_tower(trained.features["text"], device)
+    tower = text_tower_of(trained, checkpoint, device)
     queries = tower.encode([query.text for video in asked.values() for query in video.queries])
     ends = np.cumsum([len(video.queries) for video in asked.values()])
     found = {}
@@ -59,6 +57,18 @@ def moments_by(
         if progress:
             progress("videos searched", number, len(asked))
     return found
+
+
+def text_tower_of(trained: Trained, checkpoint: Path, device: str) -> TextTower:
+    """What embeds the queries of a model of published features.
+
+    Raises:
+        InputError: its checkpoint does not say.
+        UsageError, WeightsError: see `load_text_tower`.
+    """
+    if not isinstance(trained.features.get("text"), str):
+        raise InputError(f"{checkpoint}: does not say what embeds its queries (text)")
+    return load_text_tower(trained.features["text"], device)
 
 
 def _moments(

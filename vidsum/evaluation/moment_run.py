@@ -81,15 +81,19 @@ def provenance(source: Path, asked: MomentsAsked) -> dict[str, Any]:
     return {
         "vidsum": __version__,
         "files": [{"name": as_utf8(name), **of_file(file)} for name, file in read],
-        "features": [_extent(folder) for folder in asked.features],
+        "features": [extent_of(folder) for folder in asked.features],
         "max_iou": asked.max_iou,
         "comparison": asked.comparison,
         "n_seeds": asked.n_seeds,
     }
 
 
-def _extent(source: Path) -> dict[str, Any]:
-    """Features are known by their size alone: hashing those of a data set takes as long as using them."""
+def extent_of(source: Path) -> dict[str, Any]:
+    """What is said of features, their size: hashing those of a data set takes as long as using them.
+
+    Raises:
+        InputError: there are none, or they cannot be read.
+    """
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
         sizes = [file.stat().st_size for file in files]
