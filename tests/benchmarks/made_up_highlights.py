@@ -8,7 +8,7 @@ annotations themselves. All rows answer the same videos.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -53,15 +53,34 @@ def answered(model: str, query: HighlightQuery, video: ClipEmbeddings) -> Highli
     )
 
 
-def line(row: HighlightRow) -> str:
-    """The official measures of a row, in Markdown, per cent."""
+def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[HighlightRow]:
+    """A row for chance, one for the whole video, and one for each model, on the same videos."""
+    known = read_highlights(FILE)
+    found: dict[str, dict[str, HighlightPrediction]] = {model: {} for model in models}
+    for qid, video in islice(made_up(read_moments(FILE), seed), n_queries):
+        for model in models:
+            found[model][qid] = answered(model, known[qid], video)
+    queries = {qid: known[qid] for qid in known if qid in found[models[0]]}
+    reports = [evaluate_highlights(queries, found[model], name=model) for model in models]
+    return [*reports[0].rows[1:], *(report.rows[0] for report in reports)]
+
+
+MEASURES = ("R1 .5", "R1 .7", "mAP .5", "mAP .75", "mAP", "HD mAP", "HIT@1")
+
+
+def measured(row: HighlightRow) -> tuple[float, ...]:
+    """`MEASURES` of a row, shares; those of saliency at Very Good."""
     assert row.moments is not None
     assert row.clips is not None
     windows, clips = row.moments["full"], row.clips["VeryGood"]
     assert windows is not None
-    shares = (windows.recall[0.5], windows.recall[0.7], windows.precision[0.5], windows.precision[0.75])
-    shares = (*shares, windows.mean_precision, clips.precision, clips.hit)
-    return f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
+    at_iou = (windows.recall[0.5], windows.recall[0.7], windows.precision[0.5], windows.precision[0.75])
+    return (*at_iou, windows.mean_precision, clips.precision, clips.hit)
+
+
+def heading() -> str:
+    """The first lines of a table, in Markdown."""
+    return "| | " + " | ".join(MEASURES) + " |\n|" + "---|" * (len(MEASURES) + 1)
 
 
 def main() -> None:
@@ -73,21 +92,9 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1550)
     parser.add_argument("--seed", type=int, default=7)
     asked = parser.parse_args()
-    known = read_highlights(FILE)
-    models = ["similarity", *asked.model]
-    found: dict[str, dict[str, HighlightPrediction]] = {model: {} for model in models}
-    for qid, video in islice(made_up(read_moments(FILE), asked.seed), asked.queries):
-        for model in models:
-            found[model][qid] = answered(model, known[qid], video)
-    queries = {qid: query for qid, query in known.items() if qid in found["similarity"]}
-    print(f"{len(queries)} queries\n")
-    print("| | R1 .5 | R1 .7 | mAP .5 | mAP .75 | mAP | HD mAP | HIT@1 |")
-    print("|---|---|---|---|---|---|---|---|")
-    for model in models:
-        report = evaluate_highlights(queries, found[model], name=model)
-        if model == models[0]:
-            print("\n".join(line(row) for row in report.rows[1:]))
-        print(line(report.rows[0]))
+    print(heading())
+    for row in rows_of(["similarity", *asked.model], asked.queries, asked.seed):
+        print(f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in measured(row)) + " |")
 
 
 if __name__ == "__main__":
