@@ -4,8 +4,8 @@
         [--epochs 12] [--videos 2400] [--depth 2] [--identity]
 
 Trains each on the captions of QVHighlights' training split, as `vidsum train detr --recipe captions --size
-light` does (runs in OUT; those that are there are used again), and answers the validation split on made-up videos
-(tests/benchmarks/made_up_highlights.py). Prints the mean and the standard deviation over the seeds.
+light` does (runs in OUT; those that are there are used again), and answers the validation split on made-up
+videos (tests/benchmarks/made_up_highlights.py). Prints the mean and the standard deviation over the seeds.
 """
 
 import argparse
