@@ -28,9 +28,9 @@ Model = Annotated[
         "--model",
         "--scorer",
         "-m",
-        help="What gives each moment its importance: contrastive, cluster, highlights, uniform, "
-        "random, fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto: fulltransnet where it can read the "
-        "features, else contrastive.",
+        help="What gives each moment its importance: contrastive, cluster, highlights, uniform, random, "
+        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto: fulltransnet where it can "
+        "read the features, else contrastive.",
         metavar="NAME|FILE",
         rich_help_panel=options.WHAT,
     ),

@@ -4,7 +4,7 @@
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
             clips pass, and what is enough grows with the video; then the others
 `excess`    as `contrast`, against the mean of the whole video: a run of nearly all of it does not stand out,
-            however low the rest is; for highlights
+            however low the rest is; no clip may be missing inside; for highlights
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,12 @@ Grouping = Literal["contrast", "hybrid", "excess"]
 MAX_IOU = 0.5
 """Moments of one query that overlap more are taken for the same one."""
 _THRESHOLDS = np.arange(0.10, 0.96, 0.05)
+_APART = {"contrast": 2, "hybrid": 2, "excess": 1}
+"""Clips of a run are at most so far from each other: 2 lets one be missing."""
 _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
 """Power of a run's length in its score."""
 
-_PASSING, _APART, _OF_CLIPS = 8, 6, 75
+_PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 """Of `hybrid`: so many clips pass for the first moment, and clips so far apart are joined, in 75 clips."""
 _BINS = 10
 
@@ -90,7 +92,7 @@ def unit_range(curve: FloatArray) -> FloatArray:
 def _first_run(saliency: FloatArray) -> _Run:
     """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
     n_clips = len(saliency)
-    passing, apart = (max(1, round(n_clips * share / _OF_CLIPS)) for share in (_PASSING, _APART))
+    passing, apart = (max(1, round(n_clips * share / _OF_CLIPS)) for share in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
     runs = _runs(saliency >= threshold, apart)
@@ -98,8 +100,8 @@ def _first_run(saliency: FloatArray) -> _Run:
 
 
 def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, _Run]]:
-    """Runs at all thresholds, one missing clip allowed inside, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, apart=2)}
+    """Runs at all thresholds, with how far they stand out: best first."""
+    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
