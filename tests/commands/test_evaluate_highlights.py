@@ -1,14 +1,21 @@
 """`vidsum evaluate highlights`."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
+import torch
 
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, with_saliency, write_lines
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.models.detr import DETRConfig
+from vidsum.models.detr_models import build
+from vidsum.training.state import BEST
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("docs/schemas/highlight_evaluation.schema.json").read_text())
@@ -125,6 +132,98 @@ def test_a_line_that_is_wrong_is_named(run: Run, data: Path) -> None:
     assert ran.code == 3
     message = ran.json["errors"][0]["message"]
     assert message == "bad.jsonl: line 1: has 70 pred_saliency_scores for the 75 clips of 2 s of x"
+
+
+@pytest.fixture
+def features(data: Path) -> Path:
+    """Of both videos, in a folder."""
+    folder = Path("clip")
+    folder.mkdir()
+    for number, video in enumerate(("x", "y")):
+        np.savez(folder / f"{video}.npz", features=np.random.default_rng(number).normal(size=(75, 4)))
+    return folder
+
+
+@pytest.fixture
+def words() -> Path:
+    """Of both queries, in a folder."""
+    folder = Path("words")
+    folder.mkdir()
+    for qid in (7, 8):
+        rows = np.random.default_rng(qid).normal(size=(2, 3))
+        np.savez(folder / f"qid{qid}.npz", last_hidden_state=rows)
+    return folder
+
+
+@pytest.fixture
+def detr() -> Path:
+    """A run of training, whose model has learned nothing."""
+    config = DETRConfig(dim_video=6, dim_query=3, d=16, heads=2, d_ff=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = build("moment-detr", config).state_dict()
+    folder = Path("a run")
+    folder.mkdir()
+    reads = {"space": "features", "clip_s": 2.0}
+    save_trained(folder / BEST, Trained("moment-detr", asdict(config), reads, {}, tensors))
+    return folder
+
+
+def test_a_trained_model_is_a_row_and_its_answers_a_submission(
+    run: Run, data: Path, detr: Path, features: Path, words: Path
+) -> None:
+    ask = ("evaluate", "highlights", data, "--run", detr, "--features", features, "--text-features", words)
+    ran = run(*ask, "--write-predictions", "mine.jsonl", "-o", "report.json", "--device", "cpu")
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("report.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [row["name"] for row in document["rows"]] == ["a run", "random", "whole video"]
+    assert [file["name"] for file in document["provenance"]["files"]] == ["a run", "val.jsonl"]
+    assert document["provenance"]["text_features"]["files"] == 2
+    again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
+    assert {**again["rows"][0], "name": "a run"} == document["rows"][0]
+    ask = (*ask, "--write-predictions", "mine.jsonl", "--device", "cpu")
+    assert "up to date" in run(*ask, "-o", "report.json").out
+    Path("mine.jsonl").unlink()
+    assert run(*ask, "-o", "report.json").code == 0
+    assert Path("mine.jsonl").exists()
+    refused = run(*ask)
+    assert (refused.code, "mine.jsonl: exists already" in refused.err) == (1, True)
+    assert run(*ask, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["val.jsonl"], 2, "PREDICTIONS, or a model of --run, and then ANNOTATIONS"),
+        (["mine.jsonl", "val.jsonl", "--run", "a run", "--features", "clip"], 2, "PREDICTIONS, or a model"),
+        (["a.jsonl", "mine.jsonl", "val.jsonl"], 2, "PREDICTIONS, or a model"),
+        (["val.jsonl", "--run", "a run"], 2, "--run and --features go together"),
+        (["mine.jsonl", "val.jsonl", "--features", "clip"], 2, "--run and --features go together"),
+        (["mine.jsonl", "val.jsonl", "--text-features", "words"], 2, "--text-features is for a model"),
+        (["mine.jsonl", "val.jsonl", "--write-predictions", "o.jsonl"], 2, "--write-predictions is for a"),
+        (["val.jsonl", "--run", "a run", "--features", "none"], 3, "none"),
+        (["val.jsonl", "--run", "no run", "--features", "clip"], 3, "no run: cannot be read"),
+        (["val.jsonl", "--run", "a run", "--features", "clip"], 3, "does not say what embeds its queries"),
+        (
+            ["val.jsonl", "--run", "a run", "--features", "clip", "--write-predictions", "o.json"],
+            2,
+            "o.json: has to end in .jsonl",
+        ),
+        (
+            ["val.jsonl", "--run", "a run", "--features", "clip", "--write-predictions", "val.jsonl"],
+            2,
+            "val.jsonl",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_one_line(
+    run: Run, mine: Path, detr: Path, features: Path, arguments: list[str], code: int, reason: str
+) -> None:
+    before = Path("val.jsonl").read_bytes()
+    ran = run("evaluate", "highlights", *arguments)
+    assert (ran.code, reason in ran.err.splitlines()[0]) == (code, True), ran.err
+    assert Path("val.jsonl").read_bytes() == before
 
 
 def test_options_come_from_the_configuration_too(run: Run, data: Path, mine: Path) -> None:

@@ -1,6 +1,7 @@
 """`vidsum ground`."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -8,12 +9,19 @@ import av
 import cv2
 import jsonschema
 import pytest
+import torch
 
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
+from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.commands.ground_options import SnapName, SpaceName
+from vidsum.commands.mask_options import MaskName
 from vidsum.grounding.spaces import SPACES
-from vidsum.settings import Snap
+from vidsum.hashing import hash_file
+from vidsum.models.attention.learned_mask import MaskConfig, MaskKind
+from vidsum.models.detr import DETRConfig
+from vidsum.models.detr_models import build
+from vidsum.settings import Mask, Snap
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
@@ -88,6 +96,10 @@ def test_queries_of_a_file_come_after_those_given(run: Run, film: Path) -> None:
         (["--query", "red", "--model", "nonsense"], 2, "no model"),
         (["--query", "red", "--model", "none.safetensors"], 3, "no such file"),
         (["--query", "red", "--model", "mrnet-activitynet"], 2, "published features, not videos"),
+        (["--query", "red", "--model", "moment-detr"], 4, "no checkpoint of moment-detr comes with vidsum"),
+        (["--query", "red", "--model", "qd-detr-qvhighlights"], 4, "qd-detr-qvhighlights"),
+        (["--query", "red", "--mask", "nonsense"], 2, "mask"),
+        (["--query", "red", "--mask", "lam"], 2, "a mask is chosen of DETR models, not of auto"),
         (["--query", "red", "--space", "nonsense"], 2, "space"),
         (["--query", "red", "-o", "x.txt"], 2, "-o x.json"),
         (["--query", "red", "--snap", "always"], 2, "snap"),
@@ -101,6 +113,47 @@ def test_what_makes_no_sense_is_said_in_a_line(
     assert ran.code == code, ran.err
     assert said in ran.err
     assert files_here() == ["empty.txt"]
+
+
+@pytest.fixture
+def detr() -> Path:
+    """A checkpoint with the mask lam that reads colours, untrained."""
+    mask = MaskConfig("lam")
+    config = DETRConfig(dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=mask)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = build("qd-detr", config).state_dict()
+    path = Path("best.safetensors")
+    save_trained(path, Trained("qd-detr", asdict(config), {"space": "conse", "clip_s": 0.5}, {}, tensors))
+    return path
+
+
+def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, film: Path, detr: Path) -> None:
+    ask = ("ground", film, *ASK, "--query", "red or yellow or green or blue", "-k", "3", "--saliency", "-o")
+    ran = run(*ask, "mine.json", "--model", detr, "--plot", "--clips")
+    assert ran.code == 0, ran.err
+    assert "by best.safetensors, in the space conse" in ran.out
+    assert "'red or yellow or green or blue': only the first 4 tokens are read" in ran.err
+    document = json.loads(Path("mine.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["provenance"]["grounding"]["model_sha256"] == hash_file(detr)
+    for one in document["queries"]:
+        assert 1 <= len(one["moments"]) <= 3
+        assert len(one["saliency"]) == len(document["timestamps_s"]) == 20
+    assert cv2.imread("mine_moments.png").shape[2] == 3
+    assert Path("mine_1_1.mp4").exists()
+    by_curve = run(*ask, "-", "--model", "similarity").json
+    assert by_curve["queries"][0]["saliency"] != document["queries"][0]["saliency"]
+    assert "mask" not in by_curve["provenance"]["grounding"]
+    # a mask that the file has changes nothing
+    assert "up to date" in run(*ask, "mine.json", "--model", detr, "--plot", "--clips", "--mask", "lam").out
+
+
+def test_a_checkpoint_with_another_mask_is_refused(run: Run, film: Path, detr: Path) -> None:
+    ran = run("ground", film, *ASK, "--model", detr, "--mask", "stamp")
+    assert ran.code == 2
+    assert "best.safetensors has the mask lam, not stamp" in ran.err
+    assert files_here() == ["best.safetensors"]
 
 
 def test_a_feature_file_is_refused(run: Run) -> None:
@@ -196,3 +249,4 @@ def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> N
 def test_the_choices_are_those_of_the_library() -> None:
     assert tuple(name.value for name in SpaceName) == SPACES
     assert tuple(name.value for name in SnapName) == get_args(Snap)
+    assert tuple(name.value for name in MaskName) == get_args(Mask) == get_args(MaskKind)
