@@ -211,7 +211,8 @@ def test_the_published_sizes_are_the_default_ones(name: str, n_parameters: int) 
     tensors = {key: torch.zeros(shape) for key, shape in (shapes | published_detr.unused(256)).items()}
     trained = CHECKPOINTS[name](Published(tensors, {}))
     assert DETRConfig(**trained.config) == DETRConfig()
-    assert trained.features == {"space": "features", "dim": 2818, "clip_s": 2.0, "fps": 0.5}
+    reads = {"space": "features", "dim": 2818, "clip_s": 2.0, "fps": 0.5, "text": "clip"}
+    assert trained.features == reads
     assert sum(one.numel() for one in trained.tensors.values()) == n_parameters
     assert set(trained.tensors) == set(loaded(trained).state_dict())
 

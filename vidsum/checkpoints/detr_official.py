@@ -112,6 +112,7 @@ def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping
         "dim": config["dim_video"],
         "clip_s": clip_s,
         "fps": 1 / clip_s,  # one frame a clip, not the mean of several
+        "text": "clip",
     }
     return Trained(model, config, features, {"origin": "the authors' published state dict"}, tensors)
 
