@@ -1,0 +1,303 @@
+import math
+import re
+from dataclasses import asdict
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+
+from vidsum.models.attention.learned_mask import LearnedMask, MaskConfig
+from vidsum.models.attention.retention import xpos
+from vidsum.models.detr import DETRConfig, EncoderLayer, clip_positions, mlp
+from vidsum.models.detr_decoder import inverse_sigmoid
+from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.mrnet_detr import MRNetDETR
+from vidsum.models.qd_detr import CrossLayer
+
+SIZES = {
+    "dim_video": 6,
+    "dim_query": 5,
+    "clips": 9,
+    "words": 4,
+    "d": 16,
+    "heads": 2,
+    "d_ff": 24,
+    "n_moments": 3,
+}
+MASKS = {
+    "none": None,
+    "stamp": MaskConfig(),
+    "lam": MaskConfig("lam", depth=3, fusion="sum"),
+    "shared": MaskConfig("lam", shared=True),
+}
+
+each_model = pytest.mark.parametrize("name", MODELS)
+each_mask = pytest.mark.parametrize("mask", MASKS)
+
+
+def small(name: str, **options: object) -> DETRModel:
+    torch.manual_seed(0)
+    return build(name, DETRConfig(**{**SIZES, **options})).eval()  # type: ignore[arg-type]
+
+
+def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Noise, in the padding too."""
+    draw = torch.Generator().manual_seed(seed)
+    video = torch.randn(len(clips), max(clips), 6, generator=draw)
+    texts = torch.randn(len(words), max(words), 5, generator=draw)
+    is_clip = torch.arange(max(clips)) < torch.tensor(clips)[:, None]
+    is_word = torch.arange(max(words)) < torch.tensor(words)[:, None]
+    return video, is_clip, texts, is_word
+
+
+@each_mask
+@each_model
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=2, max_size=4), st.integers(0, 99))
+@settings(max_examples=6, deadline=None)
+def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, int]], seed: int) -> None:
+    model = small(name, mask=MASKS[mask])
+    video, is_clip, words, is_word = batch([one[0] for one in sizes], [one[1] for one in sizes], seed)
+    with torch.no_grad():
+        found = model(video, is_clip, words, is_word)
+        encoded = model.saliency(video, is_clip, words, is_word)
+        assert torch.equal(encoded, found.saliency)
+        for n, (clips, texts) in enumerate(sizes):
+            own = slice(n, n + 1)
+            alone = model(video[own, :clips], is_clip[own, :clips], words[own, :texts], is_word[own, :texts])
+            assert torch.allclose(found.logits[:, own], alone.logits, atol=1e-5)
+            assert torch.allclose(found.spans[:, own], alone.spans, atol=1e-5)
+            assert torch.allclose(found.saliency[own, :clips], alone.saliency, atol=1e-5)
+    assert found.saliency.isfinite().all()
+
+
+@each_mask
+@each_model
+def test_every_weight_learns(name: str, mask: str) -> None:
+    model = small(name, mask=MASKS[mask], dropout=0.0, dropout_in=0.0).train()
+    draw = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases start at 0, which hides what comes before them
+            parameter += 0.1 * torch.randn(parameter.shape, generator=draw)
+    found = model(*batch([9, 5], [4, 2]))
+    assert found.logits.shape == found.spans.shape == (2, 2, 3, 2)
+    assert found.saliency.shape == (2, 9)
+    assert ((found.spans > 0) & (found.spans < 1)).all()
+    sum((one * torch.randn(one.shape, generator=draw)).sum() for one in found).backward()
+    for parameter_name, parameter in model.named_parameters():
+        assert parameter.grad is not None, parameter_name
+        assert parameter.grad.isfinite().all(), parameter_name
+        # a bias of the keys changes no softmax; the first layer's moments are 0, whichever they attend to
+        is_idle = re.fullmatch(r"decoder\.layers\.0\.attention\.([qk].*|v\.weight)", parameter_name)
+        if not is_idle and not parameter_name.endswith((".k.bias", ".k_place.bias")):
+            assert parameter.grad.abs().sum() > 0, parameter_name
+
+
+@each_model
+def test_the_query_decides(name: str) -> None:
+    model = small(name)
+    video, is_clip, words, is_word = batch([9], [4])
+    with torch.no_grad():
+        found = model(video, is_clip, words, is_word)
+        other = model(video, is_clip, words.flip(2), is_word)
+    assert (found.logits - other.logits).abs().max() > 1e-4
+    assert (found.saliency - other.saliency).abs().max() > 1e-4
+
+
+@each_model
+def test_dropout_acts_in_training_alone(name: str) -> None:
+    model = small(name)
+    inputs = batch([9], [4])
+    with torch.no_grad():
+        assert torch.equal(model(*inputs).logits, model(*inputs).logits)
+        model.train()
+        assert not torch.equal(model(*inputs).logits, model(*inputs).logits)
+
+
+@each_model
+def test_more_than_the_model_reads_is_refused(name: str) -> None:
+    model = small(name)
+    with pytest.raises(ValueError, match="10 clips are more than the model's 9"):
+        model(*batch([10], [4]))
+    with pytest.raises(ValueError, match="5 words are more than the model's 4"):
+        model.saliency(*batch([9], [5]))
+
+
+@each_model
+def test_a_mask_that_starts_as_none_changes_nothing_at_first(name: str) -> None:
+    plain = small(name)
+    for fusion in ("product", "sum"):
+        masked = small(name, mask=MaskConfig(fusion=fusion, identity=True))  # type: ignore[arg-type]
+        masked.load_state_dict(plain.state_dict(), strict=False)
+        inputs = batch([9, 4], [4, 1])
+        with torch.no_grad():
+            for one, other in zip(plain(*inputs), masked(*inputs), strict=True):
+                assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "columns"),
+    [("moment-detr", 2, {9 + 4}), ("qd-detr", 4, {4, 1 + 9}), ("mrnet-detr", 2, {9})],
+)
+def test_masks_are_of_the_encoders_keys(name: str, layers: int, columns: set[int]) -> None:
+    for shared in (False, True):
+        model = small(name, mask=MaskConfig(shared=shared))
+        masks = [one for one in model.modules() if isinstance(one, LearnedMask)]
+        assert len(masks) == (layers // 2 if shared else layers)
+        assert {mask.layers[-1].out_features for mask in masks} == columns
+
+
+def test_published_sizes() -> None:
+    sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
+    # of the first two, see tests/checkpoints/test_detr_official.py
+    assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
+
+
+def test_a_config_goes_through_json() -> None:
+    config = DETRConfig(clips=50, mask=MaskConfig("lam", depth=4))
+    assert DETRConfig(**asdict(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clips": 0}, "clips = 0 must be at least 1"),
+        ({"layers": 0}, "layers = 0 must be at least 1"),
+        ({"n_moments": 0}, "n_moments = 0"),
+        ({"d": 18, "heads": 3}, "d = 18 must be a multiple of 4"),
+        ({"d": 20, "heads": 4}, "twice the heads, 4"),
+        ({"dropout": 1.0}, "dropout = 1.0 must be a share below 1"),
+        ({"sparsity": -0.1}, "sparsity = -0.1"),
+        ({"gamma": 0.0}, "gamma = 0.0 must be above 0"),
+        ({"decay": "both"}, "decay = both must be one of"),
+        ({"mask": {"kind": "soft"}}, "kind = soft"),
+        ({"mask": {"deep": 2}}, "mask has no deep"),
+    ],
+)
+def test_what_makes_no_model_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DETRConfig(**options)  # type: ignore[arg-type]
+
+
+def test_an_encoder_layer_without_positions_is_pytorchs() -> None:
+    torch.manual_seed(0)
+    layer = EncoderLayer(DETRConfig(**SIZES), None, nn.ReLU()).eval()  # type: ignore[arg-type]
+    theirs = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True).eval()
+    theirs.load_state_dict(pytorch_names(layer))
+    x, is_token = torch.randn(2, 7, 16), torch.arange(7) < torch.tensor([[7], [4]])
+    found, mask = layer(x, torch.zeros_like(x), is_token, None)
+    expected = theirs(x, src_key_padding_mask=~is_token)
+    assert mask is None
+    assert torch.allclose(found[is_token], expected[is_token], atol=1e-5)
+
+
+def pytorch_names(layer: EncoderLayer | CrossLayer) -> dict[str, Tensor]:
+    own, attention = layer.state_dict(), "attention"
+    state = {
+        f"self_attn.in_proj_{part}": torch.cat([own[f"{attention}.{one}.{part}"] for one in "qkv"])
+        for part in ("weight", "bias")
+    }
+    names = {"self_attn.out_proj": "attention.out", "linear1": "feed_forward.0", "linear2": "feed_forward.3"}
+    names |= {"norm1": "norms.0", "norm2": "norms.1"}
+    for theirs, ours in names.items():
+        state |= {f"{theirs}.{part}": own[f"{ours}.{part}"] for part in ("weight", "bias")}
+    return state
+
+
+def test_masks_act_on_the_logits_of_both_attentions() -> None:
+    """One head by hand: softmax(Q K^T / sqrt(d) * M) V."""
+    torch.manual_seed(0)
+    config = DETRConfig(**{**SIZES, "heads": 1})  # type: ignore[arg-type]
+    x, words, positions = torch.randn(1, 5, 16), torch.randn(1, 3, 16), torch.randn(1, 5, 16)
+    own = EncoderLayer(config, LearnedMask(MaskConfig(), 16, 6), nn.ReLU()).eval()
+    cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
+    for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
+        is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
+        rest = (x, positions, is_key, None) if layer is own else (x, positions, words, is_key, None)
+        found, _ = layer(*rest)
+        hidden = layer.mask.layers[0](x).relu()
+        mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
+        logits = layer.attention.q(x + positions) @ layer.attention.k(keys).mT / 4 * mask
+        mixed = x + layer.attention.out(logits.softmax(2) @ layer.attention.v(values))
+        first = layer.norms[0](mixed)
+        expected = layer.norms[1]((first if layer is own else mixed) + layer.feed_forward(first))
+        assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
+    """The blocks once more, one head at a time, for one video and query without padding."""
+    model = small("mrnet-detr")
+    assert isinstance(model, MRNetDETR)
+    video, is_clip, words, is_word = batch([6], [3])
+    token = model.global_saliency.token + model.global_saliency.position
+    with torch.no_grad():
+        x = torch.cat([token[None], model.inputs.words(words)[0], model.inputs.video(video)[0]])
+        for block in model.blocks:
+            x = x + retain_directly(block.retention, block.norms[0](x), 4)
+            inner = gelu(block.feed_forward[0](block.norms[1](x)))
+            x = x + block.feed_forward[2](inner)
+        x = model.norm(x)
+        products = model.global_saliency.of_clips(x[4:]) @ model.global_saliency.of_token(x[0])
+        assert torch.allclose(model.saliency(video, is_clip, words, is_word)[0], products / 4, atol=1e-5)
+
+
+def retain_directly(retention: nn.Module, x: Tensor, n_words: int) -> Tensor:
+    weights = retention.query_projections.weight, retention.video_projections.weight
+    q, k, v = (
+        torch.cat([x[:n_words] @ one.T, x[n_words:] @ other.T])
+        for one, other in zip(weights[0].split(16), weights[1].split(16), strict=True)
+    )
+    clips = len(x) - n_words
+    away = (torch.arange(clips)[:, None] - torch.arange(clips)).abs()
+    learned = retention.sparse_weights[:clips, :clips].sigmoid().fill_diagonal_(1)
+    mask = torch.ones(len(x), len(x))
+    mask[n_words:, n_words:] = 0.98**away * learned
+    heads = []
+    for head in range(2):
+        columns = slice(8 * head, 8 * head + 8)
+        turned = [
+            torch.cat(
+                [xpos(one[:n_words, columns], inverse=back), xpos(one[n_words:, columns], inverse=back)]
+            )
+            for one, back in ((q, False), (k, True))
+        ]
+        logits = turned[0] @ turned[1].T / math.sqrt(8) * mask
+        heads.append(logits.softmax(1) @ v[:, columns])
+    out: Tensor = retention.out(torch.cat(heads, dim=1))
+    return out
+
+
+def test_the_sparsity_loss_is_of_mrnet_detr_alone() -> None:
+    model = small("mrnet-detr", sparsity=0.25)
+    assert isinstance(model, MRNetDETR)
+    means = [block.retention.sparse_weights.detach().sigmoid().mean() for block in model.blocks]
+    expected = sum(max(0.0, float(mean) - 0.125) for mean in means) / 2
+    assert model.sparsity_loss().item() == pytest.approx(expected)
+    assert small("mrnet-detr", sparse=False).sparsity_loss().item() == 0  # type: ignore[union-attr]
+    assert not hasattr(small("qd-detr"), "sparsity_loss")
+
+
+def test_positions_are_shares_of_the_clips_that_are_there() -> None:
+    is_clip = torch.arange(6) < torch.tensor([[6], [3]])
+    positions = clip_positions(is_clip, 8)
+    assert torch.equal(positions[1, :3], clip_positions(is_clip[1:, :3], 8)[0])
+    for n in range(3):
+        for i in range(8):
+            angle = 2 * math.pi * (n + 1) / 3 / 10000 ** (2 * (i // 2) / 8)
+            wave = math.cos(angle) if i % 2 else math.sin(angle)
+            assert positions[1, n, i].item() == pytest.approx(wave, abs=1e-4)
+
+
+@given(st.floats(0.001, 0.999))
+def test_the_inverse_of_the_sigmoid(share: float) -> None:
+    given = torch.tensor(share, dtype=torch.float64)
+    assert inverse_sigmoid(given).sigmoid().item() == pytest.approx(share)
+    assert inverse_sigmoid(torch.tensor([0.0, 1.0])).tolist() == pytest.approx([-6.9078, 6.9078], abs=1e-3)
+
+
+def test_a_perceptron_has_no_relu_at_its_end() -> None:
+    modules = [type(module).__name__ for module in mlp(4, 6, 2, 3)]
+    assert modules == ["Linear", "ReLU", "Linear", "ReLU", "Linear"]
+    assert [module.out_features for module in mlp(4, 6, 2, 3) if isinstance(module, nn.Linear)] == [6, 6, 2]
