@@ -1,7 +1,7 @@
 """What learned masks are worth: a DETR model with each of them and with none, over several seeds.
 
     python -m tests.benchmarks.masks OUT [--model qd-detr] [--masks none stamp lam] [--seeds 0 1 2]
-        [--epochs 12] [--videos 2400] [--depth 2] [--identity]
+        [--epochs 6] [--videos 2400] [--depth 2] [--identity]
 
 Trains each on the captions of QVHighlights' training split, as `vidsum train detr --recipe captions --size
 light` does (runs in OUT; those that are there are used again), and answers the validation split on made-up
@@ -28,7 +28,8 @@ CLIP_S = 2.0
 def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
     """The checkpoint of one run."""
     folder: Path = asked.out / f"{asked.model}-{mask}-{seed}"
-    chosen = {**published("captions", "light"), "clips": 75, "seed": seed, "epochs": asked.epochs}
+    short = {"epochs": asked.epochs, "decay_at": (asked.epochs - 1,)}
+    chosen = {**published("captions", "light"), **short, "seed": seed}
     if mask != "none":
         chosen["mask"] = {"kind": mask, "depth": asked.depth, "identity": asked.identity}
     settings = detr_settings(**chosen)
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--model", default="qd-detr")
     parser.add_argument("--masks", nargs="+", default=["none", "stamp", "lam"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--videos", type=int, default=2400)
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--identity", action="store_true")

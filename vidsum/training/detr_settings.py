@@ -13,12 +13,12 @@ from vidsum.training.rates import rise_and_fall
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "qvhighlights": {"clips": 75, "mask_depth": 32},
     "captions": {
-        "clips": 64,
-        "epochs": 12,
+        "epochs": 14,
         "lr": 4e-4,
-        "warmup": 1.0,
-        "decay_at": (8, 11),
-        "dropout_in": 0.1,
+        "warmup": 0.3,
+        "decay_at": (10, 13),
+        "batch_size": 8,
+        "dropout_in": 0.0,
     },
     "planted": {
         "clips": 16,
