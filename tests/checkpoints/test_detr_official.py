@@ -15,6 +15,7 @@ from vidsum.checkpoints.official import add_official, official_file
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import UsageError, WeightsError
+from vidsum.grounding.locate import model_for
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import MODELS, DETRModel, build
 
@@ -330,3 +331,17 @@ def test_names_and_formats_go_together(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(WeightsError, match="qd-detr-qvhighlights: its weights are not here") as missing:
         official_file("qd-detr-qvhighlights")
     assert missing.value.hint == "vidsum weights add FILE --as qd-detr-qvhighlights --format detr-official"
+
+
+def test_a_published_model_of_clips_features_is_chosen_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
+    torch.save({"model": tensors}, tmp_path / "model_best.ckpt")
+    add_official(tmp_path / "model_best.ckpt", "qd-detr-qvhighlights")
+    assert model_for("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
+    with pytest.raises(UsageError, match="has no mask, not lam"):
+        model_for("qd-detr-qvhighlights", "auto", "cpu", "lam")
+    with pytest.raises(WeightsError, match="moment-detr-qvhighlights: its weights are not here"):
+        model_for("moment-detr-qvhighlights", "auto", "cpu")
