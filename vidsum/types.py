@@ -232,7 +232,7 @@ class QueryMoments:
     moments: tuple[Moment, ...]
     """Best first."""
     saliency: FloatArray
-    """[T] how well each clip fits the query, in [0, 1] over the whole video."""
+    """[T] how well each clip fits the query, in [0, 1]: the model's own, or its similarity over the video."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +247,7 @@ class Grounding:
     """Seconds from one clip to the next."""
     video_duration_s: float
     model: str
-    """What gave the moments: `similarity`, `mrnet`, or a checkpoint."""
+    """What gave the moments: `similarity`, a model that ships, or a checkpoint."""
     space: str
     """The space in which text and video were compared."""
     video: VideoInfo | None = None
