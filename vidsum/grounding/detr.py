@@ -22,14 +22,12 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import placed, stretches_of
 from vidsum.models.detr import DETRConfig
 from vidsum.models.detr_inputs import inputs_of
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
 from vidsum.models.spans import start_end
 from vidsum.types import FloatArray, Moment, TimeArray
 
 _BATCH = 32
 """Pairs of a window and a query at a time."""
-_NO_ZERO = "moment-detr"
-"""Its saliency was trained to be higher inside than outside, by no pairs that do not belong together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> DETRGround
         name,
         reads.guided,
         sampled="fps" in trained.features,
-        has_zero=trained.model != _NO_ZERO,
+        has_zero=trained.model not in WITHOUT_AGAINST,
     )
 
 

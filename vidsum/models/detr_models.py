@@ -14,6 +14,9 @@ MODELS: Mapping[str, type[DETRModel]] = MappingProxyType(
     {"moment-detr": MomentDETR, "qd-detr": QDDETR, "mrnet-detr": MRNetDETR}
 )
 
+WITHOUT_AGAINST = ("moment-detr",)
+"""Models whose loss has no queries that are false of their video: their saliency has no zero."""
+
 
 def build(name: str, config: DETRConfig) -> DETRModel:
     """A new model, its weights drawn by PyTorch's generator.

@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_measures import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
 from vidsum.models.detr import Detections, DETRConfig
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import start_end
 from vidsum.training.detr_batches import DETRBatch, DETRBatches, in_order, shuffled
@@ -32,9 +32,6 @@ from vidsum.training.detr_settings import DETRSettings
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.moment_data import MomentData, Source
 from vidsum.types import FloatArray, Progress
-
-WITHOUT_AGAINST = ("moment-detr",)
-"""Models that are never shown a query that is false of the video."""
 
 
 def train_detr(
