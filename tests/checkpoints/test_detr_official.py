@@ -309,6 +309,13 @@ def test_other_variants_are_refused(
         CHECKPOINTS[name](Published(tensors, options))
 
 
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_one_without_an_encoder_is_refused(name: str) -> None:
+    tensors = {key: one for key, one in given(name).items() if not key.startswith("transformer.encoder.")}
+    with pytest.raises(WeightsError, match=r"has no transformer\.encoder\.layers\.0"):
+        CHECKPOINTS[name](Published(tensors, OPTIONS))
+
+
 def test_what_only_another_loss_reads_is_left_out() -> None:
     more = published_detr.linear("contrastive_align_projection_query", D, 64)
     tensors = given("moment-detr") | published_detr.at_random(more)

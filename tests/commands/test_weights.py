@@ -78,7 +78,17 @@ def test_a_wrong_file_in_the_authors_format_is_4(run: Run, tmp_path: Path) -> No
     assert "not a torch file" in ran.err
 
 
-def test_the_authors_format_has_its_own_names(run: Run, tmp_path: Path) -> None:
-    ran = run("weights", "add", tmp_path / "x.pth", "--as", "i3d", "--format", "mrnet-official")
+@pytest.mark.parametrize(
+    ("format", "name", "known"),
+    [
+        ("mrnet-official", "i3d", "mrnet-activitynet"),
+        ("mrnet-official", "qd-detr-qvhighlights", "mrnet-activitynet"),
+        ("detr-official", "mrnet-activitynet", "moment-detr-qvhighlights, qd-detr-qvhighlights"),
+    ],
+)
+def test_an_authors_format_has_its_own_names(
+    run: Run, tmp_path: Path, format: str, name: str, known: str
+) -> None:
+    ran = run("weights", "add", tmp_path / "x.pth", "--as", name, "--format", format)
     assert ran.code == 2
-    assert "mrnet-activitynet" in ran.err
+    assert f"known are {known}" in " ".join(ran.err.split())

@@ -1,4 +1,4 @@
-"""What the DETR models of moments share: their settings, what they give, their inputs, encoders and heads.
+"""What the DETR models of moments share: their settings, what they give, inputs, encoder layers, saliency.
 
 Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a video and the words of a
 query, and answer with a fixed number of moments and a saliency of each clip. docs/algorithms/detr.md has the
@@ -6,10 +6,9 @@ equations.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -57,8 +56,7 @@ class DETRConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a ValueError what makes no model; a mask that came as a mapping becomes one."""
-        mask: MaskConfig | Mapping[str, Any] | None = self.mask
-        object.__setattr__(self, "mask", mask_config(mask))
+        object.__setattr__(self, "mask", mask_config(self.mask))
         inputs = ("dim_video", "dim_query", "clips", "words")
         for name in (*inputs, "d", "heads", "d_ff", "layers", "decoder_layers", "n_moments"):
             if getattr(self, name) < 1:

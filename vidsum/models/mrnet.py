@@ -186,7 +186,7 @@ class MRNet(nn.Module):
         return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought)
 
     def sparsity_loss(self) -> Tensor:
-        """See the function."""
+        """Eq. 6, see the function."""
         return sparsity_loss(self.blocks, self.config.sparsity)
 
 
