@@ -160,7 +160,6 @@ def _made_up(
     settings: "DETRSettings",
     progress: "Progress | None",
 ) -> "MomentData[HighlightExample]":
-
     from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
 
     made_in = {} if space is source.SpaceName.features else {"space": space.value}
