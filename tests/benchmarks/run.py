@@ -27,6 +27,7 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Knapsack against the plain programme": ["knapsack"],
         "Local-global attention against dense attention": ["attention"],
         "FullTransNet on ten minutes of video": ["decoding"],
+        "Learned masks: parameters, FLOPs and time": ["learned_mask"],
         "MRNet: parameters and time of a query": ["mrnet"],
         "QVHighlights' measures against a direct loop": ["highlights"],
         "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
