@@ -107,7 +107,8 @@ def test_a_name_that_no_checkpoint_ships_for_says_how_to_train_one(model: str, m
     ) as caught:
         locate.model_for(model, "auto", "cpu", mask)
     hint = str(caught.value.hint)
-    assert hint.startswith(f"vidsum train detr --recipe captions --model {model}")
+    assert hint.startswith("vidsum train detr --recipe captions")
+    assert f"--model {model}" in hint
     assert ("--mask lam" in hint) == (mask == "lam")
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from vidsum import checkpoints
-from vidsum.checkpoints.official import OFFICIAL, official_file
 from vidsum.checkpoints.registry import builtin
 from vidsum.errors import InputError
 from vidsum.provenance import of_file
@@ -20,6 +19,9 @@ def named_file(name: str) -> Path:
     """
     if name in builtin():
         return checkpoints.path_of(name)
+    # with PyTorch, which what asks for a name of the registry may not need
+    from vidsum.checkpoints.official import OFFICIAL, official_file
+
     return official_file(name) if name in OFFICIAL else Path(name)
 
 

@@ -150,7 +150,7 @@ def _shipped(model: str, mask: Mask | None) -> str:
         having = f" --mask {mask}" if mask else ""
         raise WeightsError(
             f"no checkpoint of {name} comes with vidsum, but of {', '.join(_all_shipped())}",
-            hint=f"vidsum train detr --recipe captions --model {model}{having} trains one",
+            hint=f"vidsum train detr --recipe captions --data FILE --out RUN --model {model}{having}",
         )
     return name
 
