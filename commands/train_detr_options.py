@@ -38,7 +38,8 @@ TextFeatures = Annotated[
     Path | None,
     option(
         "--text-features",
-        help="Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights.",
+        help="Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text "
+        "says what made them.",
         show_default="the words are embedded",
         metavar="FOLDER",
         rich_help_panel=DATA,

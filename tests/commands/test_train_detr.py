@@ -97,10 +97,25 @@ def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
     chosen += ("--max-norm", 2, "--seed", 4, "--patience", 2, "--precision", "bf16")
     assert _train(run, data, *_features(data), *chosen).code == 0
     trained = read_trained("run/best.safetensors")
-    model = {"clips": 8, "d": 16, "d_ff": 16, "layers": 1, "decoder_layers": 1, "heads": 2, "n_moments": 4}
+    model: dict[str, object] = {
+        "clips": 8,
+        "d": 16,
+        "d_ff": 16,
+        "layers": 1,
+        "decoder_layers": 1,
+        "heads": 2,
+        "n_moments": 4,
+    }
     mask = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}
     model |= {"dropout": 0.2, "dropout_in": 0.3, "mask": mask}
-    training = {"lr": 1e-3, "warmup": 0.5, "decay_at": [3], "weight_decay": 0, "batch_size": 3, "max_norm": 2}
+    training: dict[str, object] = {
+        "lr": 1e-3,
+        "warmup": 0.5,
+        "decay_at": [3],
+        "weight_decay": 0,
+        "batch_size": 3,
+        "max_norm": 2,
+    }
     training |= {"seed": 4, "patience": 2, "precision": "bf16", "epochs": 1, "device": "cpu"}
     assert {name: trained.config[name] for name in model} == model
     assert {name: trained.training[name] for name in training} == training

@@ -124,7 +124,7 @@ def test_pairs_that_there_are_not_count_nothing(given_: list[float], inside: lis
         scores, torch.tensor([given_]).float(), torch.tensor([inside]), torch.ones(1, 3).bool(), 0.2
     )
     assert float(loss.detach()) == pytest.approx(0.2 * terms)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
 
@@ -176,7 +176,7 @@ def test_rank_loss_is_the_rule_written_out(seed: int, samples: int, clips: int, 
 def test_rank_loss_of_equal_clips_is_finite(given_: list[float]) -> None:
     scores = torch.tensor([[90.0, -90.0, 0.0]], requires_grad=True)
     loss = rank_loss(scores, torch.tensor([given_]), torch.tensor([[True, True, False]]), 0.5)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert math.isfinite(float(loss.detach()))
     assert scores.grad is not None
     assert scores.grad.isfinite().all()

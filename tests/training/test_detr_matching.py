@@ -32,7 +32,8 @@ def _cost(logits: Tensor, span: Tensor, window: Tensor, weights: MatchWeights) -
     union = width + end - start - common
     hull = max(last, end) - min(first, start)
     giou = common / union - (hull - union) / hull
-    return weights.span * distance - weights.giou * giou - weights.label * float(logits.softmax(0)[0])
+    cost: float = weights.span * distance - weights.giou * giou - weights.label * float(logits.softmax(0)[0])
+    return cost
 
 
 @given(
