@@ -69,6 +69,9 @@ def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: Annot
 
 def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated, tmp_path: Path) -> None:
     data = annotated_highlights(source, clips=75, words=6, text_features=tmp_path / "words")
+    assert data.features["text"] == "clip"
+    assert data.about["text_features"] == "words"
+    assert "text_features" not in annotated_highlights(source, clips=75, words=6).about
     shapes = {example.words.shape for example in data.examples(1)}
     assert shapes <= {(4, DIM_WORDS), (5, DIM_WORDS), (6, DIM_WORDS)}
     for example in data.examples(1):

@@ -1,5 +1,6 @@
 """Annotated videos with features as examples of moments and saliency, with annotators' scores or without."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ from vidsum.grounding.endpoints import with_endpoints
 from vidsum.grounding.text import load_text_tower
 from vidsum.training.moment_data import Annotated, MomentData, choose, clip_s_of, of_annotated
 from vidsum.types import FloatArray, Progress, TimeArray
+
+_PUBLISHED_WORDS = "clip"
+"""What made the words that are published for QVHighlights, and reads the queries of who uses the model."""
 
 
 def annotated_highlights(
@@ -42,6 +46,8 @@ def annotated_highlights(
         UsageError: there are no videos to train on, or the text tower does not go with the space.
         WeightsError: the text tower's weights cannot be had.
     """
+    if text_features and data.space == "features":
+        data = replace(data, text=data.text or _PUBLISHED_WORDS)
     chosen = choose(data, seed)
     videos = [*chosen.kept, *chosen.judged]
     queries = [query for video in videos for query in video.queries]
@@ -60,7 +66,9 @@ def annotated_highlights(
     n_kept = sum(len(video.queries) for video in chosen.kept)
     scored = any(query.saliency for query in queries)
     clip_s = CLIP_S if scored else clip_s_of(chosen.kept, clips)
-    return of_annotated(data, chosen, examples[:n_kept], examples[n_kept:], clip_s)
+    made = of_annotated(data, chosen, examples[:n_kept], examples[n_kept:], clip_s)
+    words_from = {"text_features": text_features.name} if text_features else {}
+    return replace(made, about={**made.about, **words_from})
 
 
 def example_of(
