@@ -95,8 +95,8 @@ def highlights(
         if output != "-":
             provenance = highlighting.highlights_provenance(source, top_k, how)
             before = recorded(files.all, files.json, provenance, overwrite)
-            if before is not None and all(path.exists() for path in _clips_of(before, files)):
-                written = _clips_of(before, files)
+            written = [] if before is None else _clips_of(before, files)
+            if before is not None and all(path.exists() for path in written):
                 return up_to_date("highlights", source, before, [*files.all, *written], files.names(written))
         found = highlighting.run_highlights(source, top_k, how, progress)
         if output == "-":
