@@ -1,7 +1,7 @@
 """What learned masks cost: parameters, FLOPs and MACs, time and memory, as Tables 4 and 7 of the STAMP paper.
 
 python -m tests.benchmarks.learned_mask                # all three tables, as Markdown
-python -m tests.benchmarks.learned_mask --rounds 5     # quicker, less exact
+python -m tests.benchmarks.learned_mask --rounds 20    # slower, more exact
 python -m tests.benchmarks.learned_mask --spread       # how much a new mask differs from token to token
 
 Times are the least of all rounds; in a round each row runs once, so that what else the machine does meets all
@@ -96,6 +96,12 @@ def count(model: nn.Module) -> int:
     return sum(one.numel() for one in model.parameters())
 
 
+@torch.no_grad()
+def mebibytes(run: Run) -> float:
+    """Most that tensors held at one moment of a call."""
+    return peak_bytes(run, "cpu") / 2**20
+
+
 def flops(run: Run) -> int:
     """Of one call."""
     with FlopCounterMode(display=False) as counter:
@@ -103,6 +109,7 @@ def flops(run: Run) -> int:
     return int(counter.get_total_flops())
 
 
+@torch.no_grad()
 def milliseconds(runs: Mapping[str, Run], rounds: int) -> dict[str, float]:
     """The least time of each, the rows taking turns."""
     best = dict.fromkeys(runs, math.inf)
@@ -123,10 +130,11 @@ def encoder_table(rounds: int) -> None:
     models = {name: model.eval() for name, model in encoders().items()}
 
     def trains(model: Encoder) -> Run:
-        return lambda: torch.autograd.grad(model(*given).sum(), list(model.parameters()))
+        weights = list(model.parameters())
+        return torch.enable_grad()(lambda: torch.autograd.grad(model(*given).sum(), weights))
 
     def answers(model: Encoder) -> Run:
-        return torch.no_grad()(lambda: model(*given))
+        return lambda: model(*given)
 
     used = milliseconds({name: answers(model) for name, model in models.items()}, rounds)
     trained = milliseconds({name: trains(model) for name, model in models.items()}, rounds)
@@ -174,7 +182,7 @@ def by_flex(compiled: Callable[..., Any]) -> Callable[[Tensor, Tensor, Tensor, S
 
 def fusion_table(rounds: int) -> None:
     """One attention by all ways to fuse, at a batch of short sequences and at one long one."""
-    flex = by_flex(torch.compile(flex_attention))
+    flex = by_flex(torch.compile(flex_attention, dynamic=False))
     print("| tokens | fusion | way | GFLOPs | ms | ratio to none | MiB |\n|---|---|---|---|---|---|---|")
     for batch, n_tokens in ((BATCH, SIZES.clips + SIZES.words), (1, LONG)):
         torch.manual_seed(0)
@@ -200,13 +208,13 @@ def fusion_table(rounds: int) -> None:
             ms = found[" | ".join(names)]
             print(
                 f"| {batch} x {n_tokens} | {names[0]} | {names[1]} | {operations} | {ms:.1f} "
-                f"| {ms / found['none | kernel']:.1f} | {peak_bytes(run, 'cpu') / 2**20:.1f} |"
+                f"| {ms / found['none | kernel']:.1f} | {mebibytes(run):.1f} |"
             )
 
 
 def _once(module: LearnedMask | None, attend: Callable[..., Tensor], x: Tensor, *given: Tensor) -> Run:
     q, k, v = given
-    return torch.no_grad()(lambda: attend(q, k, v, module and module(x, q, k)))
+    return lambda: attend(q, k, v, module and module(x, q, k))
 
 
 def _same(found: object, wanted: Tensor) -> None:
@@ -236,12 +244,12 @@ def long_table(rounds: int) -> None:
         ms = found[" | ".join(names)]
         print(
             f"| {names[0]} | {names[1]} | {flops(run) / 1e9:.2f} | {ms:.0f} "
-            f"| {ms / found[f'{names[0]} | none']:.2f} | {peak_bytes(run, 'cpu') / 2**20:.1f} |"
+            f"| {ms / found[f'{names[0]} | none']:.2f} | {mebibytes(run):.1f} |"
         )
 
 
 def _encodes(model: FullTransNet, features: Tensor, is_global: Tensor) -> Run:
-    return torch.no_grad()(lambda: model.encode(features, is_global))
+    return lambda: model.encode(features, is_global)
 
 
 def spread_table() -> None:
@@ -268,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--spread", action="store_true")
     chosen = parser.parse_args()
     torch.manual_seed(0)
