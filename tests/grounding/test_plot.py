@@ -59,12 +59,12 @@ def test_other_suffixes_are_refused(tmp_path: Path) -> None:
         moments_plot(grounding(1), tmp_path / "plot.pdf")
 
 
-@pytest.mark.parametrize("seconds", [0.5, 7.0, 61.3])
+@pytest.mark.parametrize("seconds", [3.5, 7.0, 61.3])
 def test_stretches_of_highlights_are_marked_where_they_are(seconds: float, tmp_path: Path) -> None:
     times = np.arange(max(1, int(seconds / 2 + 0.5))) * 2.0
-    first, whole = Moment(0.0, min(2.0, seconds), 0.4), Moment(0.0, seconds, 0.1)
+    first, second = Moment(0.0, 2.0, 0.4), Moment(2.0, seconds, 0.1)
     curve = np.linspace(0, 1, len(times), dtype=np.float32)
-    found = Highlights(curve, times, 2.0, (first, whole), seconds)
+    found = Highlights(curve, times, 2.0, (first, second), seconds)
     for suffix in (".svg", ".png"):
         highlights_plot(found, tmp_path / f"plot{suffix}")
         once = (tmp_path / f"plot{suffix}").read_bytes()
@@ -73,5 +73,6 @@ def test_stretches_of_highlights_are_marked_where_they_are(seconds: float, tmp_p
     blue, green, red = drawn(tmp_path / "plot.png").astype(int).transpose(2, 0, 1)
     accent = np.flatnonzero(((red == 0x25) & (green == 0x63) & (blue == 0xEB)).any(axis=0))
     light = np.flatnonzero(((red == 0x93) & (green == 0xC5) & (blue == 0xFD)).any(axis=0))
-    share = first.end_s / seconds
+    share = 2.0 / (seconds - 2.0)
     assert (accent[-1] - accent[0]) / (light[-1] - light[0]) == pytest.approx(share, abs=0.01)
+    assert light[0] > accent[-1]
