@@ -14,7 +14,7 @@ from vidsum.datasets.highlight_examples import HighlightExample, Pair
 from vidsum.datasets.planted import Planting, planted_highlights
 from vidsum.errors import OutputError, UsageError
 from vidsum.evaluation.highlight_measures import measure_moments
-from vidsum.grounding.endpoints import with_endpoints
+from vidsum.grounding.clips import with_endpoints
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.errors import UsageError
-from vidsum.grounding.endpoints import with_endpoints
+from vidsum.grounding.clips import with_endpoints
 from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32

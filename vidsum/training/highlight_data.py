@@ -11,7 +11,7 @@ from vidsum.datasets.moment_features import read_moment_features, read_words
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.endpoints import with_endpoints
+from vidsum.grounding.clips import with_endpoints
 from vidsum.grounding.text import load_text_tower
 from vidsum.training.moment_data import Annotated, MomentData, choose, clip_s_of, of_annotated
 from vidsum.types import FloatArray, Progress, TimeArray
