@@ -245,8 +245,9 @@ def _saliency(n_rows: int, windows: Sequence[slice], seen: Sequence[_Seen]) -> F
     """[T] the mean over the shortest windows, whose clips are the finest."""
     total, count = np.zeros(n_rows), np.zeros(n_rows)
     length = windows[0].stop
+    middles = (np.arange(length) + 0.5) / length  # a clip is the rows whose middles it has, see `resample`
     for stretch, one in zip(windows, seen, strict=True):
         if stretch.stop - stretch.start == length:
-            total[stretch] += one.saliency[np.arange(length) * len(one.saliency) // length]
+            total[stretch] += one.saliency[(middles * len(one.saliency)).astype(np.int64)]
             count[stretch] += 1
     return np.asarray(total / count, np.float32)
