@@ -231,16 +231,19 @@ class EasyDict(dict[str, object]):
         self.__dict__.update(given)
 
 
-@pytest.mark.parametrize("kind", ["argparse", "easydict", "none"])
+@pytest.mark.parametrize("kind", ["argparse", "easydict", "mapping", "none"])
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_published_file_becomes_a_checkpoint(
     kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     options = {**OPTIONS, "device": torch.device("cpu"), "v_feat_dirs": ["clip"], "a_feat_dir": None}
+    options |= {"no_norm_vfeat": False, "no_norm_tfeat": False}
     content = {"model": given(name), "optimizer": {"state": {0: {"step": 3}}}, "epoch": 7}
     if kind == "argparse":
         content["opt"] = argparse.Namespace(**options)
+    elif kind == "mapping":
+        content["opt"] = options
     elif kind == "easydict":
         module = ModuleType("easydict")
         module.EasyDict = EasyDict  # type: ignore[attr-defined]
@@ -273,6 +276,13 @@ def test_a_file_that_would_run_something_is_refused(
     assert capsys.readouterr().out == ""
 
 
+def test_options_that_are_none_are_refused(tmp_path: Path) -> None:
+    torch.save({"model": given("qd-detr"), "opt": ["nheads", 4]}, tmp_path / "model_best.ckpt")
+    with pytest.raises(WeightsError, match=r"its options \(opt\) are no mapping") as refused:
+        read_published(tmp_path / "model_best.ckpt", "give another")
+    assert refused.value.hint == "give another"
+
+
 @pytest.mark.parametrize("name", CHECKPOINTS)
 @pytest.mark.parametrize(
     "lacks", ["span_embed.layers.2.bias", "transformer.decoder.norm.weight", "query_embed.weight"]
@@ -292,7 +302,10 @@ def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
             "span_loss_type ce",
         ),
         (published_detr.linear("input_vid_proj.2.net.1", D, D), {}, "n_input_proj 3"),
-        ({}, {"use_txt_pos": True}, "use_txt_pos"),
+        ({}, {"use_txt_pos": True}, "with --use_txt_pos is not known"),
+        ({}, {"no_norm_vfeat": True}, "with --no_norm_vfeat is not known"),
+        ({}, {"no_norm_tfeat": True}, "with --no_norm_tfeat is not known"),
+        ({}, {"a_feat_dir": "pann_features"}, "with --a_feat_dir is not known"),
         (
             published_detr.norm("transformer.encoder.norm", D),
             {},

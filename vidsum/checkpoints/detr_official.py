@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 _UNUSED = r"txt_position_embed\.|contrastive_align_projection_"
 """Positions of words, which are off, and what only a loss of their training reads."""
-_OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2, "use_txt_pos": False}
+_OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2}
 """Theirs for QVHighlights, for files that hold none."""
+_REFUSED = ("use_txt_pos", "no_norm_vfeat", "no_norm_tfeat", "a_feat_dir")
+"""Options that no tensor tells of: positions of words, features of any length, and QD-DETR's sound, whose
+features come after the endpoints."""
 _CLIP_DIM = 512 + 2
 """CLIP's features with the two endpoints: the one kind of theirs that can be made of a video."""
 
@@ -124,8 +127,9 @@ def _refuse_variants(reader: Reader, options: Mapping[str, Any]) -> None:
     inputs = reader.count(r"input_vid_proj\.(\d+)\.")
     if inputs != 2:
         raise WeightsError(f"{reader.model} with --n_input_proj {inputs} is not known, but 2")
-    if options["use_txt_pos"]:
-        raise WeightsError(f"{reader.model} with --use_txt_pos is not known")
+    for name in _REFUSED:
+        if options.get(name):
+            raise WeightsError(f"{reader.model} with --{name} is not known")
 
 
 def _encoder(reader: Reader, theirs: str, ours: str) -> "Tensors":

@@ -56,11 +56,13 @@ def read_published(file: Path, hint: str) -> Published:
     if not isinstance(tensors, dict) or not all(isinstance(one, torch.Tensor) for one in tensors.values()):
         raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors", hint=hint)
     options = found.get("opt", {})
+    if not isinstance(options, dict):
+        raise WeightsError(f"{file}: its options (opt) are no mapping", hint=hint)
     # trained on several GPUs, every name has a prefix
     return Published(
         {key.removeprefix("module."): value for key, value in tensors.items()},
-        # theirs are attributes, here those of the mapping
-        vars(options) if isinstance(options, OrderedDict) else {},
+        # those of a class are attributes of what stands for it
+        {**options, **getattr(options, "__dict__", {})},
     )
 
 
