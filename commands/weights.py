@@ -124,7 +124,7 @@ def add(
             help="As its authors published it: mrnet-official for mrnet-activitynet, detr-official for "
             "moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored as a checkpoint of vidsum; "
             "there is no published SHA-256 to compare it with.",
-            show_default=False,
+            show_default="that of the name",
         ),
     ] = None,
     json: options.Json = False,
@@ -139,7 +139,7 @@ def add(
     def step() -> Result:
         from vidsum import checkpoints
 
-        if format is not None:
+        if format is not None or _is_official(name):
             from vidsum.checkpoints.official import add_official
 
             path = add_official(file, name, format)
@@ -148,6 +148,17 @@ def add(
         return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
     _run("weights add", View(json, quiet, verbose), step)
+
+
+def _is_official(name: str) -> bool:
+    """Whether a name is that of a model that its authors alone have."""
+    from vidsum.checkpoints.registry import builtin
+
+    if name in builtin():
+        return False
+    from vidsum.checkpoints.official import OFFICIAL  # with PyTorch, which the names of the registry need not
+
+    return name in OFFICIAL
 
 
 def _run(command: str, view: View, step: Any) -> None:

@@ -59,12 +59,12 @@ def test_a_wrong_file_is_not_added(run: Run, tmp_path: Path) -> None:
     assert "SHA-256" in ran.err
 
 
-def test_a_file_in_the_authors_format_is_stored_and_its_path_told(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", [("--format", "mrnet-official"), ()])
+def test_a_file_in_the_authors_format_is_stored_and_its_path_told(
+    run: Run, tmp_path: Path, format: tuple[str, ...]
+) -> None:
     torch.save({"model": published(is_shared=False)}, tmp_path / "best.pth")
-    ran = run(
-        *("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet"),
-        *("--format", "mrnet-official", "--json"),
-    )
+    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", *format, "--json")
     assert ran.code == 0
     assert read_trained(ran.json["data"]["path"]).model == "mrnet"
 
