@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +11,20 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import torch
 
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum import documents, export, jobs, retrieval
+from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, OutputError, UsageError, WeightsError
 from vidsum.grounding import locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
+from vidsum.models.attention.learned_mask import MaskConfig
+from vidsum.models.detr import DETRConfig
+from vidsum.models.detr_models import build
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
@@ -227,6 +232,32 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space conse, not clip"):
         retrieval.ground(film, "green", model=str(path), space="clip")
+
+
+def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
+    film: Path, colours: list[int], tmp_path: Path
+) -> None:
+    config = DETRConfig(5, 3, 8, 4, d=16, heads=2, d_ff=16, mask=MaskConfig("lam"))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = build("qd-detr", config).state_dict()
+    path = tmp_path / "best.safetensors"
+    reads = {"space": "conse", "clip_s": 0.5}
+    save_trained(path, Trained("qd-detr", asdict(config), reads, {}, tensors))
+    green, blue = (
+        retrieval.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
+    )
+    assert colours == [1]  # the second question took the features from the cache
+    assert (green.model, green.space) == (str(path), "conse")
+    for found in (green, blue):
+        (query,) = found.queries
+        assert 1 <= len(query.moments) <= 2
+        assert query.saliency.shape == found.timestamps.shape
+    assert not np.array_equal(green.queries[0].saliency, blue.queries[0].saliency)
+    # a sigmoid, which is not drawn out over the video
+    assert 0 < green.queries[0].saliency.min() < green.queries[0].saliency.max() < 1
+    with pytest.raises(UsageError, match="has the mask lam, not stamp"):
+        retrieval.ground(film, "green", model=path, mask="stamp", device="cpu")
 
 
 def test_a_model_of_features_that_no_video_gives_is_refused(

@@ -39,7 +39,7 @@ def ground(
     queries: str | Sequence[str],
     top_k: int = Retrieval.top_k,
     *,
-    model: str = DEFAULT_MODEL,
+    model: str | os.PathLike[str] = DEFAULT_MODEL,
     space: str = Retrieval.space,
     snap: Snap = Retrieval.snap,
     mask: Mask | None = None,
@@ -70,7 +70,7 @@ def ground(
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
     texts = [queries] if isinstance(queries, str) else queries
-    retrieval = Retrieval(top_k, model, space, snap, mask)
+    retrieval = Retrieval(top_k, os.fspath(model), space, snap, mask)
     return run_grounding(source, queries_of(texts), retrieval, Extraction(**how), progress)
 
 
