@@ -1,4 +1,4 @@
-"""Where MRNet's training examples come from: annotated videos with features, or planted moments."""
+"""Where training examples of moments come from: annotated videos with features, or planted moments."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -131,10 +131,15 @@ def of_annotated(
 
 def planted_data(how: Planting, seed: int) -> MomentData[MomentExample]:
     """Planted moments, drawn anew in each epoch; those for validation are none of them."""
+    return drawn_data(planted, how, seed)
+
+
+def drawn_data(draw: Callable[..., list[Made]], how: Planting, seed: int) -> MomentData[Made]:
+    """What `draw(how, *seeds)` plants, drawn anew in each epoch; that for validation is none of it."""
     few = replace(how, n_videos=min(how.n_videos, _PLANTED_FOR_VALIDATION))
     return MomentData(
-        examples=lambda epoch: planted(how, seed, epoch),
-        validation=planted(few, seed, 0),
+        examples=lambda epoch: draw(how, seed, epoch),
+        validation=draw(few, seed, 0),
         features={"space": "planted"},
         about={"planted": vars(how)},
     )
