@@ -14,7 +14,7 @@ from vidsum.errors import InputError
 from vidsum.evaluation.highlight_measures import MAX_MOMENTS
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.highlight_run import ModelRun
-from vidsum.evaluation.moment_model import text_tower_of
+from vidsum.evaluation.moment_model import load_tower_of
 from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import FloatArray, Moment, Progress
@@ -45,7 +45,7 @@ def highlights_by(
     if run.text_features:
         words = [read_words(run.text_features, qid) for qid in queries]
     else:
-        tower = text_tower_of(trained, run.checkpoint, run.device)
+        tower = load_tower_of(trained, run.checkpoint, run.device)
         words = tower.encode_words([query.text for query in queries.values()])
     found = {}
     for number, (query, of_query) in enumerate(zip(queries.values(), words, strict=True), 1):

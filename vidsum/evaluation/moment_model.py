@@ -48,7 +48,7 @@ def moments_by(
     grounder = grounder_of(trained, str(checkpoint), device)
     asked = {name: video for name, video in videos.items() if video.queries}
     check_features(sources, asked)
-    tower = text_tower_of(trained, checkpoint, device)
+    tower = load_tower_of(trained, checkpoint, device)
     queries = tower.encode([query.text for video in asked.values() for query in video.queries])
     ends = np.cumsum([len(video.queries) for video in asked.values()])
     found = {}
@@ -59,7 +59,7 @@ def moments_by(
     return found
 
 
-def text_tower_of(trained: Trained, checkpoint: Path, device: str) -> TextTower:
+def load_tower_of(trained: Trained, checkpoint: Path, device: str) -> TextTower:
     """What embeds the queries of a model of published features.
 
     Raises:
