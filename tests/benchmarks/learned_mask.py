@@ -201,7 +201,8 @@ def fusion_table(rounds: int) -> None:
         runs = {("none", "kernel"): _once(None, fused_attention, x, q, k, v)}
         for (fusion, way), attend in ways.items():
             runs[fusion, way] = _once(made[fusion], attend, x, q, k, v)
-            _same(runs[fusion, way](), fused_attention(q, k, v, made[fusion](x, q, k)))
+            with torch.no_grad():  # on a CPU flex_attention has no gradients
+                _same(runs[fusion, way](), fused_attention(q, k, v, made[fusion](x, q, k)))
         found = milliseconds({" | ".join(names): run for names, run in runs.items()}, rounds)
         for names, run in runs.items():
             operations = "-" if "flex" in names[1] else f"{flops(run) / 1e9:.2f}"
