@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from vidsum.commands import ground_options as own
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.moment_files import MomentFiles, check_clips, moment_files, spare_inputs
-from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
+from vidsum.commands.outputs import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
 from vidsum.settings import DEFAULT_MODEL
-from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.types import Grounding, Progress
@@ -61,9 +60,7 @@ def ground(
     asked = retrieval.queries_of(query or [], queries)
     targets = {source: moment_files(source, output, output_dir, plot, clips) for source in sources}
     if output != "-":
-        prepare(output, output_dir, sources, (".json",))
-        claim([(source, files.all) for source, files in targets.items()])
-        spare_inputs(sources, targets.values())
+        claim_files(targets, output, output_dir)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.settings import Extraction, Retrieval
@@ -120,27 +117,18 @@ def _written(
     overwrite: bool,
     progress: "Progress | None",
 ) -> Result:
-    """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum import export
-    from vidsum.documents import grounding_document, write_document
+    from vidsum.documents import grounding_document
 
     document = grounding_document(found, with_saliency=saliency)
-    messages = list(found.warnings)
     clips = _clips_of(document, files)
-    if not overwrite:
-        check_clips(clips, found.provenance)
-    if files.clips:
-        messages += export.write_clips(found, files.clips, files.stem, progress=progress)
-    if files.plot:
-        messages += export.write_plot(found, files.plot)
-    write_document(document, files.json)
+    messages = write_files(found, document, files, clips, overwrite, progress)
     return Result(
         "ground",
         source,
         {**files.names(clips), **document},
         lines=(f"{files.told(clips)}: by {found.model}, in the space {found.space}",),
         table=_table(found),
-        messages=tuple(messages),
+        messages=messages,
     )
 
 
@@ -162,15 +150,8 @@ def _table(found: "Grounding") -> Table:
     from vidsum.retrieval import in_short
 
     rows = [
-        (
-            in_short(one.query) if rank == 1 else "",
-            str(rank),
-            format_time(moment.start_s),
-            format_time(moment.end_s),
-            f"{moment.end_s - moment.start_s:.2f}",
-            f"{moment.score:.3f}",
-        )
+        (in_short(one.query) if rank == 1 else "", *cells(rank, moment))
         for one in found.queries
         for rank, moment in enumerate(one.moments, 1)
     ]
-    return Table(("query", "rank", "start", "end", "seconds", "score"), tuple(rows))
+    return Table(("query", *CELLS), tuple(rows))

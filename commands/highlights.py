@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.moment_files import MomentFiles, check_clips, moment_files, spare_inputs
-from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
+from vidsum.commands.outputs import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
-from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.types import Highlights, Progress
@@ -74,9 +73,7 @@ def highlights(
         source: moment_files(source, output, output_dir, plot, clips, "highlights") for source in sources
     }
     if output != "-":
-        prepare(output, output_dir, sources, (".json",))
-        claim([(source, files.all) for source, files in targets.items()])
-        spare_inputs(sources, targets.values())
+        claim_files(targets, output, output_dir)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import highlighting
@@ -117,27 +114,18 @@ def _shown(source: str, found: "Highlights") -> Result:
 def _written(
     source: str, found: "Highlights", files: MomentFiles, overwrite: bool, progress: "Progress | None"
 ) -> Result:
-    """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum import export
-    from vidsum.documents import highlights_document, write_document
+    from vidsum.documents import highlights_document
 
     document = highlights_document(found)
-    messages = list(found.warnings)
     clips = _clips_of(document, files)
-    if not overwrite:
-        check_clips(clips, found.provenance)
-    if files.clips:
-        messages += export.write_clips(found, files.clips, files.stem, progress=progress)
-    if files.plot:
-        messages += export.write_plot(found, files.plot)
-    write_document(document, files.json)
+    messages = write_files(found, document, files, clips, overwrite, progress)
     return Result(
         "highlights",
         source,
         {**files.names(clips), **document},
         lines=(files.told(clips),),
-        table=_table(found),
-        messages=tuple(messages),
+        table=Table(CELLS, tuple(cells(rank, moment) for rank, moment in enumerate(found.moments, 1))),
+        messages=messages,
     )
 
 
@@ -148,17 +136,3 @@ def _clips_of(document: Mapping[str, Any], files: MomentFiles) -> list[Path]:
     from vidsum.export import highlight_path
 
     return [highlight_path(files.clips, files.stem, rank) for rank in range(1, len(document["moments"]) + 1)]
-
-
-def _table(found: "Highlights") -> Table:
-    rows = [
-        (
-            str(rank),
-            format_time(moment.start_s),
-            format_time(moment.end_s),
-            f"{moment.end_s - moment.start_s:.2f}",
-            f"{moment.score:.3f}",
-        )
-        for rank, moment in enumerate(found.moments, 1)
-    ]
-    return Table(("rank", "start", "end", "seconds", "score"), tuple(rows))

@@ -4,12 +4,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from vidsum.commands.outputs import named_after
+from vidsum.commands.outputs import claim, named_after, prepare
 from vidsum.errors import OutputError, UsageError
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.types import Grounding, Highlights, Moment, Progress
+
+CELLS = ("rank", "start", "end", "seconds", "score")
+"""What `cells` gives, as heads of a table."""
 
 
 class MomentsCommand(TyperCommand):
@@ -53,11 +60,9 @@ class MomentFiles:
     def told(self, clips: Sequence[Path]) -> str:
         """The same for people."""
         names = ", ".join(str(path) for path in self.all)
-        return (
-            f"{names} and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {self.clips}"
-            if clips
-            else names
-        )
+        if not clips:
+            return names
+        return f"{names} and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {self.clips}"
 
 
 def moment_files(
@@ -80,13 +85,17 @@ def moment_files(
     )
 
 
-def spare_inputs(sources: Iterable[str], targets: Iterable[MomentFiles]) -> None:
-    """Make sure, before any work, that no clip will be written over a video that is read.
+def claim_files(targets: Mapping[str, MomentFiles], output: str | None, folder: Path) -> None:
+    """Make sure, before any work, that the files of each video are its own and can be written.
 
     Raises:
+        UsageError, OutputError: see `vidsum.commands.outputs.prepare` and `claim`.
         UsageError: a video lies where clips go, and has the name of one.
     """
-    stems = {(files.clips.resolve(), files.stem) for files in targets if files.clips}
+    sources = list(targets)
+    prepare(output, folder, sources, (".json",))
+    claim([(source, files.all) for source, files in targets.items()])
+    stems = {(files.clips.resolve(), files.stem) for files in targets.values() if files.clips}
     for source in sources:
         path = Path(source).resolve()
         named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", path.name)
@@ -94,12 +103,49 @@ def spare_inputs(sources: Iterable[str], targets: Iterable[MomentFiles]) -> None
             raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")
 
 
-def check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
-    """What a clip is called does not tell what it was made from; the clip itself does.
+def write_files(
+    found: "Grounding | Highlights",
+    document: dict[str, Any],
+    files: MomentFiles,
+    clips: Sequence[Path],
+    overwrite: bool,
+    progress: "Progress | None",
+) -> tuple[str, ...]:
+    """Write all files and return warnings, those of what was found among them.
+
+    Args:
+        found: what the files tell.
+        document: the same as the JSON has it.
+        files: where they go.
+        clips: the MP4 files that there will be.
+        overwrite: replace MP4 files whatever they are.
+        progress: called while it runs.
 
     Raises:
-        OutputError: a file of that name is there, and is another clip or something else.
+        OutputError: an MP4 file is there and is another, or a file cannot be written.
     """
+    from vidsum import export
+    from vidsum.documents import write_document
+
+    messages = list(found.warnings)
+    if not overwrite:
+        _check_clips(clips, found.provenance)
+    if files.clips:
+        messages += export.write_clips(found, files.clips, files.stem, progress=progress)
+    if files.plot:
+        messages += export.write_plot(found, files.plot)
+    write_document(document, files.json)  # the last: it tells that the others are there
+    return tuple(messages)
+
+
+def cells(rank: int, moment: "Moment") -> tuple[str, ...]:
+    """A moment as a row for people to read."""
+    times = format_time(moment.start_s), format_time(moment.end_s)
+    return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.3f}"
+
+
+def _check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
+    """What a clip is called does not tell what it was made from; the clip itself does."""
     from vidsum.export import is_made_from
 
     for path in clips:
