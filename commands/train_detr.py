@@ -1,6 +1,6 @@
 """`vidsum train detr`: train a model that finds moments and what is salient in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,24 @@ from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View
-from vidsum.commands.train_moments import given, held_out, held_out_share, refuse, run_result
-from vidsum.errors import UsageError
+from vidsum.commands.train_moments import (
+    annotated,
+    caption_recipe,
+    given,
+    is_planted,
+    preset_name,
+    refuse,
+    run_result,
+)
 
 if TYPE_CHECKING:
     from vidsum.datasets.highlight_examples import HighlightExample
     from vidsum.training.detr_settings import DETRSettings
-    from vidsum.training.moment_data import MomentData
+    from vidsum.training.moment_captions import CaptionRecipe
+    from vidsum.training.moment_data import Annotated, MomentData
     from vidsum.types import Progress
 
 _COMMAND = "train detr"
-_PLANTED = "planted"
 
 
 def detr(
@@ -112,35 +119,28 @@ def detr(
         from vidsum.training.detr import train_detr
         from vidsum.training.detr_settings import detr_settings, published
 
-        begun = published(_preset(preset, recipe, data), size.value)
+        begun = published(preset_name(preset, recipe, data, "qvhighlights"), size.value)
         settings = detr_settings(**_with_depth(begun, given(choices)))
         if recipe is source.RecipeName.captions:
             refuse(of_features, "with --recipe captions")
-            examples = _made_up(data, space, given(of_captions), validation, settings, progress)
+            made_from = caption_recipe(data, space, given(of_captions), validation)
+            examples = _made_up(made_from, settings, progress)
         else:
             unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}
             refuse(unread, "without --recipe captions")
-            if data[0] == _PLANTED:
+            if is_planted(data):
                 of_a_space = None if space is source.SpaceName.features else space
                 refuse({**of_features, "--space": of_a_space}, "with --data planted")
                 examples = _planted(settings)
             else:
-                annotated = (features or [], space, text, validation)
-                examples = _annotated(data, *annotated, text_features, settings, progress)
+                read = annotated(data, features or (), space, text, validation)
+                examples = _annotated(read, text_features, settings, progress)
         fitted = train_detr(
             examples, model.value, settings, Path(folder), overwrite=overwrite, progress=progress
         )
         return run_result(_COMMAND, folder, fitted, examples.features, examples.warnings)
 
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
-
-
-def _preset(preset: own.PresetName | None, recipe: source.RecipeName, data: Sequence[str]) -> str:
-    if preset is not None:
-        return preset.value
-    if recipe is source.RecipeName.captions:
-        return "captions"
-    return _PLANTED if data[0] == _PLANTED else "qvhighlights"
 
 
 def _with_depth(begun: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,20 +153,13 @@ def _with_depth(begun: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str
 
 
 def _made_up(
-    data: Sequence[str],
-    space: source.SpaceName,
-    choices: Mapping[str, Any],
-    validation: str,
-    settings: "DETRSettings",
-    progress: "Progress | None",
+    recipe: "CaptionRecipe", settings: "DETRSettings", progress: "Progress | None"
 ) -> "MomentData[HighlightExample]":
-    from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
+    from vidsum.training.moment_captions import highlight_captions_data
 
-    made_in = {} if space is source.SpaceName.features else {"space": space.value}
-    annotations = tuple(Path(one) for one in data)
-    recipe = CaptionRecipe(annotations, **made_in, **choices, validation=held_out_share(validation))
+    model = settings.model
     return highlight_captions_data(
-        recipe, settings.model.clips, settings.model.words, settings.loop.seed, settings.device, progress
+        recipe, model.clips, model.words, settings.loop.seed, settings.device, progress
     )
 
 
@@ -178,26 +171,12 @@ def _planted(settings: "DETRSettings") -> "MomentData[HighlightExample]":
 
 
 def _annotated(
-    data: Sequence[str],
-    features: Sequence[Path],
-    space: source.SpaceName,
-    text: source.TextName | None,
-    validation: str,
-    text_features: Path | None,
-    settings: "DETRSettings",
-    progress: "Progress | None",
+    data: "Annotated", text_features: Path | None, settings: "DETRSettings", progress: "Progress | None"
 ) -> "MomentData[HighlightExample]":
     from vidsum.training.highlight_data import annotated_highlights
-    from vidsum.training.moment_data import Annotated
 
-    if len(data) > 1:
-        raise UsageError("features are read for one file of annotations", hint="one --data")
-    if not features:
-        raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
     return annotated_highlights(
-        Annotated(
-            Path(data[0]), tuple(features), space.value, text.value if text else None, held_out(validation)
-        ),
+        data,
         settings.model.clips,
         settings.model.words,
         text_features=text_features,

@@ -1,15 +1,22 @@
 """What the commands share that train a model to find moments: their choices, and what a run came to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.result import Result
+from vidsum.commands.train_mrnet_data import RecipeName, SpaceName, TextName
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
     from vidsum.training.loop import Fitted
+    from vidsum.training.moment_captions import CaptionRecipe
+    from vidsum.training.moment_data import Annotated
+
+PLANTED = "planted"
+"""What `--data` says for made-up moments."""
 
 
 def given(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,22 +30,72 @@ def refuse(unread: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{' and '.join(names)} mean nothing {where}", hint="leave them out")
 
 
-def held_out(validation: str) -> Path | float:
+def preset_name(preset: Enum | None, recipe: RecipeName, data: Sequence[str], of_features: str) -> str:
+    """The preset that was chosen, or that goes with the data; `of_features` with the features of videos."""
+    if preset is not None:
+        return str(preset.value)
+    if recipe is RecipeName.captions:
+        return "captions"
+    return PLANTED if is_planted(data) else of_features
+
+
+def is_planted(data: Sequence[str]) -> bool:
+    """Whether moments are made up, without captions.
+
+    Raises:
+        UsageError: there is more than one file of annotations, which only captions may be read from.
+    """
+    if len(data) > 1:
+        raise UsageError("features are read for one file of annotations", hint="one --data")
+    return data[0] == PLANTED
+
+
+def annotated(
+    data: Sequence[str],
+    features: Sequence[Path],
+    space: SpaceName,
+    text: TextName | None,
+    validation: str,
+) -> "Annotated":
+    """What annotated videos to train on.
+
+    Raises:
+        UsageError: there are no features.
+    """
+    from vidsum.training.moment_data import Annotated
+
+    if not features:
+        raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
+    return Annotated(
+        Path(data[0]), tuple(features), space.value, text.value if text else None, _held_out(validation)
+    )
+
+
+def caption_recipe(
+    data: Sequence[str], space: SpaceName, choices: Mapping[str, Any], validation: str
+) -> "CaptionRecipe":
+    """What to make examples up from; `choices` are fields of `CaptionRecipe`.
+
+    Raises:
+        UsageError: what is held out is not a share of the videos, or a choice makes no sense.
+    """
+    from vidsum.training.moment_captions import CaptionRecipe
+
+    share = _held_out(validation)
+    if isinstance(share, Path):
+        raise UsageError(
+            "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
+        )
+    made_in = {} if space is SpaceName.features else {"space": space.value}
+    return CaptionRecipe(tuple(Path(one) for one in data), **made_in, **choices, validation=share)
+
+
+def _held_out(validation: str) -> Path | float:
     """A file of annotations, or a share of the videos."""
     try:
         return float(validation)
     except ValueError:
         return Path(validation)
-
-
-def held_out_share(validation: str) -> float:
-    """A share of the videos, which is all that can be held out of captions."""
-    share = held_out(validation)
-    if isinstance(share, Path):
-        raise UsageError(
-            "with captions, --validation is a share of the annotated videos", hint="--validation 0.1"
-        )
-    return share
 
 
 def run_result(

@@ -1,8 +1,8 @@
 """`vidsum train mrnet`: train MRNet to find moments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vidsum.commands import mask_options as masks
 from vidsum.commands import options
@@ -12,17 +12,24 @@ from vidsum.commands import train_mrnet_options as own
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
 from vidsum.commands.result import Result, View
-from vidsum.commands.train_moments import given, held_out, held_out_share, refuse, run_result
-from vidsum.errors import UsageError
+from vidsum.commands.train_moments import (
+    annotated,
+    caption_recipe,
+    given,
+    is_planted,
+    preset_name,
+    refuse,
+    run_result,
+)
 
 if TYPE_CHECKING:
     from vidsum.datasets.moment_examples import MomentExample
+    from vidsum.training.moment_captions import CaptionRecipe
     from vidsum.training.moment_data import MomentData
     from vidsum.training.mrnet_settings import MRNetSettings
     from vidsum.types import Progress
 
 _COMMAND = "train mrnet"
-_PLANTED = "planted"
 
 
 def mrnet(
@@ -122,12 +129,12 @@ def mrnet(
         from vidsum.training.mrnet import train_mrnet
         from vidsum.training.mrnet_settings import mrnet_settings, published
 
-        settings = mrnet_settings(
-            **{**published(_preset(preset, recipe, data), head.value), **given(choices)}
-        )
+        begun = published(preset_name(preset, recipe, data, "activitynet"), head.value)
+        settings = mrnet_settings(**{**begun, **given(choices)})
         if recipe is source.RecipeName.captions:
             refuse({"--features": features, "--text": text}, "with --recipe captions")
-            examples = _made_up(data, space, given(of_captions), validation, settings, progress)
+            made_from = caption_recipe(data, space, given(of_captions), validation)
+            examples = _made_up(made_from, settings, progress)
         else:
             unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}
             refuse(unread, "without --recipe captions")
@@ -138,27 +145,11 @@ def mrnet(
     run_batch(_COMMAND, [str(out)], View(json, quiet, verbose), step)
 
 
-def _preset(preset: own.PresetName | None, recipe: source.RecipeName, data: Sequence[str]) -> str:
-    if preset is not None:
-        return preset.value
-    if recipe is source.RecipeName.captions:
-        return "captions"
-    return _PLANTED if data[0] == _PLANTED else "activitynet"
-
-
 def _made_up(
-    data: Sequence[str],
-    space: source.SpaceName,
-    choices: Mapping[str, Any],
-    validation: str,
-    settings: "MRNetSettings",
-    progress: "Progress | None",
+    recipe: "CaptionRecipe", settings: "MRNetSettings", progress: "Progress | None"
 ) -> "MomentData[MomentExample]":
-    from vidsum.training.moment_captions import CaptionRecipe, captions_data
+    from vidsum.training.moment_captions import captions_data
 
-    made_in = {} if space is source.SpaceName.features else {"space": space.value}
-    annotations = tuple(Path(one) for one in data)
-    recipe = CaptionRecipe(annotations, **made_in, **choices, validation=held_out_share(validation))
     return captions_data(recipe, settings.model.clips, settings.loop.seed, settings.device, progress)
 
 
@@ -172,18 +163,12 @@ def _examples(
     progress: "Progress | None",
 ) -> "MomentData[MomentExample]":
     from vidsum.datasets.planted import Planting
-    from vidsum.training.moment_data import Annotated, annotated_data, planted_data
+    from vidsum.training.moment_data import annotated_data, planted_data
 
     seed = settings.loop.seed
-    if len(data) > 1:
-        raise UsageError("features are read for one file of annotations", hint="one --data")
-    if data[0] == _PLANTED:
+    if is_planted(data):
         of_a_space = None if space is source.SpaceName.features else space
         refuse({"--features": list(features), "--text": text, "--space": of_a_space}, "with --data planted")
         return planted_data(Planting(clips=settings.model.clips), seed)
-    if not features:
-        raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")
-    annotated = Annotated(
-        Path(data[0]), tuple(features), space.value, text.value if text else None, held_out(validation)
-    )
-    return annotated_data(annotated, settings.model.clips, seed, settings.device, progress)
+    read = annotated(data, features, space, text, validation)
+    return annotated_data(read, settings.model.clips, seed, settings.device, progress)

@@ -148,6 +148,13 @@ def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple
     assert f"{unread[0]} mean nothing with --data planted" in ran.err
 
 
+def test_one_file_of_annotations_is_read_and_no_other_left_out(run: Run, data: Path) -> None:
+    for first, second in (("planted", data), (data, "planted"), (data, data)):
+        ran = _train(run, first, "--data", second, *_features(data))
+        assert ran.code == 2
+        assert ran.err.splitlines()[1:] == ["  try: one --data"]
+
+
 def test_a_config_file_sets_options(run: Run, data: Path) -> None:
     Path("run.yaml").write_text("train:\n  detr:\n    n-moments: 3\n    decay-at: [2, 4]\n")
     assert _train(run, data, *_features(data), "--config", "run.yaml").code == 0
