@@ -253,9 +253,8 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
         (query,) = found.queries
         assert 1 <= len(query.moments) <= 2
         assert query.saliency.shape == found.timestamps.shape
+        assert (query.saliency.min(), query.saliency.max()) == (0, 1)
     assert not np.array_equal(green.queries[0].saliency, blue.queries[0].saliency)
-    # a sigmoid, which is not drawn out over the video
-    assert 0 < green.queries[0].saliency.min() < green.queries[0].saliency.max() < 1
     with pytest.raises(UsageError, match="has the mask lam, not stamp"):
         retrieval.ground(film, "green", model=path, mask="stamp", device="cpu")
 

@@ -232,7 +232,7 @@ class QueryMoments:
     moments: tuple[Moment, ...]
     """Best first."""
     saliency: FloatArray
-    """[T] how well each clip fits the query, in [0, 1]: the model's own, or its similarity over the video."""
+    """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from tests.grounding.test_mrnet import QUERIES, video_with
 from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of, in_unit_range
+from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of
 from vidsum.grounding.guide import guided_rows
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
@@ -262,18 +262,6 @@ def test_a_guided_model_reads_the_curve_of_each_query() -> None:
         ground_video(grounder, video, WORDS[1:3])
 
 
-def test_saliency_of_a_model_that_knows_false_queries_is_a_sigmoid() -> None:
-    scores = np.array([-200, -1, 0, 2, 200], np.float32)
-    expected = torch.sigmoid(torch.from_numpy(scores)).numpy()
-    np.testing.assert_allclose(in_unit_range(oracle(), scores), expected, atol=1e-6)
-
-
-def test_saliency_without_a_zero_is_drawn_out_over_the_video() -> None:
-    scores = np.array([-3, 1, 5], np.float32)
-    assert in_unit_range(oracle(has_zero=False), scores).tolist() == [0, 0.5, 1]
-    assert in_unit_range(oracle(has_zero=False), np.full(3, 7, np.float32)).tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("dim_clip", "dim_word", "reason"),
     [
@@ -316,18 +304,12 @@ def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path) -> None:
     assert all(torch.equal(value, same[name]) for name, value in grounder.model.state_dict().items())
     assert grounder.model.config.mask == MaskConfig("stamp")
     assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("conse", 1, False, False)
-    assert grounder.has_zero
     assert not grounder.model.training
 
 
-def test_a_checkpoint_says_how_its_clips_are_made_and_its_model_what_saliency_means(tmp_path: Path) -> None:
+def test_a_checkpoint_says_how_its_clips_are_made(tmp_path: Path) -> None:
     reads = {"space": "clip", "clip_s": 2.0, "fps": 0.5}
     assert load(checkpoint(tmp_path / "m.safetensors", features=reads)).sampled
-    plain = build("moment-detr", CONFIG)
-    path = checkpoint(
-        tmp_path / "p.safetensors", model="moment-detr", config=asdict(CONFIG), tensors=plain.state_dict()
-    )
-    assert not load(path).has_zero
 
 
 @pytest.mark.parametrize(

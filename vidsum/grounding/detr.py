@@ -17,12 +17,12 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.clips import clips_of
 from vidsum.grounding.guide import guided_rows, reads_of, rows_of
 from vidsum.grounding.nms import suppress
-from vidsum.grounding.proposals import MAX_IOU, unit_range
+from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import placed, stretches_of
 from vidsum.models.detr import DETRConfig
 from vidsum.models.detr_inputs import inputs_of
-from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
+from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.spans import start_end
 from vidsum.types import FloatArray, Moment, TimeArray
 
@@ -45,8 +45,6 @@ class DETRGrounder:
     """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
     sampled: bool = False
     """Whether a clip is a single row of the video, as features were published at a rate, and not a mean."""
-    has_zero: bool = True
-    """Whether the sign of its saliency means something: see `in_unit_range`."""
 
 
 class Found(NamedTuple):
@@ -55,7 +53,7 @@ class Found(NamedTuple):
     moments: list[Moment]
     """Best first, at least one."""
     saliency: FloatArray
-    """[T] of each clip of the video's grid, in no unit."""
+    """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query."""
 
 
 class _Seen(NamedTuple):
@@ -87,7 +85,6 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> DETRGround
         name,
         reads.guided,
         sampled="fps" in trained.features,
-        has_zero=trained.model not in WITHOUT_AGAINST,
     )
 
 
@@ -126,18 +123,6 @@ def ground_video(
         moments = suppress(_ranked(grid, windows, of_query), max_iou, top_k)
         found.append(Found(moments, _saliency(len(grid), windows, of_query)[row_of]))
     return found
-
-
-def in_unit_range(grounder: DETRGrounder, saliency: FloatArray) -> FloatArray:
-    """Saliency [T] of one query, squashed into [0, 1].
-
-    Of a model that was shown queries that are false of their video the sigmoid, as its loss has it (QD-DETR,
-    -log(1 - sigmoid)): near 0 where nothing fits, and the same in every video. Others learn no more than to
-    order the clips of a video: theirs is drawn out to [0, 1] over the whole video.
-    """
-    if not grounder.has_zero:
-        return unit_range(saliency)
-    return np.asarray(0.5 * (1 + np.tanh(saliency / 2)), np.float32)  # sigmoid without overflow
 
 
 def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:

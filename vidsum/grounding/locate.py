@@ -48,7 +48,8 @@ class Answer(NamedTuple):
     moments: list[Moment]
     """Best first, at least one."""
     saliency: FloatArray
-    """[T] how well each clip of the video fits, in [0, 1]: the model's own, or the similarity curve."""
+    """[T] how well each clip of the video fits, by a DETR model itself, else the similarity curve; drawn out
+    over the video to [0, 1]."""
 
 
 def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = None) -> tuple[str, str]:
@@ -109,7 +110,7 @@ def locate(model: str, video: ClipEmbeddings, asked: Asked, top_k: int, device: 
     if isinstance(grounder, detr.DETRGrounder):
         words = embed_words(grounder.space, asked.texts, device)
         found = detr.ground_video(grounder, video, words, asked.vectors, top_k)
-        return [Answer(one.moments, detr.in_unit_range(grounder, one.saliency)) for one in found]
+        return [Answer(one.moments, unit_range(one.saliency)) for one in found]
     moments = mrnet.ground_video(grounder, video, asked.vectors, top_k=top_k)
     return [Answer(*both) for both in zip(moments, _curves(video, asked.vectors), strict=True)]
 
