@@ -97,7 +97,9 @@ def embed_captions(
 
 
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """What gives the words of sentences as they are asked; those of a sentence are embedded once.
+    """What gives the words of sentences as they are asked.
+
+    Those of a sentence are embedded once and kept: L x D x 4 bytes, 23 kB for 15 words of MiniLM's.
 
     Args:
         captions: the sentences.

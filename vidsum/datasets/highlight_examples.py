@@ -1,10 +1,14 @@
 """What a model of moments and saliency is trained and judged on: one video and one query."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from vidsum.datasets.highlights import CLIP_S
 from vidsum.errors import UsageError
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
 
 MOST_SALIENT = 12.0
 """Three annotators who each give a clip 4."""
@@ -46,3 +50,14 @@ class HighlightExample:
                 f"{self.name}: {video[0]} clips have windows {list(self.windows.shape)} and saliency "
                 f"{list(self.saliency.shape)}"
             )
+
+
+def scores_at(saliency: Sequence[float], times_s: TimeArray) -> FloatArray:
+    """[T] what annotators gave the clip of theirs that each time lies in; 0 after the last one that has any.
+
+    Args:
+        saliency: as in `MomentQuery.saliency`.
+        times_s: [T]
+    """
+    scores = np.array([*saliency, 0.0], np.float32)
+    return scores[np.minimum((times_s / CLIP_S).astype(np.int64), len(scores) - 1)]

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vidsum.datasets.captions import Captions, Script, Stretch, annotated, joined
-from vidsum.datasets.highlight_examples import MOST_SALIENT
-from vidsum.datasets.highlights import CLIP_S
+from vidsum.datasets.highlight_examples import MOST_SALIENT, scores_at
 from vidsum.datasets.moment_examples import MomentExample
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
@@ -212,8 +211,7 @@ def saliency_of(script: Script, sentence: int, times: TimeArray) -> FloatArray:
     It is what annotators gave where they did, else as much as the sentence is true in the clip.
     """
     if sentence in script.saliency:
-        scored = np.array([*script.saliency[sentence], 0.0], np.float32)
-        return scored[np.minimum((times / CLIP_S).astype(np.int64), len(scored) - 1)]
+        return scores_at(script.saliency[sentence], times)
     of_sentence = [one.sentence == sentence for one in script.stretches]
     covered = covered_s(script, times)[:, of_sentence].sum(axis=1)
     return np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)

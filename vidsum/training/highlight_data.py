@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
+from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample, scores_at
 from vidsum.datasets.highlights import CLIP_S
 from vidsum.datasets.moment_features import read_moment_features, read_words
 from vidsum.datasets.moments import MomentQuery, MomentVideo
@@ -86,15 +86,9 @@ def example_of(
     """
     windows = (np.array(query.windows) / video.duration_s).astype(np.float32)
     edges_s = np.linspace(0, video.duration_s, len(clips) + 1)
-    saliency = _scored(query, edges_s) if query.saliency else _covered(query, edges_s)
+    middles_s = (edges_s[:-1] + edges_s[1:]) / 2
+    saliency = scores_at(query.saliency, middles_s) if query.saliency else _covered(query, edges_s)
     return HighlightExample(video.name, clips, words, windows, saliency)
-
-
-def _scored(query: MomentQuery, edges_s: TimeArray) -> FloatArray:
-    """[T] what annotators gave the clip of theirs that the middle of each clip lies in; 0 for none."""
-    scores = np.array([*query.saliency, 0.0], np.float32)
-    middles = (edges_s[:-1] + edges_s[1:]) / 2
-    return scores[np.minimum((middles / CLIP_S).astype(np.int64), len(scores) - 1)]
 
 
 def _covered(query: MomentQuery, edges_s: TimeArray) -> FloatArray:
