@@ -42,7 +42,10 @@ def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
 def line(name: str, of_seeds: Sequence[HighlightRow]) -> str:
     """Mean and standard deviation of the official measures, in Markdown, per cent."""
     values = 100 * np.array([measured(row) for row in of_seeds])
-    cells = [f"{mean:.1f} ± {spread:.1f}" for mean, spread in zip(values.mean(0), values.std(0), strict=True)]
+    if len(values) == 1:
+        return f"| {name} | " + " | ".join(f"{value:.1f}" for value in values[0]) + " |"
+    both = zip(values.mean(0), values.std(0, ddof=1), strict=True)
+    cells = [f"{mean:.1f} ± {spread:.1f}" for mean, spread in both]
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
