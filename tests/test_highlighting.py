@@ -17,7 +17,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.store import read_features, write_features
 from vidsum.highlighting import find_highlights, highlights_provenance
 from vidsum.settings import Extraction
-from vidsum.types import Features, Highlights
+from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
 
 ROOT = Path(__file__).parents[1]
@@ -123,7 +123,16 @@ def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:
     found = find_highlights(still, device="cpu")
     assert found.saliency.max() < 0.05
     assert found.warnings == ("all clips are about as salient: no stretch stands out",)
-    assert len(found.moments) >= 1
+    assert found.moments == (Moment(0.0, 8.0, 0.0),)
+
+
+def test_noise_of_a_level_video_makes_no_stretch() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
+    found = find_highlights(Features.from_array(rows))
+    assert 0 < np.ptp(found.saliency) < 0.1
+    assert found.warnings == ("all clips are about as salient: no stretch stands out",)
+    assert found.moments == (Moment(0.0, found.video_duration_s, 0.0),)
 
 
 def test_provenance_is_told_before_and_tells_all_that_matters(film: Path) -> None:

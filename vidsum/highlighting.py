@@ -4,7 +4,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from vidsum import provenance
+from vidsum.datasets.highlights import CLIP_S
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
 from vidsum.grounding.grid import grid, on_grid
@@ -18,8 +21,6 @@ from vidsum.video.probe import probe
 VideoPath = str | os.PathLike[str]
 Source = VideoPath | Features
 
-CLIP_S = 2.0
-"""Seconds of a clip, as in QVHighlights."""
 TOP_K = 5
 _LEVEL = 0.1
 """Where the saliency of all clips differs by less, nothing stands out."""
@@ -77,7 +78,10 @@ def _of_features(features: Features, top_k: int, made_from: Mapping[str, Any]) -
         saliency=saliency,
         timestamps=times,
         clip_s=CLIP_S,
-        moments=_moments(saliency, times, features.duration_s, top_k),
+        # stretches of a level curve would be those of its noise: of a flat one there is the whole video
+        moments=_moments(
+            np.zeros_like(saliency) if is_level else saliency, times, features.duration_s, top_k
+        ),
         video_duration_s=features.duration_s,
         video=features.video,
         provenance=_provenance(made_from, top_k),

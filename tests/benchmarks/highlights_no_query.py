@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
+from vidsum.datasets.highlights import CLIP_S
 from vidsum.evaluation.highlight_measures import best_clip_hits, clip_precisions
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.grounding.bridge import log_likelihood
 from vidsum.grounding.grid import on_grid
 from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
-from vidsum.highlighting import CLIP_S, find_highlights
+from vidsum.highlighting import find_highlights
 from vidsum.jobs import extraction_job, run_jobs
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
