@@ -54,10 +54,8 @@ def detection_loss(found: Detections, windows: Tensor, is_window: Tensor, how: D
         how: the weights.
     """
     layers = len(found.logits)
-    logits, spans = (
-        found.logits.flatten(0, 1),
-        found.spans.flatten(0, 1),
-    )  # a layer's batch is some more samples
+    # a layer's batch is some more samples
+    logits, spans = found.logits.flatten(0, 1), found.spans.flatten(0, 1)
     windows, is_window = windows.repeat(layers, 1, 1), is_window.repeat(layers, 1)
     pairs = match(logits, spans, windows, is_window, how.match)
     labels = torch.full(logits.shape[:2], _NONE, device=logits.device)
