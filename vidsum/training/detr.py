@@ -109,6 +109,7 @@ def measured(
     return measure_moments(moments, scores, windows)["full"]
 
 
+@torch.inference_mode()
 def _answers(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
     """[B, N, 2] moments as shares of the video, and [B, N] how likely each is one."""
     found = model(*batch.inputs)
