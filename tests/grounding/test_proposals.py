@@ -12,7 +12,7 @@ from vidsum.types import FloatArray, Moment
 CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))
 
 
-POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5}
+POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
 
 
 def found(
@@ -47,11 +47,12 @@ def first_slowly(curve: FloatArray) -> tuple[int, int]:
     return max(runs, key=lambda run: 0.5 * (run[1] - run[0]) / 75 + 0.5 * float(curve[slice(*run)].mean()))
 
 
-def contrast_slowly(curve: FloatArray, first: int, end: int, power: float) -> float:
+def contrast_slowly(curve: FloatArray, first: int, end: int, grouping: Grouping) -> float:
     inside, outside = curve[first:end], np.concatenate([curve[:first], curve[end:]])
     if not len(outside):
         return 0.0
-    return float((inside.mean() - outside.mean()) * (len(inside) / len(curve)) ** power)
+    others = curve if grouping == "excess" else outside
+    return float((inside.mean() - others.mean()) * (len(inside) / len(curve)) ** POWERS[grouping])
 
 
 @given(arrays(np.float32, 75, elements=st.integers(0, 40).map(lambda value: value / 8)))
@@ -67,17 +68,18 @@ def test_moments_are_runs_of_some_threshold_by_how_far_they_stand_out(
     saliency = unit_range(curve)
     moments = found(curve, 1000, max_iou=1.0, grouping=grouping)
     values = list(enumerate(saliency.tolist()))
+    apart = 1 if grouping == "excess" else 2
     allowed = {
         run
         for threshold in np.arange(2, 20) / 20
-        for run in joined([clip for clip, value in values if value >= threshold], 2)
+        for run in joined([clip for clip, value in values if value >= threshold], apart)
     }
     own = moments[1:] if grouping == "hybrid" else moments  # the first of hybrid has a rule of its own
     assert {clips_of(moment) for moment in own} <= allowed | {clips_of(moments[0])}
     for moment in own:
-        expected = contrast_slowly(saliency, *clips_of(moment), POWERS[grouping])
+        expected = contrast_slowly(saliency, *clips_of(moment), grouping)
         assert moment.score == pytest.approx(expected, abs=1e-5)
-    best = max((contrast_slowly(saliency, *run, POWERS[grouping]) for run in allowed), default=0.0)
+    best = max((contrast_slowly(saliency, *run, grouping) for run in allowed), default=0.0)
     assert moments[0].score == pytest.approx(best, abs=1e-5) or grouping == "hybrid"
 
 
@@ -128,3 +130,10 @@ def test_the_last_clip_ends_with_the_video() -> None:
     curve = np.array([0, 0, 0, 1], np.float32)
     (moment, *_) = moments_of(curve, np.arange(4.0), 1.0, 3.25, 1)
     assert (moment.start_s, moment.end_s) == (3.0, 3.25)
+
+
+def test_excess_gives_peaks_where_nearly_all_of_the_video_is_high() -> None:
+    curve = np.full(30, 0.6, np.float32)
+    curve[29], curve[10:13] = 0.0, 1.0
+    assert [clips_of(one) for one in found(curve, 1, grouping="contrast")] == [(0, 29)]
+    assert [clips_of(one) for one in found(curve, 1, grouping="excess")] == [(10, 13)]
