@@ -194,7 +194,7 @@ def active(dropout: nn.Dropout) -> float:
 
 
 def initialise(module: nn.Module) -> None:
-    """For `apply` on encoders and decoders: the published start, Xavier weights and attention without biases.
+    """For `apply` on encoders and decoders: Xavier weights, and attention without biases.
 
     Learned masks keep a start of their own.
     """
