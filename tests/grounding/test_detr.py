@@ -18,6 +18,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of
 from vidsum.grounding.guide import guided_rows
+from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.attention.learned_mask import MaskConfig
@@ -249,6 +250,14 @@ def test_saliency_is_the_mean_of_the_windows_that_have_a_clip() -> None:
     np.testing.assert_allclose(found.saliency[16:], second[12:], atol=1e-5)
 
 
+def test_moments_of_saliency_are_the_runs_of_the_curve_that_is_given() -> None:
+    video = video_with((1, 3, 7), (1, 20, 24), duration_s=40)
+    found = ground_video(oracle(moments="saliency"), video, WORDS, top_k=5)[1]
+    of_video = (video.timestamps, video.step_s, video.duration_s)
+    assert found.moments == moments_of(found.saliency, *of_video, 5)
+    assert {(one.start_s, one.end_s) for one in found.moments[:2]} == {(3.0, 7.0), (20.0, 24.0)}
+
+
 def test_a_guided_model_reads_the_curve_of_each_query() -> None:
     clips = np.repeat(QUERIES[[0, 1, 2, 3, 0, 3]], 8, axis=0)
     video = ClipEmbeddings((clips,), np.arange(48.0), 1.0, 48.0)
@@ -304,12 +313,15 @@ def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path) -> None:
     assert all(torch.equal(value, same[name]) for name, value in grounder.model.state_dict().items())
     assert grounder.model.config.mask == MaskConfig("stamp")
     assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("conse", 1, False, False)
+    assert grounder.moments == "spans"
     assert not grounder.model.training
 
 
 def test_a_checkpoint_says_how_its_clips_are_made(tmp_path: Path) -> None:
     reads = {"space": "clip", "clip_s": 2.0, "fps": 0.5}
     assert load(checkpoint(tmp_path / "m.safetensors", features=reads)).sampled
+    guided = load(checkpoint(tmp_path / "m.safetensors", features={**reads, "guided": True}))
+    assert (guided.guided, guided.moments) == (True, "saliency")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ docs/algorithms/detr.md tells how windows of a long video are joined, and what t
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.clips import clips_of
 from vidsum.grounding.guide import guided_rows, reads_of, rows_of
 from vidsum.grounding.nms import suppress
-from vidsum.grounding.proposals import MAX_IOU
+from vidsum.grounding.proposals import MAX_IOU, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import placed, stretches_of
 from vidsum.models.detr import DETRConfig
@@ -28,6 +28,14 @@ from vidsum.types import FloatArray, Moment, TimeArray
 
 _BATCH = 32
 """Pairs of a window and a query at a time."""
+
+
+Moments = Literal["spans", "saliency"]
+"""Where moments come from: what the decoder answers, as published, or the runs of the saliency.
+
+Of models with a guide it is the saliency, which they are better at: they clean a curve that is there
+(docs/algorithms/detr.md).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,7 @@ class DETRGrounder:
     """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
     sampled: bool = False
     """Whether a clip is a single row of the video, as features were published at a rate, and not a mean."""
+    moments: Moments = "spans"
 
 
 class Found(NamedTuple):
@@ -85,6 +94,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> DETRGround
         name,
         reads.guided,
         sampled="fps" in trained.features,
+        moments="saliency" if reads.guided else "spans",
     )
 
 
@@ -99,8 +109,9 @@ def ground_video(
 ) -> list[Found]:
     """The moments of each query, best first, and the saliency of each clip to it.
 
-    A moment's score is its chance not to be background: in [0, 1], the same in every window and video. No
-    moment is shorter than a clip of the grid. Saliency is the mean over the shortest windows that have the
+    The score of a span is its chance not to be background: in [0, 1], the same in every window and video. No
+    span is shorter than a clip of the grid. That of a run of saliency is how far it stands out of its video,
+    see `vidsum.grounding.proposals.moments_of`. Saliency is the mean over the shortest windows that have the
     clip.
 
     Args:
@@ -120,8 +131,13 @@ def ground_video(
     row_of = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
     found = []
     while of_query := list(islice(seen, len(windows))):
-        moments = suppress(_ranked(grid, windows, of_query), max_iou, top_k)
-        found.append(Found(moments, _saliency(len(grid), windows, of_query)[row_of]))
+        saliency = _saliency(len(grid), windows, of_query)[row_of]
+        if grounder.moments == "saliency":
+            of_video = (video.timestamps, video.step_s, video.duration_s)
+            moments = moments_of(saliency, *of_video, top_k, max_iou=max_iou)
+        else:
+            moments = suppress(_ranked(grid, windows, of_query), max_iou, top_k)
+        found.append(Found(moments, saliency))
     return found
 
 
