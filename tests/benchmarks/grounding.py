@@ -12,6 +12,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,23 @@ import numpy as np
 
 from tests.conftest import SHARED
 from vidsum import checkpoints
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.evaluation.moment_report import MomentPredictions, evaluate_moments
+from vidsum.grounding.detr import DETRGrounder, Found, ground_video, grounder_of
 from vidsum.grounding.locate import Asked, locate, model_for
 from vidsum.grounding.proposals import Grouping, moments_of
-from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_video, extractions_of
+from vidsum.grounding.spaces import (
+    ClipEmbeddings,
+    curves_of,
+    embed_queries,
+    embed_video,
+    embed_words,
+    extractions_of,
+)
 from vidsum.jobs import extraction_job, run_jobs
+from vidsum.models.detr_models import MODELS
 from vidsum.settings import Extraction
 from vidsum.types import FloatArray, Moment
 from vidsum.video.probe import probe
@@ -92,9 +105,24 @@ def answers(
         for model in models:
             named, reads = model_for(model, "auto")
             if reads == space:
-                located = locate(named, video, Asked(texts, queries), TOP_K)
-                found[model] = [one.moments for one in located]
+                asked = Asked(texts, queries)
+                found[model] = [one.moments for one in locate(named, video, asked, TOP_K)]
+                if grounder := by_spans(named):
+                    answered = decoded(grounder, video, asked, TOP_K)
+                    found[f"{model}, spans"] = [one.moments for one in answered]
     return found
+
+
+@lru_cache(maxsize=20)
+def by_spans(model: str) -> DETRGrounder | None:
+    """A DETR model that answers with its decoder's spans, where `vidsum ground` takes runs of its saliency."""
+    trained = read_trained(named_file(model))
+    return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
+
+
+def decoded(grounder: DETRGrounder, video: ClipEmbeddings, asked: Asked, top_k: int) -> list[Found]:
+    """What it finds for each query."""
+    return ground_video(grounder, video, embed_words(grounder.space, asked.texts), asked.vectors, top_k)
 
 
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:

@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from tests.benchmarks.grounding import by_spans, decoded
 from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.datasets.captions import embed_captions, filled, script_of
@@ -26,6 +27,7 @@ from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.locate import Asked, locate
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_tower_of
 from vidsum.grounding.text import load_text_tower
+from vidsum.types import FloatArray, Moment
 
 FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
 SPACE = "conse"
@@ -43,25 +45,32 @@ def made_up(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, Cl
             yield str(query.qid), see(filled(script_of(captions, number), captions, rng), how, rng)
 
 
-def answered(model: str, query: HighlightQuery, video: ClipEmbeddings) -> HighlightPrediction:
-    """What a model finds: moments, and the saliency of the clips that annotators scored."""
-    vectors = load_text_tower(text_tower_of(SPACE)).encode([query.text])
-    (found,) = locate(model, video, Asked([query.text], vectors), TOP_K)
-    saliency = resample(found.saliency[:, None], query.n_clips)[:, 0]
-    return HighlightPrediction(
-        query.qid, query.text, query.video, tuple(found.moments), tuple(saliency.tolist())
-    )
+def answered(
+    model: str, query: HighlightQuery, video: ClipEmbeddings
+) -> Iterator[tuple[str, HighlightPrediction]]:
+    """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
+    asked = Asked([query.text], load_text_tower(text_tower_of(SPACE)).encode([query.text]))
+    yield model, _prediction(query, *locate(model, video, asked, TOP_K)[0])
+    if model != "similarity" and (grounder := by_spans(model)):
+        yield f"{model}, spans", _prediction(query, *decoded(grounder, video, asked, TOP_K)[0])
+
+
+def _prediction(query: HighlightQuery, moments: list[Moment], saliency: FloatArray) -> HighlightPrediction:
+    """With the saliency of the clips that annotators scored."""
+    clips = resample(saliency[:, None], query.n_clips)[:, 0].tolist()
+    return HighlightPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))
 
 
 def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[HighlightRow]:
-    """A row for chance, one for the whole video, and one for each model, on the same videos."""
+    """A row for chance, one for the whole video, and those of each model, on the same videos."""
     known = read_highlights(FILE)
-    found: dict[str, dict[str, HighlightPrediction]] = {model: {} for model in models}
+    found: dict[str, dict[str, HighlightPrediction]] = {}
     for qid, video in islice(made_up(read_moments(FILE), seed), n_queries):
         for model in models:
-            found[model][qid] = answered(model, known[qid], video)
+            for row, answer in answered(model, known[qid], video):
+                found.setdefault(row, {})[qid] = answer
     queries = {qid: known[qid] for qid in known if qid in found[models[0]]}
-    reports = [evaluate_highlights(queries, found[model], name=model) for model in models]
+    reports = [evaluate_highlights(queries, of_row, name=row) for row, of_row in found.items()]
     return [*reports[0].rows[1:], *(report.rows[0] for report in reports)]
 
 

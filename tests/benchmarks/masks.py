@@ -67,10 +67,11 @@ def main() -> None:
     models = ["similarity", *(one for of_mask in runs.values() for one in of_mask)]
     rows = {row.name: row for row in rows_of(models, 1550, 7)}
     print(heading())
-    for name in [name for name in rows if name not in models[1:]]:
+    for name in ("random", "whole video", "similarity"):
         print(line(name, [rows[name]]))
     for mask, of_mask in runs.items():
-        print(line(f"{asked.model}, {mask}", [rows[one] for one in of_mask]))
+        print(line(f"{asked.model}, {mask}, spans", [rows[f"{one}, spans"] for one in of_mask]))
+        print(line(f"{asked.model}, {mask}, saliency", [rows[one] for one in of_mask]))
 
 
 if __name__ == "__main__":
