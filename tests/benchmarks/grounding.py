@@ -115,7 +115,7 @@ def answers(
 
 @lru_cache(maxsize=20)
 def by_spans(model: str) -> DETRGrounder | None:
-    """A DETR model that answers with its decoder's spans, where `vidsum ground` takes runs of its saliency."""
+    """A DETR model that answers with its decoder's spans, and not with runs of its saliency."""
     trained = read_trained(named_file(model))
     return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
 
