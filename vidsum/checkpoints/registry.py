@@ -128,7 +128,7 @@ def parse(text: str) -> dict[str, Entry]:
 
 def _entry(name: str, value: object) -> Entry:
     where = f"registry: {name}"
-    _match(name, r"[a-z][a-z0-9_]*", where)
+    _match(name, r"[a-z][a-z0-9_-]*", where)
     fields = _fields(
         value, where, required={"purpose": str, "licence": str, "files": list}, optional={"instead": str}
     )
