@@ -1,7 +1,7 @@
 """What learned masks are worth: a DETR model with each of them and with none, over several seeds.
 
     python -m tests.benchmarks.masks OUT [--model qd-detr] [--masks none stamp lam] [--seeds 0 1 2]
-        [--epochs 6] [--videos 2400] [--depth 2] [--identity]
+        [--epochs 6] [--videos 2400] [--depth 2] [--identity] [--queries 1550]
 
 Trains each on the captions of QVHighlights' training split, as `vidsum train detr --recipe captions --size
 light` does (runs in OUT; those that are there are used again), and answers the validation split on made-up
@@ -61,11 +61,12 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--videos", type=int, default=2400)
     parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--queries", type=int, default=1550)
     parser.add_argument("--identity", action="store_true")
     asked = parser.parse_args()
     runs = {mask: [str(trained(asked, mask, seed)) for seed in asked.seeds] for mask in asked.masks}
     models = ["similarity", *(one for of_mask in runs.values() for one in of_mask)]
-    rows = {row.name: row for row in rows_of(models, 1550, 7)}
+    rows = {row.name: row for row in rows_of(models, asked.queries, 7)}
     print(heading())
     for name in ("random", "whole video", "similarity"):
         print(line(name, [rows[name]]))
