@@ -116,6 +116,22 @@ def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Pa
     np.testing.assert_allclose(read_moment_features(sources, "v_a"), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("longer", "is_read"), [(1, True), (2, True), (3, False), (10, False)])
+def test_sources_of_different_rates_are_refused_with_their_lengths(
+    tmp_path: Path, longer: int, is_read: bool
+) -> None:
+    sources = [npz(tmp_path, np.ones((10, 2))), npy(tmp_path, np.ones((10 + longer, 3)))]
+    for order in (sources, sources[::-1]):
+        if is_read:
+            assert read_moment_features(order, "v_a").shape == (10, 5)
+            continue
+        with pytest.raises(InputError, match="v_a: its features are not of one rate") as caught:
+            read_moment_features(order, "v_a")
+        for source, length in zip(sources, (10, 10 + longer), strict=True):
+            assert f"{source} {length}" in caught.value.message
+        assert "features of one rate" in str(caught.value.hint)
+
+
 def test_clips_are_of_rows_of_length_one(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32) * 9
     source = h5_of_groups(tmp_path, rows)

@@ -29,24 +29,34 @@ from vidsum.types import FloatArray
 _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
 _WORDS_KEY = "last_hidden_state"
+_MOST_APART = 2
+"""Rows that the published sources of one video differ by: networks round its end in their ways."""
 
 
 def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     """The features of one video, from each source.
 
     Args:
-        sources: HDF5 files or folders. Where one has more rows than another, the first ones are taken.
+        sources: HDF5 files or folders. Where one has a row or two more than another, the first ones are
+            taken.
         video: the video's name as the annotations have it.
 
     Returns:
         An [N, D] for each source, rows of length 1.
 
     Raises:
-        InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers.
+        InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or the
+            sources are of different rates.
     """
     parts = [_unit_rows(_read(source, video)) for source in sources]
-    length = min(len(part) for part in parts)
-    return tuple(part[:length] for part in parts)
+    lengths = [len(part) for part in parts]
+    if max(lengths) - min(lengths) > _MOST_APART:
+        told = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
+        raise InputError(
+            f"{video}: its features are not of one rate, by their rows: {told}",
+            hint="features of one rate, whose rows stand for the same times",
+        )
+    return tuple(part[: min(lengths)] for part in parts)
 
 
 def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
