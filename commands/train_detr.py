@@ -43,7 +43,7 @@ def detr(
     clip_s: source.ClipS = None,
     guided: source.Guided = None,
     videos: source.Videos = None,
-    validation: source.Validation = "0.1",
+    validation: source.Validation = None,
     overwrite: general.Overwrite = False,
     model: own.Model = own.ModelName.qd_detr,
     size: own.Size = own.SizeName.paper,
@@ -130,7 +130,8 @@ def detr(
             refuse(unread, "without --recipe captions")
             if is_planted(data):
                 of_a_space = None if space is source.SpaceName.features else space
-                refuse({**of_features, "--space": of_a_space}, "with --data planted")
+                of_videos = {**of_features, "--space": of_a_space, "--validation": validation}
+                refuse(of_videos, "with --data planted")
                 examples = _planted(settings)
             else:
                 read = annotated(data, features or (), space, text, validation)

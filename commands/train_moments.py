@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.result import Result
-from vidsum.commands.train_mrnet_data import RecipeName, SpaceName, TextName
+from vidsum.commands.train_mrnet_data import SHARE, RecipeName, SpaceName, TextName
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def given(choices: Mapping[str, Any]) -> dict[str, Any]:
 def refuse(unread: Mapping[str, Any], where: str) -> None:
     """Refuse options that would change nothing; empty ones were not given."""
     if names := [name for name, value in unread.items() if value not in (None, [])]:
-        raise UsageError(f"{' and '.join(names)} mean nothing {where}", hint="leave them out")
+        mean, them = ("means", "it") if len(names) == 1 else ("mean", "them")
+        raise UsageError(f"{' and '.join(names)} {mean} nothing {where}", hint=f"leave {them} out")
 
 
 def preset_name(preset: Enum | None, recipe: RecipeName, data: Sequence[str], of_features: str) -> str:
@@ -55,7 +56,7 @@ def annotated(
     features: Sequence[Path],
     space: SpaceName,
     text: TextName | None,
-    validation: str,
+    validation: str | None,
 ) -> "Annotated":
     """What annotated videos to train on.
 
@@ -72,15 +73,21 @@ def annotated(
 
 
 def caption_recipe(
-    data: Sequence[str], space: SpaceName, choices: Mapping[str, Any], validation: str
+    data: Sequence[str], space: SpaceName, choices: Mapping[str, Any], validation: str | None
 ) -> "CaptionRecipe":
     """What to make examples up from; `choices` are fields of `CaptionRecipe`.
 
     Raises:
-        UsageError: what is held out is not a share of the videos, or a choice makes no sense.
+        UsageError: there are no captions, what is held out is not a share of the videos, or a choice makes
+            no sense.
     """
     from vidsum.training.moment_captions import CaptionRecipe
 
+    if PLANTED in data:
+        raise UsageError(
+            "--data planted has no captions to make examples up from",
+            hint="--data FILE, or leave out --recipe captions",
+        )
     share = _held_out(validation)
     if isinstance(share, Path):
         raise UsageError(
@@ -90,8 +97,10 @@ def caption_recipe(
     return CaptionRecipe(tuple(Path(one) for one in data), **made_in, **choices, validation=share)
 
 
-def _held_out(validation: str) -> Path | float:
+def _held_out(validation: str | None) -> Path | float:
     """A file of annotations, or a share of the videos."""
+    if validation is None:
+        return SHARE
     try:
         return float(validation)
     except ValueError:

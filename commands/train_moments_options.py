@@ -11,7 +11,7 @@ Clips = Annotated[
     int | None,
     option(
         "--clips",
-        help="Clips that a video is averaged into (T); `detr` leaves shorter videos as they are.",
+        help="Clips that a video is averaged into (T); `train detr` reads a video of fewer as it is.",
         min=2,
         show_default=OF_PRESET,
         rich_help_panel=MODEL,
@@ -74,7 +74,7 @@ BatchSize = Annotated[
     int | None,
     option(
         "--batch-size",
-        help="Videos of a step; with `detr` each has one query.",
+        help="Videos of a step; in `train detr` each has one query.",
         min=1,
         show_default=OF_PRESET,
         rich_help_panel=TRAINING,

@@ -42,7 +42,7 @@ def mrnet(
     clip_s: source.ClipS = None,
     guided: source.Guided = None,
     videos: source.Videos = None,
-    validation: source.Validation = "0.1",
+    validation: source.Validation = None,
     overwrite: general.Overwrite = False,
     head: own.Head = own.MapName.paper,
     clips: shared.Clips = None,
@@ -158,7 +158,7 @@ def _examples(
     features: Sequence[Path],
     space: source.SpaceName,
     text: source.TextName | None,
-    validation: str,
+    validation: str | None,
     settings: "MRNetSettings",
     progress: "Progress | None",
 ) -> "MomentData[MomentExample]":
@@ -168,7 +168,8 @@ def _examples(
     seed = settings.loop.seed
     if is_planted(data):
         of_a_space = None if space is source.SpaceName.features else space
-        refuse({"--features": list(features), "--text": text, "--space": of_a_space}, "with --data planted")
+        of_videos = {"--features": list(features), "--text": text, "--validation": validation}
+        refuse({**of_videos, "--space": of_a_space}, "with --data planted")
         return planted_data(Planting(clips=settings.model.clips), seed)
     read = annotated(data, features, space, text, validation)
     return annotated_data(read, settings.model.clips, seed, settings.device, progress)

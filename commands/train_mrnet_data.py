@@ -7,6 +7,9 @@ from typing import Annotated
 from vidsum.commands.options import option
 from vidsum.commands.train_options import DATA
 
+SHARE = 0.1
+"""Of the training videos that choose the best epoch, where nothing is said."""
+
 
 class RecipeName(str, Enum):
     """Where the training examples come from."""
@@ -109,11 +112,12 @@ Text = Annotated[
     ),
 ]
 Validation = Annotated[
-    str,
+    str | None,
     option(
         "--validation",
         help="What chooses the best epoch: annotations of other videos, or a share of the training videos; "
         "0: take the last epoch.",
+        show_default=f"{SHARE:g}",
         metavar="FILE|SHARE",
         rich_help_panel=DATA,
     ),

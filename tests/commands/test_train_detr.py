@@ -140,12 +140,19 @@ def test_planted_moments_need_no_features(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "unread", [("--features", "f"), ("--space", "conse"), ("--text", "clip"), ("--text-features", "f")]
+    "unread",
+    [
+        ("--features", "f"),
+        ("--space", "conse"),
+        ("--text", "clip"),
+        ("--text-features", "f"),
+        ("--validation", "val.jsonl"),
+    ],
 )
 def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "planted", *unread)
     assert ran.code == 2
-    assert f"{unread[0]} mean nothing with --data planted" in ran.err
+    assert f"{unread[0]} means nothing with --data planted" in ran.err
 
 
 def test_one_file_of_annotations_is_read_and_no_other_left_out(run: Run, data: Path) -> None:
@@ -153,6 +160,19 @@ def test_one_file_of_annotations_is_read_and_no_other_left_out(run: Run, data: P
         ran = _train(run, first, "--data", second, *_features(data))
         assert ran.code == 2
         assert ran.err.splitlines()[1:] == ["  try: one --data"]
+
+
+def test_planted_moments_have_no_captions(run: Run) -> None:
+    ran = _train(run, "planted", "--recipe", "captions")
+    assert (ran.code, "--data planted has no captions" in ran.err) == (2, True)
+    assert ran.err.splitlines()[1:] == ["  try: --data FILE, or leave out --recipe captions"]
+
+
+def test_a_file_is_no_folder_of_a_run(run: Run) -> None:
+    Path("run").write_text("mine")
+    ran = _train(run, "planted")
+    assert (ran.code, "run: is a file, not a folder" in ran.err) == (1, True)
+    assert Path("run").read_text() == "mine"
 
 
 def test_a_config_file_sets_options(run: Run, data: Path) -> None:
@@ -178,8 +198,8 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
             "there is no mask",
             "--mask lam or --mask stamp",
         ),
-        (("--videos", "9"), 2, "--videos mean nothing without --recipe captions", "leave them out"),
-        (("--recipe", "captions", "--text", "glove"), 2, "--text mean nothing with --rec", "leave them out"),
+        (("--videos", "9"), 2, "--videos means nothing without --recipe captions", "leave it out"),
+        (("--recipe", "captions", "--text", "glove"), 2, "--text means nothing with --rec", "leave it out"),
         (("--recipe", "captions", "--validation", "v.json"), 2, "is a share of the", "--validation 0.1"),
     ],
 )

@@ -121,11 +121,26 @@ def test_planted_moments_need_no_features(run: Run) -> None:
     assert trained.training["data"]["planted"]["clips"] == 8
 
 
-@pytest.mark.parametrize("unread", [("--features", "f"), ("--space", "conse"), ("--text", "clip")])
+@pytest.mark.parametrize(
+    "unread", [("--features", "f"), ("--space", "conse"), ("--text", "clip"), ("--validation", "0")]
+)
 def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "planted", *unread)
     assert ran.code == 2
-    assert f"{unread[0]} mean nothing with --data planted" in ran.err
+    assert f"{unread[0]} means nothing with --data planted" in ran.err
+
+
+def test_planted_moments_have_no_captions(run: Run) -> None:
+    ran = _train(run, "planted", "--recipe", "captions")
+    assert (ran.code, "--data planted has no captions" in ran.err) == (2, True)
+    assert ran.err.splitlines()[1:] == ["  try: --data FILE, or leave out --recipe captions"]
+
+
+def test_a_file_is_no_folder_of_a_run(run: Run) -> None:
+    Path("run").write_text("mine")
+    ran = _train(run, "planted")
+    assert (ran.code, "run: is a file, not a folder" in ran.err) == (1, True)
+    assert Path("run").read_text() == "mine"
 
 
 def test_a_config_file_sets_options(run: Run, data: Path) -> None:
@@ -156,13 +171,13 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
         (("--features", "features", "--d", "15"), 2, "d = 15 must be an even multiple of heads", None),
         (("--mask-identity",), 2, "--mask-identity: there is no mask", "--mask lam or --mask stamp"),
         (("--features", "features", "--lr", "0"), 2, "lr and max_norm must be positive", None),
-        (("--videos", "9"), 2, "--videos mean nothing without --recipe captions", "leave them out"),
+        (("--videos", "9"), 2, "--videos means nothing without --recipe captions", "leave it out"),
         (("--clip-s", "1", "--plain"), 2, "--clip-s and --guided or --plain mean nothing", "leave them out"),
         (
             ("--recipe", "captions", "--text", "glove"),
             2,
-            "--text mean nothing with --recipe",
-            "leave them out",
+            "--text means nothing with --recipe",
+            "leave it out",
         ),
         (("--recipe", "captions", "--validation", "val.json"), 2, "is a share of the", "--validation 0.1"),
     ],

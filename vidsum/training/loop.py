@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import OutputError, UsageError, VidsumError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.training.curves import plot_curves
-from vidsum.training.state import BEST, CURVES, Epoch, clear, clear_parts, load_state, save_state
+from vidsum.training.state import BEST, CURVES, Epoch, clear, clear_parts, load_state, make_folder, save_state
 from vidsum.types import Progress
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -148,10 +148,7 @@ def seed_of(*numbers: int) -> int:
 
 
 def _make(folder: Path, overwrite: bool) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    make_folder(folder)
     clear_parts(folder)
     if overwrite:
         clear(folder)

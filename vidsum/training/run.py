@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError
 from vidsum.outputs import as_utf8, whole_file
-from vidsum.training.state import CURVES, LAST, clear, require_same
+from vidsum.training.state import CURVES, LAST, clear, make_folder, require_same
 
 SCHEMA = "vidsum.training_run/1"
 NAME = "run.json"
@@ -26,10 +26,7 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
         InputError: `run.json` is there and is none.
     """
     document = {"schema": SCHEMA, **facts}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be made ({error.strerror})") from error
+    make_folder(out)
     if (out / NAME).exists() and not overwrite:
         require_same(read_run(out), document, out)
         return

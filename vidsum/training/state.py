@@ -76,6 +76,20 @@ def load_state(
     return history
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run unless it is there.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    if folder.is_file():
+        raise OutputError(f"{folder}: is a file, not a folder", hint="choose another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
 def clear(folder: Path) -> None:
     """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
     for name in (LAST, BEST, LOG, CURVES):
