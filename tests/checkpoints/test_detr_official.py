@@ -11,7 +11,7 @@ from torch.nn.functional import layer_norm, linear, prelu
 
 from tests.checkpoints import published_detr
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.checkpoints.official import add_official, official_file
+from vidsum.checkpoints.official import OFFICIAL, add_official, official_file
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import UsageError, WeightsError
@@ -351,6 +351,23 @@ def test_names_and_formats_go_together(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(WeightsError, match="qd-detr-qvhighlights: its weights are not here") as missing:
         official_file("qd-detr-qvhighlights")
     assert missing.value.hint == "vidsum weights add FILE --as qd-detr-qvhighlights --format detr-official"
+
+
+@pytest.mark.parametrize("name", ["qd-detr-qvhighlights", "mrnet-activitynet"])
+def test_what_is_another_model_is_named_with_what_to_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    file = tmp_path / "other.ckpt"
+    file.touch()
+    with pytest.raises(WeightsError, match=r"other\.ckpt: is empty$") as empty:
+        add_official(file, name)
+    torch.save({"model": given("moment-detr")}, file)
+    with pytest.raises(WeightsError, match=r"other\.ckpt: not a published state dict of .*: it has") as other:
+        add_official(file, name)
+    assert empty.value.hint == other.value.hint == OFFICIAL[name].hint
+    with pytest.raises(WeightsError, match="its weights are not here"):
+        official_file(name)
 
 
 def test_a_published_model_of_clips_features_is_chosen_by_its_name(

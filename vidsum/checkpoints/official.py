@@ -63,7 +63,11 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
             f"{name} cannot be read from the authors' format", hint=f"known are {', '.join(known)}"
         )
     official = OFFICIAL[name]
-    trained = official.checkpoint(read_published(file, official.hint))
+    published = read_published(file, official.hint)
+    try:
+        trained = official.checkpoint(published)
+    except WeightsError as error:
+        raise WeightsError(f"{file}: {error.message}", hint=official.hint) from error
     path = _place(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_trained(path, trained)

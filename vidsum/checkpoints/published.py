@@ -43,6 +43,8 @@ def read_published(file: Path, hint: str) -> Published:
     """
     import torch
 
+    if file.is_file() and not file.stat().st_size:
+        raise WeightsError(f"{file}: is empty", hint=hint)
     try:
         with torch.serialization.safe_globals(_OPTIONS):
             found = torch.load(file, map_location="cpu", weights_only=True)
