@@ -17,7 +17,7 @@ from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import text
-from vidsum.grounding.text import CLIP_TOKENS, MINILM_TOKENS, TextTower, load_text_tower
+from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextTower, load_text_tower
 from vidsum.types import FloatArray
 
 PANCAKE = "a person flips a pancake in a frying pan"
@@ -168,9 +168,9 @@ def test_glove_without_pyarrow_names_the_extra(fresh: None, monkeypatch: pytest.
 def test_published_glove_puts_like_words_closer() -> None:
     pytest.importorskip("pyarrow")
     real_weights("glove")
-    rows = load_text_tower("glove").encode(
-        ["a man cooks soup", "someone prepares a meal", "the stock market fell"]
-    )
+    tower = load_text_tower("glove")
+    assert tower.dim == DIMS["glove"]
+    rows = tower.encode(["a man cooks soup", "someone prepares a meal", "the stock market fell"])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
 
 
@@ -189,7 +189,7 @@ def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.
     with torch.inference_mode():
         expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
     np.testing.assert_allclose(tower.encode(texts), expected, atol=1e-5)
-    assert tower.encode([]).shape == (0, tower.dim) == (0, 512)
+    assert tower.encode([]).shape == (0, tower.dim) == (0, DIMS["clip"])
     # the end's token, projected, is what stands for the text
     words = tower.encode_words(texts)
     assert [len(rows) for rows in words] == [min(tower.count_tokens(text), CLIP_TOKENS) for text in texts]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,7 +70,6 @@ def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: Annot
 
 def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated, tmp_path: Path) -> None:
     data = annotated_highlights(source, clips=75, words=6, text_features=tmp_path / "words")
-    assert data.features["text"] == "clip"
     assert data.about["text_features"] == "words"
     assert "text_features" not in annotated_highlights(source, clips=75, words=6).about
     shapes = {example.words.shape for example in data.examples(1)}
@@ -79,6 +79,28 @@ def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated,
     (tmp_path / "words" / "qid3.npz").unlink()
     with pytest.raises(InputError, match=r"has no words of query 3 \(qid3.npz\)"):
         annotated_highlights(source, clips=75, words=6, text_features=tmp_path / "words")
+
+
+@pytest.mark.parametrize(("text", "size"), [(None, 512), ("clip", 512), ("minilm", 384), ("glove", 50)])
+def test_words_of_the_size_of_a_tower_are_said_to_be_its(
+    source: Annotated, tmp_path: Path, text: str | None, size: int
+) -> None:
+    for file in (tmp_path / "words").iterdir():
+        np.savez(file, last_hidden_state=np.ones((4, size)))
+    read = replace(source, text=text)
+    data = annotated_highlights(read, clips=75, words=6, text_features=tmp_path / "words")
+    assert (data.features["text"], data.warnings) == (text or "clip", ())
+
+
+def test_no_tower_is_said_to_have_made_words_of_another_size(source: Annotated, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    data = annotated_highlights(source, clips=75, words=6, text_features=words)
+    assert "text" not in data.features
+    assert [f"words of {DIM_WORDS} numbers are not those of clip" in one for one in data.warnings] == [True]
+    for told in ({"text": "glove"}, {"space": "clip"}):
+        with pytest.raises(UsageError, match=f"{words}: words of {DIM_WORDS} numbers are not") as refused:
+            annotated_highlights(replace(source, **told), clips=75, words=6, text_features=words)
+        assert "leave out --text" in str(refused.value.hint)
 
 
 def test_a_video_of_more_clips_than_the_model_reads_is_averaged(source: Annotated) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 MINILM_TOKENS = 256
 """The most tokens that all-MiniLM-L6-v2 reads, as published (it was trained on 128)."""
 CLIP_TOKENS = 77
+DIMS = MappingProxyType({"minilm": 384, "clip": 512, "glove": 50})
+"""D of each tower, known without its weights."""
 _BATCH = 64
 
 Texts = Sequence[str]
@@ -105,7 +108,7 @@ def _minilm(device: str) -> TextTower:
 
     encode = partial(_in_batches, embed, 384)
     encode_words = partial(_lists_in_batches, embed_words)
-    return TextTower("minilm", 384, encode, encode_words, count_tokens, MINILM_TOKENS)
+    return TextTower("minilm", DIMS["minilm"], encode, encode_words, count_tokens, MINILM_TOKENS)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":

@@ -12,7 +12,7 @@ from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.clips import with_endpoints
-from vidsum.grounding.text import load_text_tower
+from vidsum.grounding.text import DIMS, load_text_tower
 from vidsum.training.moment_data import Annotated, MomentData, choose, clip_s_of, of_annotated
 from vidsum.types import FloatArray, Progress, TimeArray
 
@@ -36,18 +36,21 @@ def annotated_highlights(
         data: what to read; features are those of clips that follow each other over the whole video.
         clips: T at most; a video of more is averaged into so many.
         words: of a query at most.
-        text_features: the words of queries as published, see `read_words`; a text tower's if not given.
+        text_features: the words of queries as published, see `read_words`; a text tower's if not given. Those
+            of another size than CLIP's are taken with a warning, and no text tower is recorded for them.
         seed: of the choice of a share for validation.
         device: where the text tower runs.
         progress: called while features are read.
 
     Raises:
         InputError: annotations or features cannot be read, or some videos or queries have none.
-        UsageError: there are no videos to train on, or the text tower does not go with the space.
+        UsageError: there are no videos to train on, or the text tower does not go with the space or with
+            the words.
         WeightsError: the text tower's weights cannot be had.
     """
-    if text_features and data.space == "features":
-        data = replace(data, text=data.text or _PUBLISHED_WORDS)
+    is_told = data.text is not None or data.space != "features"
+    if text_features and not is_told:
+        data = replace(data, text=_PUBLISHED_WORDS)
     chosen = choose(data, seed)
     videos = [*chosen.kept, *chosen.judged]
     queries = [query for video in videos for query in video.queries]
@@ -67,8 +70,23 @@ def annotated_highlights(
     scored = any(query.saliency for query in queries)
     clip_s = CLIP_S if scored else clip_s_of(chosen.kept, clips)
     made = of_annotated(data, chosen, examples[:n_kept], examples[n_kept:], clip_s)
-    words_from = {"text_features": text_features.name} if text_features else {}
-    return replace(made, about={**made.about, **words_from})
+    return _with_words_from(text_features, embedded[0].shape[1], made, is_told) if text_features else made
+
+
+def _with_words_from(
+    folder: Path, size: int, made: MomentData[HighlightExample], is_told: bool
+) -> MomentData[HighlightExample]:
+    """With what is recorded of words that were read; no text tower that cannot have made them."""
+    made = replace(made, about={**made.about, "text_features": folder.name})
+    tower = made.features["text"]
+    if size == DIMS[tower]:
+        return made
+    fault = f"{folder}: words of {size} numbers are not those of {tower}, which have {DIMS[tower]}"
+    if is_told:
+        raise UsageError(fault, hint="leave out --text and --space: no text tower is recorded for others")
+    features = {key: value for key, value in made.features.items() if key != "text"}
+    warning = f"{fault}: the model will read queries from such a folder alone"
+    return replace(made, features=features, warnings=(*made.warnings, warning))
 
 
 def example_of(
