@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -260,11 +259,12 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
 
 
 def test_a_model_of_features_that_no_video_gives_is_refused(
-    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+    film: Path, colours: list[int], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(locate, "_grounder", lambda model, device: SimpleNamespace(space="c3d"))
-    with pytest.raises(UsageError, match="'c3d', which is not made of videos"):
-        retrieval.ground(film, "green", model="best.safetensors")
+    path = tmp_path / "best.safetensors"
+    save_trained(path, Trained("mrnet", {}, {"space": "c3d", "clip_s": 1.0}, {}, {"weight": torch.ones(1)}))
+    with pytest.raises(UsageError, match="cannot read videos: it was trained on c3d"):
+        retrieval.ground(film, "green", model=str(path))
 
 
 def test_missing_weights_of_the_text_tower_show_before_anything_is_decoded(

@@ -104,13 +104,14 @@ def test_a_name_that_no_checkpoint_ships_for_says_how_to_train_one(
     name = f"{model}-{mask}" if mask else model
     monkeypatch.setattr(locate, "_all_shipped", lambda: ["mrnet"])
     with pytest.raises(
-        WeightsError, match=f"no checkpoint of {name} comes with vidsum, but of mrnet"
+        WeightsError, match=f"no checkpoint of {name} comes with vidsum; these do: mrnet"
     ) as caught:
         locate.model_for(model, "auto", "cpu", mask)
     hint = str(caught.value.hint)
     assert hint.startswith("vidsum train detr --recipe captions")
     assert f"--model {model}" in hint
     assert ("--mask lam" in hint) == (mask == "lam")
+    assert hint.endswith(", then --model RUN/best.safetensors")
 
 
 def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
@@ -146,15 +147,68 @@ def test_a_mask_is_of_detr_models(model: str) -> None:
         locate.model_for(model, "auto", "cpu", "lam")
 
 
+@pytest.mark.parametrize(
+    ("shipped", "hint"),
+    [
+        (["mrnet", "qd-detr", "mrnet-detr-lam"], "--model mrnet-detr --mask lam"),
+        (["qd-detr-lam", "mrnet-detr-lam"], "--model qd-detr --mask lam"),
+        (
+            ["qd-detr-stamp"],
+            "vidsum train detr --recipe captions --data FILE --out RUN --model qd-detr --mask lam",
+        ),
+    ],
+)
+def test_a_mask_alone_names_the_model_that_ships_with_it(
+    shipped: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "_all_shipped", lambda: shipped)
+    with pytest.raises(UsageError) as caught:
+        locate.model_for("auto", "auto", "cpu", "lam")
+    assert str(caught.value.hint).split(", then")[0] == hint
+
+
+@pytest.mark.parametrize(
+    ("features", "read"),
+    [
+        ({"space": "planted"}, "planted moments"),
+        ({"space": "features", "clip_s": 1.0}, "other features"),
+        ({"space": "c3d", "clip_s": 1.0}, "c3d"),
+    ],
+)
+@pytest.mark.parametrize(("name", "command"), [("qd-detr", "detr"), ("mrnet", "mrnet")])
+def test_models_of_what_is_not_made_of_videos_are_refused(
+    tmp_path: Path, features: dict[str, Any], read: str, name: str, command: str
+) -> None:
+    path = tmp_path / "other.safetensors"
+    save_trained(path, Trained(name, {}, features, {}, {"weight": torch.ones(1)}))
+    with pytest.raises(UsageError, match=f"cannot read videos: it was trained on {read}$") as caught:
+        locate.model_for(str(path), "auto", "cpu")
+    assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
+
+
+def test_what_is_meant_by_a_path_is_told(tmp_path: Path) -> None:
+    run = tmp_path / "my run"
+    run.mkdir()
+    with pytest.raises(UsageError, match="there is no model"):
+        locate.model_for(str(run), "auto", "cpu")
+    path = detr(run / "best.safetensors")
+    with pytest.raises(UsageError, match="my run is the folder of a run, not a checkpoint") as caught:
+        locate.model_for(str(run), "auto", "cpu")
+    assert caught.value.hint == f"--model '{path}'"
+    other = tmp_path / "model.ckpt"
+    other.touch()
+    with pytest.raises(
+        UsageError, match=r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)"
+    ) as caught:
+        locate.model_for(str(other), "auto", "cpu")
+    assert "--model RUN/best.safetensors" in str(caught.value.hint)
+
+
 def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.safetensors"
     save_trained(other, Trained("fulltransnet", {}, {}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(InputError, match="a checkpoint of fulltransnet, which finds no moments"):
         locate.model_for(str(other), "auto", "cpu")
-    published = detr(tmp_path / "published.safetensors", space="features")
-    with pytest.raises(UsageError, match="'features', which is not made of videos") as caught:
-        locate.model_for(published, "auto", "cpu")
-    assert "vidsum evaluate" in str(caught.value.hint)
     with pytest.raises(UsageError, match="reads the space conse, not clip"):
         locate.model_for(detr(tmp_path / "m.safetensors"), "clip", "cpu")
     with pytest.raises(UsageError, match="no model 'minilm'"):

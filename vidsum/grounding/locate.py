@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from vidsum.checkpoints.named import named_file, named_sha256
@@ -15,6 +17,7 @@ from vidsum.settings import SHIPPED_GROUNDER, Mask
 from vidsum.types import FloatArray, Moment
 
 if TYPE_CHECKING:
+    from vidsum.checkpoints.trained import Trained
     from vidsum.grounding.detr import DETRGrounder
     from vidsum.grounding.mrnet import Grounder
 
@@ -70,7 +73,7 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
         InputError: the file is missing or is no checkpoint.
     """
     if mask and model in (*MODELS, _READS_NO_VIDEOS) and model not in _DETR:
-        raise UsageError(f"a mask is chosen of DETR models, not of {model}", hint=f"--model {_DETR[1]}")
+        raise UsageError(f"a mask is chosen of DETR models, not of {model}", hint=_having(mask))
     if model == "similarity":
         return model, space_for(space)
     if model == "auto":
@@ -81,11 +84,6 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
     if mask and named == model:
         _check_mask(grounder, mask)
     reads = grounder.space
-    if reads not in ("clip", "conse"):
-        raise UsageError(
-            f"{model} reads the space {reads!r}, which is not made of videos",
-            hint="a model trained with --space conse or clip; vidsum evaluate runs others on features",
-        )
     if space not in ("auto", reads):
         raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
     return named, reads
@@ -148,12 +146,24 @@ def _shipped(model: str, mask: Mask | None) -> str:
     """The name in the registry of a DETR model."""
     name = f"{model}-{mask}" if mask else model
     if name not in _all_shipped():
-        having = f" --mask {mask}" if mask else ""
         raise WeightsError(
-            f"no checkpoint of {name} comes with vidsum, but of {', '.join(_all_shipped())}",
-            hint=f"vidsum train detr --recipe captions --data FILE --out RUN --model {model}{having}",
+            f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_all_shipped())}",
+            hint=_training(model, mask),
         )
     return name
+
+
+def _having(mask: Mask) -> str:
+    """How to get a model with a mask: by its name where one ships."""
+    shipped = (model for model in _DETR if f"{model}-{mask}" in _all_shipped())
+    model = next(shipped, None)
+    return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
+
+
+def _training(model: str, mask: Mask | None) -> str:
+    having = f" --mask {mask}" if mask else ""
+    train = f"vidsum train detr --recipe captions --data FILE --out RUN --model {model}{having}"
+    return f"{train}, then --model RUN/best.safetensors"
 
 
 def _all_shipped() -> list[str]:
@@ -177,11 +187,25 @@ def _grounder(model: str, device: str) -> "Grounder | DETRGrounder":
             hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)",
         )
     if model not in (*_all_shipped(), *OFFICIAL) and not model.endswith(".safetensors"):
-        raise UsageError(
-            f"there is no model {model!r}",
-            hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",
-        )
+        raise _no_model(model)
     return _loaded(model, device, named_sha256(model))
+
+
+def _no_model(model: str) -> UsageError:
+    best = Path(model) / "best.safetensors"
+    if best.is_file():
+        return UsageError(
+            f"{model} is the folder of a run, not a checkpoint", hint=f"--model {quote(str(best))}"
+        )
+    if Path(model).is_file():
+        return UsageError(
+            f"{model} is not a checkpoint of vidsum (.safetensors)",
+            hint="--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`",
+        )
+    return UsageError(
+        f"there is no model {model!r}",
+        hint=f"choose from {', '.join(MODELS)}, or name a checkpoint (.safetensors)",
+    )
 
 
 @lru_cache(maxsize=2)
@@ -191,8 +215,22 @@ def _loaded(model: str, device: str, sha256: str) -> "Grounder | DETRGrounder":
     from vidsum.grounding import detr, mrnet
 
     trained = read_trained(named_file(model))
-    if trained.model in _DETR:
-        return detr.grounder_of(trained, model, device)
-    if trained.model == "mrnet":
-        return mrnet.grounder_of(trained, model, device)
-    raise InputError(f"{model}: a checkpoint of {trained.model}, which finds no moments")
+    if trained.model not in (*_DETR, "mrnet"):
+        raise InputError(f"{model}: a checkpoint of {trained.model}, which finds no moments")
+    _check_space(trained, model)
+    make = detr.grounder_of if trained.model in _DETR else mrnet.grounder_of
+    return make(trained, model, device)
+
+
+def _check_space(trained: "Trained", model: str) -> None:
+    """Refuse a model of what is not made of videos; one that does not say is refused where it is built."""
+    space = str(trained.features.get("space", "conse"))
+    if space in ("clip", "conse"):
+        return
+    read = {"planted": "planted moments", "features": "other features"}.get(space, space)
+    command = "detr" if trained.model in _DETR else "mrnet"
+    raise UsageError(
+        f"{model} cannot read videos: it was trained on {read}",
+        hint=f"vidsum train {command} with --recipe captions, or on features of --space conse or clip; "
+        "vidsum evaluate runs others on features",
+    )
