@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.datasets.highlights import HighlightQuery
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation import moment_model
 from vidsum.evaluation.highlight_model import _to_clips, highlights_by
 from vidsum.evaluation.highlight_predictions import (
@@ -199,6 +199,35 @@ def test_progress_is_told_of_queries(run: ModelRun) -> None:
     told: list[tuple[float, float]] = []
     highlights_by(run, QUERIES, lambda _, done, total: told.append((done, total)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_sources_are_given_in_the_order_of_the_training(
+    run: ModelRun, model: DETRModel, tmp_path: Path
+) -> None:
+    told = replace(run, checkpoint=checkpoint(tmp_path / "told.safetensors", model, dims=[4, 2]))
+    assert highlights_by(told, QUERIES) == highlights_by(run, QUERIES)
+    with pytest.raises(
+        UsageError, match=r"sources of \[4, 2\] numbers side by side, not of \[2, 4\]"
+    ) as caught:
+        highlights_by(replace(told, features=run.features[::-1]), QUERIES)
+    assert caught.value.hint == "--features in the order of the training"
+
+
+def test_without_a_text_tower_the_words_of_queries_can_be_given(
+    run: ModelRun, model: DETRModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str, device: str) -> TextTower:
+        raise WeightsError(f"{name}: clip.safetensors could not be fetched", hint="--extractor mobilenet_v2")
+
+    monkeypatch.setattr(moment_model, "load_text_tower", missing)
+    with pytest.raises(WeightsError, match=r"clip: clip\.safetensors could not be fetched") as caught:
+        highlights_by(run, QUERIES)
+    words = "--text-features FOLDER has their words"
+    assert caught.value.hint == f"{words}; or vidsum weights add FILE --as clip"
+    silent = replace(run, checkpoint=checkpoint(tmp_path / "silent.safetensors", model, text=None))
+    with pytest.raises(InputError, match="does not say what embeds its queries") as unsaid:
+        highlights_by(silent, QUERIES)
+    assert unsaid.value.hint == words
 
 
 def test_what_cannot_be_run(run: ModelRun, model: DETRModel, tmp_path: Path) -> None:

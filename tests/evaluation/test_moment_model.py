@@ -85,6 +85,18 @@ def checkpoint(folder: Path, model: MRNet, **reads: Any) -> Path:
     return path
 
 
+def test_sources_are_given_in_the_order_of_the_training(tmp_path: Path, model: MRNet, features: Path) -> None:
+    second = tmp_path / "second"
+    second.mkdir()
+    for name, length in (("v_a", 21), ("v_b", 5)):
+        np.save(second / f"{name}.npy", np.ones((length, 2), np.float32))
+    path = checkpoint(tmp_path, model, dims=[2, DIM])
+    with pytest.raises(
+        UsageError, match=rf"sources of \[2, {DIM}\] numbers side by side, not of \[{DIM}, 2\]"
+    ):
+        moments_by(path, [features, second], VIDEOS, max_iou=0.5, device="cpu")
+
+
 def test_every_video_is_read_as_a_whole(
     tmp_path: Path, model: MRNet, features: Path, tower: list[str]
 ) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vidsum.datasets.moment_examples import MomentExample
-from vidsum.datasets.moment_features import read_clips
+from vidsum.datasets.moment_features import read_clips, read_moment_features
 from vidsum.datasets.planted import Planting
 from vidsum.errors import InputError, UsageError
 from vidsum.training.moment_data import Annotated, MomentData, annotated_data, planted_data
@@ -103,6 +103,19 @@ def test_the_checkpoint_will_say_what_it_reads(source: Annotated) -> None:
     features = annotated_data(replace(source, validation=0.0), CLIPS).features
     # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
     assert features == {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
+
+
+def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
+    source: Annotated, tmp_path: Path
+) -> None:
+    (first,) = source.features
+    (tmp_path / "second").mkdir()
+    for name in _names(annotated_data(replace(source, validation=0.0), CLIPS))[0]:
+        rows = read_moment_features([first], name)[:, :2]
+        np.save(tmp_path / "second" / f"{name}.npy", rows + 1)
+    several = replace(source, features=(first, tmp_path / "second"), validation=0.0)
+    features = annotated_data(several, CLIPS).features
+    assert (features["dim"], features["dims"]) == (DIM + 2, [DIM, 2])
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.checkpoints.trained import read_trained
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.datasets.moment_features import check_features, read_parts, read_words
-from vidsum.errors import InputError
+from vidsum.errors import InputError, WeightsError
 from vidsum.evaluation.highlight_measures import MAX_MOMENTS
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.highlight_run import ModelRun
-from vidsum.evaluation.moment_model import load_tower_of
+from vidsum.evaluation.moment_model import check_sizes, load_tower_of
 from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.text import TextTower
 from vidsum.types import FloatArray, Moment, Progress
 
 
@@ -41,18 +42,31 @@ def highlights_by(
     """
     trained = read_trained(run.checkpoint)
     grounder = grounder_of(trained, str(run.checkpoint), run.device)
-    check_features(run.features, list(dict.fromkeys(query.video for query in queries.values())))
+    videos = list(dict.fromkeys(query.video for query in queries.values()))
+    check_features(run.features, videos)
+    check_sizes(trained, run.checkpoint, read_parts(run.features, videos[0]))
     if run.text_features:
         words = [read_words(run.text_features, qid) for qid in queries]
     else:
-        tower = load_tower_of(trained, run.checkpoint, run.device)
-        words = tower.encode_words([query.text for query in queries.values()])
+        words = _tower(trained, run).encode_words([query.text for query in queries.values()])
     found = {}
     for number, (query, of_query) in enumerate(zip(queries.values(), words, strict=True), 1):
         found[query.qid] = _answer(grounder, _clips(run.features, query), of_query, query)
         if progress:
             progress("queries answered", number, len(queries))
     return found
+
+
+def _tower(trained: Trained, run: ModelRun) -> TextTower:
+    """What embeds the queries; where it cannot be had, a folder of their words does as well."""
+    try:
+        return load_tower_of(trained, run.checkpoint, run.device)
+    except InputError as error:
+        raise InputError(error.message, hint="--text-features FOLDER has their words") from error
+    except WeightsError as error:
+        name = trained.features["text"]
+        mend = f"--text-features FOLDER has their words; or vidsum weights add FILE --as {name}"
+        raise WeightsError(error.message, hint=mend) from error
 
 
 def _clips(sources: Sequence[Path], query: HighlightQuery) -> ClipEmbeddings:

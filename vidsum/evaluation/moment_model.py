@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.moment_features import check_features, read_parts
 from vidsum.datasets.moments import MomentVideo
-from vidsum.errors import InputError
+from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.moment_report import MomentPredictions
 from vidsum.evaluation.moments import TOP
 from vidsum.grounding.mrnet import Grounder, ground_video, grounder_of
@@ -48,6 +48,8 @@ def moments_by(
     grounder = grounder_of(trained, str(checkpoint), device)
     asked = {name: video for name, video in videos.items() if video.queries}
     check_features(sources, asked)
+    if asked:
+        check_sizes(trained, checkpoint, read_parts(sources, next(iter(asked))))
     tower = load_tower_of(trained, checkpoint, device)
     queries = tower.encode([query.text for video in asked.values() for query in video.queries])
     ends = np.cumsum([len(video.queries) for video in asked.values()])
@@ -69,6 +71,21 @@ def load_tower_of(trained: Trained, checkpoint: Path, device: str) -> TextTower:
     if not isinstance(trained.features.get("text"), str):
         raise InputError(f"{checkpoint}: does not say what embeds its queries (text)")
     return load_text_tower(trained.features["text"], device)
+
+
+def check_sizes(trained: Trained, checkpoint: Path, parts: Sequence[FloatArray]) -> None:
+    """Make sure that several sources are given in the order of the training, where it was recorded.
+
+    Raises:
+        UsageError: they are not.
+    """
+    given = [part.shape[1] for part in parts]
+    learned = trained.features.get("dims", given)
+    if given != learned:
+        raise UsageError(
+            f"{checkpoint}: was trained on sources of {learned} numbers side by side, not of {given}",
+            hint="--features in the order of the training",
+        )
 
 
 def _moments(

@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum.datasets.highlight_examples import HighlightExample
 from vidsum.datasets.moment_examples import MomentExample
-from vidsum.datasets.moment_features import check_features, read_clips
+from vidsum.datasets.moment_features import check_features, read_clips, read_parts
 from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
 from vidsum.datasets.planted import Planting, planted
 from vidsum.errors import UsageError
@@ -120,10 +120,13 @@ def of_annotated(
 ) -> MomentData[Made]:
     """The examples of annotated videos with what is recorded of them."""
     dim = int(kept[0].video.shape[1])
+    dims = [part.shape[1] for part in read_parts(data.features, chosen.kept[0].name)]
+    # evaluation cannot tell by their sum whether it is given them in the same order
+    of_several = {"dims": dims} if len(dims) > 1 else {}
     return MomentData(
         examples=lambda epoch: kept,
         validation=judged,
-        features={"space": data.space, "text": chosen.tower, "dim": dim, "clip_s": clip_s},
+        features={"space": data.space, "text": chosen.tower, "dim": dim, "clip_s": clip_s, **of_several},
         about=_about(data, len(chosen.judged)),
         warnings=chosen.warnings,
     )
