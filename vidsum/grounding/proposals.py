@@ -20,7 +20,7 @@ Grouping = Literal["contrast", "hybrid", "excess"]
 
 MAX_IOU = 0.5
 """Moments of one query that overlap more are taken for the same one."""
-_THRESHOLDS = np.arange(0.10, 0.96, 0.05)
+_THRESHOLDS = np.arange(2, 20) / 20
 _APART = {"contrast": 2, "hybrid": 2, "excess": 1}
 """Clips of a run are at most so far from each other: 2 lets one be missing."""
 _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
