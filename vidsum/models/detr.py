@@ -21,6 +21,7 @@ from vidsum.models.attention.learned_mask import (
     fused_attention,
     mask_config,
 )
+from vidsum.models.attention.positions import sines
 from vidsum.models.attention.retention import Decay
 from vidsum.models.input_projection import input_projection
 
@@ -162,13 +163,6 @@ def clip_positions(is_clip: Tensor, d: int) -> Tensor:
     """[B, T, d] sines and cosines of n / T of [B, T] bool, n from 1 and T without the padding."""
     count = is_clip.cumsum(1, dtype=torch.float32)
     return sines(count / (count[:, -1:] + 1e-6), d)
-
-
-def sines(share: Tensor, d: int) -> Tensor:
-    """[..., d] sines and cosines of shares [...] of a video, at d / 2 frequencies from 1 to 1 / 10,000."""
-    pair = torch.arange(0, d, 2, device=share.device, dtype=torch.float32) / d
-    angle = share[..., None] * (2 * math.pi) * 10000.0**-pair
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 
 
 def feed_forward(config: DETRConfig, activation: nn.Module) -> nn.Sequential:

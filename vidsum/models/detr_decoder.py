@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, split_heads
-from vidsum.models.detr import DETRConfig, active, feed_forward, initialise, mlp, sines
+from vidsum.models.attention.positions import sines
+from vidsum.models.detr import DETRConfig, active, feed_forward, initialise, mlp
 
 
 class QueryDecoder(nn.Module):

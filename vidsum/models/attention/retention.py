@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, silu
 
 from vidsum.models.attention.learned_mask import SoftMask
+from vidsum.models.attention.positions import sines
 
 Decay = Literal["bidirectional", "forward", "none"]
 """Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
@@ -48,11 +49,8 @@ def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
 
 def sinusoid(length: int, like: Tensor) -> Tensor:
     """[length, d] what the public code adds to queries: sines and cosines of 2 pi n / length, n from 1."""
-    d = like.shape[-1]
-    position = torch.arange(1, length + 1, device=like.device, dtype=torch.float32) / length * 2 * math.pi
-    pair = torch.arange(0, d, 2, device=like.device, dtype=torch.float32) / d
-    angle = position[:, None] * 10000.0**-pair
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).to(like.dtype)
+    count = torch.arange(1, length + 1, device=like.device, dtype=torch.float32)
+    return sines(count / length, like.shape[-1]).to(like.dtype)
 
 
 def decay_mask(
