@@ -1,14 +1,14 @@
 """What can be chosen about training the DETR models; fields have the names of the command line's options."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.models.detr import DETRConfig
 from vidsum.training.detr_losses import DETRLossSettings
 from vidsum.training.loop import LoopSettings
-from vidsum.training.rates import rise_and_fall
+from vidsum.training.moment_settings import check_rates, one_of, rise_and_fall, taken
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "qvhighlights": {"clips": 75, "mask_depth": 32},
@@ -59,11 +59,7 @@ class DETRSettings:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if not (self.lr > 0 and self.max_norm > 0 and self.weight_decay >= 0 and self.warmup >= 0):
-            raise UsageError(
-                "lr and max_norm must be positive, weight_decay and warmup not negative: "
-                f"{self.lr:g}, {self.max_norm:g}, {self.weight_decay:g}, {self.warmup:g}"
-            )
+        check_rates(self.lr, self.max_norm, self.weight_decay, self.warmup)
         if self.batch_size < 1:
             raise UsageError(f"batch_size must be at least 1, not {self.batch_size}")
 
@@ -84,10 +80,8 @@ def published(preset: str, size: str = "paper") -> dict[str, Any]:
     Raises:
         UsageError: there is no such preset or size.
     """
-    for name, known in ((preset, PRESETS), (size, SIZES)):
-        if name not in known:
-            raise UsageError(f"there is no {name!r}", hint=f"choose from {', '.join(known)}")
-    return {**SIZES[size], **PRESETS[preset]}
+    of_data = one_of(PRESETS, preset)
+    return {**one_of(SIZES, size), **of_data}
 
 
 def detr_settings(**choices: Any) -> DETRSettings:
@@ -96,15 +90,10 @@ def detr_settings(**choices: Any) -> DETRSettings:
     Raises:
         UsageError: a value makes no sense, or there is no such choice.
     """
-    parts = {
-        name: {one.name: choices.pop(one.name) for one in fields(kind) if one.name in choices}
-        for name, kind in (("model", DETRConfig), ("loop", LoopSettings))
-    }
+    model, loop = (taken(choices, kind) for kind in (DETRConfig, LoopSettings))
     try:
         return DETRSettings(
-            model=DETRConfig(**parts["model"]),
-            loop=LoopSettings(**{"epochs": 200, **parts["loop"]}),
-            **choices,
+            model=DETRConfig(**model), loop=LoopSettings(**{"epochs": 200, **loop}), **choices
         )
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from error

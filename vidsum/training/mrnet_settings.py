@@ -1,14 +1,14 @@
 """What can be chosen about training MRNet; the fields have the names of the command line's options."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.models.mrnet import HEADS, MRNetConfig
 from vidsum.training.loop import LoopSettings
 from vidsum.training.moment_losses import LossSettings
-from vidsum.training.rates import rise_and_fall
+from vidsum.training.moment_settings import check_rates, one_of, rise_and_fall, taken
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "activitynet": {
@@ -92,11 +92,7 @@ class MRNetSettings:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if not (self.lr > 0 and self.max_norm > 0 and self.weight_decay >= 0 and self.warmup >= 0):
-            raise UsageError(
-                "lr and max_norm must be positive, weight_decay and warmup not negative: "
-                f"{self.lr:g}, {self.max_norm:g}, {self.weight_decay:g}, {self.warmup:g}"
-            )
+        check_rates(self.lr, self.max_norm, self.weight_decay, self.warmup)
         if self.batch_size < 1 or (self.queries_per_video is not None and self.queries_per_video < 1):
             raise UsageError("batch_size and queries_per_video must be at least 1")
 
@@ -126,11 +122,9 @@ def published(preset: str, head: str = "paper") -> dict[str, Any]:
     Raises:
         UsageError: there is no such preset or head.
     """
-    for name, known in ((preset, PRESETS), (head, HEADS)):
-        if name not in known:
-            raise UsageError(f"there is no {name!r}", hint=f"choose from {', '.join(known)}")
+    of_data = one_of(PRESETS, preset)
     of_data_set = _PAPER_HEADS.get(preset, {}) if head == "paper" else {}
-    return {**HEADS[head], **of_data_set, **PRESETS[preset]}
+    return {**one_of(HEADS, head), **of_data_set, **of_data}
 
 
 def mrnet_settings(**choices: Any) -> MRNetSettings:
@@ -139,16 +133,10 @@ def mrnet_settings(**choices: Any) -> MRNetSettings:
     Raises:
         UsageError: a value makes no sense, or there is no such choice.
     """
-    parts = {
-        name: {one.name: choices.pop(one.name) for one in fields(kind) if one.name in choices}
-        for name, kind in (("model", MRNetConfig), ("loss", LossSettings), ("loop", LoopSettings))
-    }
+    model, loss, loop = (taken(choices, kind) for kind in (MRNetConfig, LossSettings, LoopSettings))
     try:
         return MRNetSettings(
-            MRNetConfig(**parts["model"]),
-            LossSettings(**parts["loss"]),
-            LoopSettings(**{"epochs": 15, **parts["loop"]}),
-            **choices,
+            MRNetConfig(**model), LossSettings(**loss), LoopSettings(**{"epochs": 15, **loop}), **choices
         )
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
