@@ -29,8 +29,8 @@ Model = Annotated[
         "--scorer",
         "-m",
         help="What gives each moment its importance: contrastive, cluster, highlights, uniform, random, "
-        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto: fulltransnet where it can "
-        "read the features, else contrastive.",
+        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto: the first of highlights, "
+        "fulltransnet and contrastive that is not flat on the video.",
         metavar="NAME|FILE",
         rich_help_panel=options.WHAT,
     ),
@@ -282,7 +282,8 @@ def _in_words(name: str, summary: "Summary") -> str:
     count = len(summary.segments)
     segments = f"{count} segment{'s' if count > 1 else ''}"
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
-    return f"{name}: {used} of {whole} in {segments}, by {summary.model}"
+    reason = f" ({summary.model_reason})" if summary.model_reason.startswith("auto") else ""
+    return f"{name}: {used} of {whole} in {segments}, by {summary.model}{reason}"
 
 
 def _table(summary: "Summary") -> Table:

@@ -55,6 +55,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
             "used_share": _number(summary.duration_s / summary.video_duration_s),
         },
         "model": summary.model,
+        "model_reason": summary.model_reason,
         "shot_method": summary.shot_method,
         "segments": [_interval(segment) for segment in summary.segments],
         "shots": [

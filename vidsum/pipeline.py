@@ -20,7 +20,7 @@ from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, spec_of, transitions_job
 from vidsum.settings import AttentionPart, Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
-from vidsum.summary.score import checkpoint_sha256, draw_attention, model_for, score
+from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw_attention, require_attention
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
@@ -149,7 +149,9 @@ def run_summary(
     `attention` is where to draw what a trained model looked at, `attention_part` which layers and heads.
     """
     source = _read_once(source)
-    selection = _with_model(source, selection, how)
+    if attention:
+        require_attention(selection.model)
+    models = _models(source, selection, how)
     if cutting.shots == "transnetv2":
         video = _video_of(source)
         jobs = [extraction_job(video, how), transitions_job(video, how)]
@@ -159,24 +161,25 @@ def run_summary(
     shots = _cut(seen, cutting, _shots_provenance(provenance.of_features(features), cutting))
     budget_s = parse_budget(selection.budget, features.duration_s)
     share = budget_s / features.duration_s
-    importance = score(features, shots, selection, share, how.device)
+    scored = best_score(models, features, shots, selection, share, how.device)
     drawn: tuple[str, ...] = ()
     if attention:
         drawn = draw_attention(features, shots, selection, share, how.device, attention, attention_part)
-    chosen = select(features, shots, importance, budget_s, keep=selection.keep, drop=selection.drop)
+    chosen = select(features, shots, scored.importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,
         shots=chosen.shots,
-        importance=importance,
+        importance=scored.importance,
         timestamps=features.timestamps,
         budget_s=budget_s,
         video_duration_s=features.duration_s,
         video_fps=features.video_fps,
-        model=selection.model,
+        model=scored.model,
+        model_reason=scored.reason,
         shot_method=cutting.shots,
         video=features.video,
-        provenance=_summary_provenance(shots.provenance, selection),
-        warnings=(*features.warnings, *chosen.messages, *drawn),
+        provenance=_summary_provenance(shots.provenance, selection, models),
+        warnings=(*features.warnings, *scored.warnings, *chosen.messages, *drawn),
     )
 
 
@@ -198,7 +201,7 @@ def summary_provenance(
     """What a summary would be made from."""
     source = _read_once(source)
     shots = _shots_provenance(_source_provenance(source, how), cutting)
-    return _summary_provenance(shots, _with_model(source, selection, how))
+    return _summary_provenance(shots, selection, _models(source, selection, how))
 
 
 def recorded_document(path: Path) -> dict[str, Any] | None:
@@ -255,13 +258,13 @@ def _cut(features: Features, cutting: Cutting, made_from: dict[str, Any]) -> Sho
     return replace(shots, provenance=made_from, warnings=features.warnings)
 
 
-def _with_model(source: Source, selection: Selection, how: Extraction) -> Selection:
-    """The selection with the model that is meant for features, or for those that a video will give."""
+def _models(source: Source, selection: Selection, how: Extraction) -> tuple[str, ...]:
+    """The models that may score features, or those that a video will give."""
     if isinstance(source, Features):
         extractor, step_s = source.extractor, source.step_s
     else:
         extractor, step_s = how.extractor, spec_of(how).step_s
-    return replace(selection, model=model_for(selection.model, extractor, 1 / step_s, how.device))
+    return candidates(selection.model, extractor, 1 / step_s, how.device)
 
 
 def _read_once(source: Source) -> Source:
@@ -293,8 +296,12 @@ def _shots_provenance(made_from: Mapping[str, Any], cutting: Cutting) -> dict[st
     return {**made_from, "shots": asdict(cutting)}
 
 
-def _summary_provenance(made_from: Mapping[str, Any], selection: Selection) -> dict[str, Any]:
+def _summary_provenance(
+    made_from: Mapping[str, Any], selection: Selection, models: Sequence[str]
+) -> dict[str, Any]:
     plain = json.loads(json.dumps(asdict(selection)))  # tuples as lists, as they come back from a file
-    if sha256 := checkpoint_sha256(selection.model):
+    if list(models) != [selection.model]:
+        plain["candidates"] = list(models)
+    if sha256 := next(filter(None, map(checkpoint_sha256, models)), None):
         plain["model_sha256"] = sha256
     return {**made_from, "summary": plain}

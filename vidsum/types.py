@@ -204,6 +204,8 @@ class Summary:
     model: str
     """What gave the importance scores."""
     shot_method: str
+    model_reason: str = ""
+    """Why that model: one line."""
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -1,11 +1,14 @@
 """`vidsum summarize --model`: trained models, what they are refused for, and what they looked at."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from tests import media
 from tests.commands.conftest import Run
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
@@ -81,6 +84,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
         (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
+        (["--plot", "attention"], 2, "auto may take a scorer that pays no attention"),
         (["--plot=nothing"], 2, "nothing"),
         (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "--attention-of says what is drawn"),
         (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
@@ -126,16 +130,39 @@ def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, pl
     assert not Path("film_attention.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "model"),
-    [([], "fulltransnet"), (["--fps", "1"], "contrastive"), (["--extractor", "i3d"], "contrastive")],
-)
-def test_the_default_is_what_ships_where_it_can_read_the_features(
-    run: Run, film: Path, options: list[str], model: str
+def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
+    ran = run("summarize", film)
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("film_summary.json").read_text())
+    assert document["model"] in ("highlights", "fulltransnet", "contrastive")
+    assert document["model_reason"].startswith("auto")
+    assert document["model_reason"] in ran.out
+    asked = document["provenance"]["summary"]
+    assert (asked["model"], asked["candidates"][0]) == ("auto", "highlights")
+    assert len(asked["model_sha256"]) == 64
+
+
+@pytest.mark.parametrize("options", [["--fps", "1"], ["--extractor", "i3d"]])
+def test_the_default_leaves_out_what_cannot_read_the_features(
+    run: Run, film: Path, options: list[str]
 ) -> None:
     ran = run("summarize", film, *options, "-o", "-")
     assert ran.code == 0, ran.err
-    assert ran.json["model"] == ran.json["provenance"]["summary"]["model"] == model
+    asked = ran.json["provenance"]["summary"]
+    assert "fulltransnet" not in asked["candidates"]
+    assert "model_sha256" not in asked
+
+
+def _grey(number: int, width: int, height: int) -> media.Picture:
+    return np.full((height, width, 3), 90, np.uint8)
+
+
+def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
+    still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
+    ran = run("summarize", still, "-o", "-", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["data"]["model"] == "uniform"
+    assert any("flat" in message for message in ran.json["messages"])
 
 
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

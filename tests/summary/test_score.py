@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.errors import UsageError
 from vidsum.settings import Selection
 from vidsum.summary import score as module
 from vidsum.summary.fulltransnet import Summarizer, importance, load_summarizer
-from vidsum.summary.score import draw_attention, model_for, score
+from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
 from vidsum.types import Features, Shots
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
@@ -42,10 +43,80 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     shipped = load_summarizer(device="cpu")
-    assert model_for("auto", shipped.extractor, shipped.fps) == "fulltransnet"
-    assert model_for("auto", shipped.extractor, 1.5 * shipped.fps) == "contrastive"
-    assert model_for("auto", "custom", shipped.fps) == "contrastive"
+    assert "fulltransnet" in candidates("auto", shipped.extractor, shipped.fps)
+    assert "fulltransnet" not in candidates("auto", shipped.extractor, 1.5 * shipped.fps)
+    assert "fulltransnet" not in candidates("auto", "custom", shipped.fps)
     rows = np.random.default_rng(0).random((12, shipped.dim))
     curve = importance(shipped, Features.from_array(rows, shipped.fps, extractor=shipped.extractor), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
     assert curve.max() > 0
+
+
+@pytest.fixture
+def curves(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[float]]:
+    """The curve that each model gives; set by the test."""
+    given: dict[str, list[float]] = {}
+
+    def scored(_features: object, _shots: object, selection: Selection, *_: object) -> np.ndarray:
+        return np.array(given[selection.model], np.float32)
+
+    monkeypatch.setattr(module, "score", scored)
+    return given
+
+
+FLAT, FLAT_TOO, VARIED = [0.7] * 12, [0.20] * 6 + [0.205] * 6, [0.1] * 6 + [0.9] * 6
+
+
+@pytest.mark.parametrize(
+    ("highlights", "fulltransnet", "contrastive", "chosen"),
+    [
+        (VARIED, VARIED, VARIED, "highlights"),
+        (FLAT, VARIED, VARIED, "fulltransnet"),
+        (FLAT, FLAT_TOO, VARIED, "contrastive"),
+        (FLAT, FLAT, FLAT, "uniform"),
+    ],
+)
+def test_auto_takes_the_first_that_is_not_flat_and_says_why(
+    curves: dict[str, list[float]],
+    highlights: list[float],
+    fulltransnet: list[float],
+    contrastive: list[float],
+    chosen: str,
+) -> None:
+    curves |= {"highlights": highlights, "fulltransnet": fulltransnet, "contrastive": contrastive}
+    found = best_score(candidates("auto", "mobilenet_v2", 2.0), FEATURES, SHOTS, Selection(), 0.15)
+    assert found.model == chosen
+    assert found.reason.startswith("auto")
+    passed_over = {"highlights": 0, "fulltransnet": 1, "contrastive": 2, "uniform": 3}[chosen]
+    assert [name in found.reason for name in curves] == [place < passed_over for place in range(3)]
+    assert bool(found.warnings) == (chosen == "uniform")
+    assert not is_flat(found.importance) or chosen == "uniform"
+
+
+@pytest.mark.parametrize(
+    ("model", "curve", "warns"),
+    [("contrastive", FLAT, True), ("contrastive", VARIED, False), ("uniform", FLAT, False)],
+)
+def test_a_flat_curve_of_a_named_model_comes_with_a_warning(
+    curves: dict[str, list[float]], model: str, curve: list[float], warns: bool
+) -> None:
+    curves[model] = curve
+    found = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
+    assert (found.model, bool(found.warnings)) == (model, warns)
+    assert all("flat" in warning and "--model highlights" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("curve", "flat"),
+    [([0.5], True), ([0.5, 0.52], True), ([0.5, 0.53], False), ([0, 0.009], True), ([0, 0.011], False)],
+)
+def test_flat_is_a_small_share_of_the_mean_or_next_to_nothing(curve: list[float], flat: bool) -> None:
+    assert is_flat(np.array(curve, np.float32)) == flat
+
+
+@pytest.mark.parametrize("model", ["auto", "contrastive", "highlights"])
+def test_only_a_trained_model_has_attention_to_draw(model: str) -> None:
+    with pytest.raises(UsageError, match="attention") as refused:
+        require_attention(model)
+    assert refused.value.hint == "--model fulltransnet"
+    require_attention("fulltransnet")

@@ -1,5 +1,7 @@
 """Importance scores by whatever was asked for: a scorer that needs no training, or a trained model."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +21,37 @@ _SHIPPED_READS = ("mobilenet_v2", 2.0)
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """What has a name; a checkpoint of `vidsum train` goes by its path."""
 
+AUTO_ORDER = ("highlights", SHIPPED_MODEL, "contrastive")
+"""What `auto` tries, best first: how much live footage their summaries held of films half of which was made dull
+(docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
 
-def model_for(model: str, extractor: str, rate: float, device: str = "auto") -> str:
-    """The model that is meant. Before a video is decoded, it is seen to that it can read the features.
+_FLAT_SHARE, _FLAT_LEAST = 0.05, 0.01
+"""A curve is flat where it spans no more than this share of its mean, or no more than this."""
 
-    `auto` is what measured best (weights/fulltransnet-mobilenet_v2.md) among those that can read the
-    features: the checkpoint that ships, or else `contrastive`.
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """An importance curve, and where it comes from."""
+
+    importance: FloatArray
+    """[T] in [0, 1]"""
+    model: str
+    """What gave it."""
+    reason: str
+    """Why that model: one line."""
+    warnings: tuple[str, ...] = ()
+
+
+def is_flat(importance: FloatArray) -> bool:
+    """Whether a curve does not tell the parts of a video apart."""
+    spread = float(importance.max() - importance.min())
+    return spread <= max(_FLAT_SHARE * float(importance.mean()), _FLAT_LEAST)
+
+
+def candidates(model: str, extractor: str, rate: float, device: str = "auto") -> tuple[str, ...]:
+    """The models that may give the scores, best first; one where it was named.
+
+    Before a video is decoded, it is seen to that they can read its features.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
@@ -39,13 +66,61 @@ def model_for(model: str, extractor: str, rate: float, device: str = "auto") -> 
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
         is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= 0.1
-        return SHIPPED_MODEL if is_read else "contrastive"
+        return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)
         from vidsum.summary.fulltransnet import require_kind
 
         require_kind(summarizer, extractor, rate)
-    return model
+    return (model,)
+
+
+def best_score(
+    models: Sequence[str],
+    features: Features,
+    shots: Shots,
+    selection: Selection,
+    share: float,
+    device: str = "auto",
+) -> Scored:
+    """The curve of the first model that is not flat on this video.
+
+    Args:
+        models: from `candidates`.
+        features, shots, selection, share, device: see `score`.
+
+    Returns:
+        With `auto`, if all are flat, `uniform` and a warning. A flat curve of a model that was named comes with
+        a warning, but for `uniform`, which is meant to be flat.
+    """
+    is_auto = selection.model == "auto"
+    flat: list[str] = []
+    for model in models:
+        importance = score(features, shots, replace(selection, model=model), share, device)
+        if not is_flat(importance):
+            return Scored(importance, model, _reason(flat) if is_auto else "it was asked for")
+        flat.append(model)
+    if is_auto:
+        why = f"{_listed(flat)} are flat on this video"
+        warning = f"{why}: all of it counts the same, and the summary is no choice"
+        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {why}", (warning,))
+    warnings = () if selection.model == "uniform" else (_flat_warning(selection.model),)
+    return Scored(importance, selection.model, "it was asked for", warnings)
+
+
+def _reason(flat: Sequence[str]) -> str:
+    if not flat:
+        return "auto: of the scorers, it measured best on dull footage"
+    return f"auto: {_listed(flat)} {'is' if len(flat) == 1 else 'are'} flat on this video"
+
+
+def _flat_warning(model: str) -> str:
+    others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
+    return f"{model} is flat on this video: all of it counts the same, and the summary is no choice; try {others}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def score(
@@ -61,13 +136,25 @@ def score(
         device: that a trained model runs on.
 
     Raises:
-        UsageError, InputError: see `model_for`.
+        UsageError, InputError: see `candidates`.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.fulltransnet import importance
 
     return importance(_summarizer(selection.model, device), features, shots, share, selection.beams)
+
+
+def require_attention(model: str) -> None:
+    """See to it, before a video is decoded, that a model has attention that can be drawn.
+
+    Raises:
+        UsageError: it is no trained model, or may turn out to be none.
+    """
+    if model == "auto":
+        raise UsageError("auto may take a scorer that pays no attention", hint="--model fulltransnet")
+    if model in SCORERS:
+        raise UsageError(f"{model} pays no attention to draw", hint="--model fulltransnet")
 
 
 def draw_attention(
@@ -91,11 +178,9 @@ def draw_attention(
         Warnings.
 
     Raises:
-        UsageError: the scorer is no trained model, or has no such layer or head.
+        UsageError: the model has no such layer or head.
         OutputError: the file cannot be written.
     """
-    if selection.model in SCORERS:
-        raise UsageError(f"{selection.model} pays no attention to draw", hint="--model fulltransnet")
     from vidsum.summary.attention_maps import attention_maps
     from vidsum.summary.attention_plot import attention_plot
 
