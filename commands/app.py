@@ -1,5 +1,6 @@
 """The `vidsum` program: its subcommands, and what happens to errors on the way out."""
 
+import os
 import signal
 import sys
 from io import TextIOWrapper
@@ -19,6 +20,7 @@ from vidsum.commands import (
     train,
     weights,
 )
+from vidsum.commands.config import SEVERAL_MEANINGS
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError, VidsumError
 
@@ -28,9 +30,10 @@ app = typer.Typer(
     name="vidsum",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VIDSUM"},
     help="Summarize videos, and find the moments that a text describes; MP4 and JSON.",
-    epilog="Options can also be set by VIDSUM_* variables (VIDSUM_DEVICE=cpu) and by --config FILE.yaml.",
+    epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
+    "--config FILE.yaml.",
 )
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
@@ -54,10 +57,24 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version.",
+            callback=_show_version,
+            is_eager=True,
+            allow_from_autoenv=False,
+        ),
     ] = False,
 ) -> None:
     """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
+    for name in sorted(SEVERAL_MEANINGS):
+        variable = f"VIDSUM_{name.upper()}"
+        if variable in os.environ:
+            raise UsageError(
+                f"{variable}: --{name.replace('_', '-')} is not the same in all commands",
+                hint=f"name the command too: VIDSUM_SUMMARIZE_{name.upper()}",
+            )
 
 
 def main() -> None:
@@ -117,7 +134,8 @@ def _origin(error: Any) -> str:
         return ""
     source = context.get_parameter_source(option.name)
     if source is not None and source.name == "ENVIRONMENT":
-        return f" (from {option.envvar})"
+        general, own = option.envvar, f"{context.auto_envvar_prefix}_{option.name.upper()}"
+        return f" (from {general if general and os.environ.get(general) else own})"
     if source is not None and source.name == "DEFAULT_MAP":
         return f" (from {context.params['config']})"
     return ""

@@ -17,7 +17,12 @@ import typer
 
 from vidsum.errors import UsageError
 
-COMMANDS = ("extract", "shots", "summarize", "ground", "train", "evaluate", "weights", "info")
+SEVERAL_MEANINGS = frozenset(
+    {"clips", "data", "features", "head", "layers", "lr", "mask", "model", "output", "overwrite", "plot"}
+    | {"precision", "preset", "run", "seed", "space", "text_features", "top_k", "validation", "weight_decay"}
+)
+"""Options that are not the same in all commands that have them. They are set for one command alone: by
+`VIDSUM_TRAIN_MRNET_CLIPS`, or in a `--config` file under the command's name."""
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -52,23 +57,28 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    known = {parameter.name for parameter in context.command.params}
+    from vidsum.commands.app import app
+
+    program = typer.main.get_command(app)
+    options = _own_options(context.command)
     words, own = _section(context, config, path)
-    if unknown := sorted(set(own) - known):
+    if unknown := sorted(set(own) - set(options)):
         raise UsageError(
             f"{path}: `vidsum {words}` has no option {unknown[0]!r}", hint=f"vidsum {words} --help lists them"
         )
-    general = {key: value for key, value in config.items() if key not in COMMANDS}
-    if unknown := sorted(set(general) - _all_options()):
+    general = {key: value for key, value in config.items() if key not in _subcommands(program)}
+    # a general key may be meant for another command than that which runs now
+    if unknown := sorted(set(general) - _options_of(program)):
         raise UsageError(
             f"{path}: no command has an option {unknown[0]!r}", hint="vidsum COMMAND --help lists them"
         )
-    chosen = {**{key: value for key, value in general.items() if key in known}, **own}
-    repeatable = {
-        parameter.name for parameter in context.command.params if getattr(parameter, "multiple", False)
-    }
+    if unclear := sorted(set(general) & SEVERAL_MEANINGS):
+        raise UsageError(
+            f"{path}: {unclear[0]!r} is not the same option in all commands", hint=f"put it under {words}:"
+        )
+    chosen = {**{key: value for key, value in general.items() if key in options}, **own}
     return {
-        key: [value] if key in repeatable and not isinstance(value, list) else value
+        key: [value] if getattr(options[key], "multiple", False) and not isinstance(value, list) else value
         for key, value in chosen.items()
     }
 
@@ -87,16 +97,18 @@ def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dic
     return words, {str(key).replace("-", "_"): value for key, value in section.items()}
 
 
-def _all_options() -> set[str]:
-    """The options of all commands: a general key may be meant for another one than that which runs now."""
-    from vidsum.commands.app import app
-
-    return _options_of(typer.main.get_command(app))
+def _own_options(command: Any) -> dict[str, Any]:
+    """What a file may set: no arguments, and not which file it is."""
+    return {
+        str(parameter.name): parameter
+        for parameter in command.params
+        if parameter.param_type_name == "option" and parameter.name != "config"
+    }
 
 
 def _options_of(command: Any) -> set[str]:
     inner = [_options_of(each) for each in _subcommands(command).values()]
-    return {str(parameter.name) for parameter in command.params}.union(*inner)
+    return set(_own_options(command)).union(*inner)
 
 
 def _subcommands(command: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options that several commands share. All can also be set by `VIDSUM_<NAME>` and `--config`."""
+"""Options that several commands share. All can also be set by environment variables and `--config`."""
 
 from enum import Enum
 from pathlib import Path
@@ -6,14 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands.config import use_config
+from vidsum.commands.config import SEVERAL_MEANINGS, use_config
 
 
 def option(*flags: str, help: str, **more: Any) -> Any:
-    """A typer option that `VIDSUM_<LONG_NAME>` in the environment sets too."""
+    """A typer option that `VIDSUM_<COMMAND>_<LONG_NAME>` in the environment sets too.
+
+    So does `VIDSUM_<LONG_NAME>` if the option is the same in all commands that have it.
+    """
     long = next(flag for flag in flags if flag.startswith("--")).split("/")[0]
-    name = "VIDSUM_" + long.removeprefix("--").replace("-", "_").upper()
-    return typer.Option(*flags, help=help, envvar=name, show_envvar=False, **more)
+    name = long.removeprefix("--").replace("-", "_")
+    general = None if name in SEVERAL_MEANINGS else f"VIDSUM_{name.upper()}"
+    return typer.Option(*flags, help=help, envvar=general, show_envvar=False, **more)
 
 
 class ExtractorName(str, Enum):

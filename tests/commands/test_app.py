@@ -4,14 +4,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+import typer
 
 from tests.commands.conftest import Run
 from vidsum import __version__
 from vidsum.__main__ import main as start
+from vidsum.commands.app import app
 from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ShotMethod
 from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
@@ -34,6 +38,46 @@ def test_each_command_explains_itself(run: Run, command: str) -> None:
     ran = run(command, "--help")
     assert ran.code == 0
     assert "Usage" in ran.out
+
+
+def all_options() -> Iterator[tuple[str, Any]]:
+    """(the command's words, option) of each option of each command."""
+
+    def walk(command: Any, words: str) -> Iterator[tuple[str, Any]]:
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, f"{words} {name}".strip())
+        if not hasattr(command, "commands"):
+            yield from ((words, one) for one in command.params if one.param_type_name == "option")
+
+    return walk(typer.main.get_command(app), "")
+
+
+def test_a_variable_has_one_meaning() -> None:
+    meanings: dict[str, set[tuple[Any, ...]]] = {}
+    for _, option in all_options():
+        if option.envvar:
+            what = option.help, tuple(option.opts)
+            meanings.setdefault(option.envvar, set()).add(what)
+    assert {name for name, several in meanings.items() if len(several) > 1} == set()
+    assert "VIDSUM_DEVICE" in meanings
+
+
+def test_an_option_of_one_command_is_set_by_the_commands_variable(
+    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_TRAIN_MRNET_CLIPS", "64")
+    monkeypatch.setenv("VIDSUM_SUMMARIZE_MODEL", "uniform")
+    assert run("summarize", film, "-o", "-").json["model"] == "uniform"
+    monkeypatch.setenv("VIDSUM_SUMMARIZE_BUDGET", "nonsense")
+    assert "nonsense" in run("summarize", film, "-o", "-").err
+    monkeypatch.setenv("VIDSUM_SUMMARIZE_SEED", "many")
+    assert "(from VIDSUM_SUMMARIZE_SEED)" in run("summarize", film, "-o", "-").err
+
+
+def test_a_variable_with_several_meanings_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_CLIPS", "64")
+    ran = run("info")
+    assert (ran.code, "VIDSUM_CLIPS" in ran.err) == (2, True)
 
 
 def test_version(run: Run) -> None:
@@ -242,6 +286,23 @@ class TestConfiguration:
         monkeypatch.setenv("VIDSUM_FPS", "several")
         assert "(from VIDSUM_FPS)" in run("extract", "a.mp4", "--config", config).err
         assert "(from" not in run("extract", "a.mp4", "--config", config, "--fps", "many").err
+
+    @pytest.mark.parametrize("key", ["sources: a.mp4", "config: other.yaml", "clips: here", "model: uniform"])
+    def test_what_is_no_option_or_not_one_for_all_is_2(
+        self, run: Run, tmp_path: Path, film: Path, key: str
+    ) -> None:
+        config = tmp_path / "bad.yaml"
+        config.write_text(key)
+        ran = run("summarize", film, "--config", config)
+        assert (ran.code, key.split(":")[0] in ran.err) == (2, True)
+
+    def test_every_command_may_have_a_section(
+        self, run: Run, tmp_path: Path, film: Path, loads: list[str]
+    ) -> None:
+        config = tmp_path / "own.yaml"
+        words = {words.split()[0] for words, _ in all_options()}
+        config.write_text("".join(f"{word}: {{}}\n" for word in words))
+        assert run("highlights", film, "--config", config).code == 0
 
     def test_a_missing_file_is_2(self, run: Run, film: Path) -> None:
         ran = run("summarize", film, "--config", "no.yaml")

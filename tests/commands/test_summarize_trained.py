@@ -171,8 +171,8 @@ def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.M
 
 
 def test_a_config_file_may_name_one_plot_or_several(run: Run, film: Path, model: Path) -> None:
-    Path("one.yaml").write_text(f"model: {model}\nplot: attention\n")
-    Path("both.yaml").write_text(f"model: {model}\nplot: [attention, importance]\n")
+    Path("one.yaml").write_text(f"summarize:\n  model: {model}\n  plot: attention\n")
+    Path("both.yaml").write_text(f"summarize:\n  model: {model}\n  plot: [attention, importance]\n")
     assert run("summarize", film, "--config", "one.yaml").code == 0
     assert Path("film_attention.png").exists()
     assert not Path("film_importance.png").exists()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
 from vidsum.errors import UsageError
+from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
 from vidsum.settings import Selection
 from vidsum.summary import score as module
 from vidsum.summary.fulltransnet import Summarizer, importance, load_summarizer

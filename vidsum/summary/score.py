@@ -22,8 +22,8 @@ MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """What has a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = ("highlights", SHIPPED_MODEL, "contrastive")
-"""What `auto` tries, best first: how much live footage their summaries held of films half of which was made dull
-(docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
+"""What `auto` tries, best first: how much live footage their summaries held of films of which half was made
+dull (docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
 
 _FLAT_SHARE, _FLAT_LEAST = 0.05, 0.01
 """A curve is flat where it spans no more than this share of its mean, or no more than this."""
@@ -90,8 +90,8 @@ def best_score(
         features, shots, selection, share, device: see `score`.
 
     Returns:
-        With `auto`, if all are flat, `uniform` and a warning. A flat curve of a model that was named comes with
-        a warning, but for `uniform`, which is meant to be flat.
+        With `auto`, if all are flat, `uniform` and a warning. A flat curve of a model that was named comes
+        with a warning, but for `uniform`, which is meant to be flat.
     """
     is_auto = selection.model == "auto"
     flat: list[str] = []
@@ -116,7 +116,8 @@ def _reason(flat: Sequence[str]) -> str:
 
 def _flat_warning(model: str) -> str:
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
-    return f"{model} is flat on this video: all of it counts the same, and the summary is no choice; try {others}"
+    what = "all of it counts the same, and the summary is no choice"
+    return f"{model} is flat on this video: {what}; try {others}"
 
 
 def _listed(names: Sequence[str]) -> str:
