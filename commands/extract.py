@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import claim, named_after, prepare, recorded, up_to_date
+from vidsum.commands.outputs import claim, destinations
+from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, View
 
 if TYPE_CHECKING:
@@ -43,11 +44,10 @@ def extract(
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
-    prepare(output, output_dir, videos, (".npz", ".h5", ".hdf5"))
     ending = f"_{extractor.value}.{format.value}"
-    targets = {video: Path(output) if output else named_after(video, output_dir, ending) for video in videos}
+    targets = destinations(videos, output, output_dir, ending, (".npz", ".h5", ".hdf5"))
     if output != "-":
-        claim([(video, [target]) for video, target in targets.items()])
+        claim([(video, [target]) for video, target in targets.items()], output)
 
     def step(video: str, progress: "Progress | None") -> Result:
         from vidsum import pipeline

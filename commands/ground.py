@@ -8,7 +8,7 @@ from vidsum.commands import ground_options as own
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
 from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
-from vidsum.commands.outputs import recorded, up_to_date
+from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
 from vidsum.settings import DEFAULT_MODEL
@@ -58,9 +58,9 @@ def ground(
     from vidsum import retrieval
 
     asked = retrieval.queries_of(query or [], queries)
-    targets = {source: moment_files(source, output, output_dir, plot, clips) for source in sources}
+    targets = moment_files(sources, output, output_dir, plot, clips)
     if output != "-":
-        claim_files(targets, output, output_dir)
+        claim_files(targets, output)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.settings import Extraction, Retrieval

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
 from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
-from vidsum.commands.outputs import recorded, up_to_date
+from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 
 if TYPE_CHECKING:
@@ -69,11 +69,9 @@ def highlights(
 
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
-    targets = {
-        source: moment_files(source, output, output_dir, plot, clips, "highlights") for source in sources
-    }
+    targets = moment_files(sources, output, output_dir, plot, clips, "highlights")
     if output != "-":
-        claim_files(targets, output, output_dir)
+        claim_files(targets, output)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import highlighting

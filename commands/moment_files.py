@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from vidsum.commands.outputs import claim, named_after, prepare
+from vidsum.commands.outputs import claim, destinations
+from vidsum.commands.records import unfinished
 from vidsum.errors import OutputError, UsageError
 from vidsum.times import format_time
 
@@ -66,35 +67,48 @@ class MomentFiles:
 
 
 def moment_files(
-    source: str, output: str | None, folder: Path, plot: bool, clips: str | None, what: str = "moments"
-) -> MomentFiles:
-    """Where the moments of a video go, or `what` else they are called.
+    sources: Sequence[str],
+    output: str | None,
+    folder: Path,
+    plot: bool,
+    clips: str | None,
+    what: str = "moments",
+) -> dict[str, MomentFiles]:
+    """Where the moments of each video go, or `what` else they are called.
 
     Raises:
-        UsageError: the JSON goes to stdout, and there would be other files.
+        UsageError: the JSON goes to stdout, and there would be other files; or see `destinations`.
     """
     if output == "-" and (plot or clips is not None):
         raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
-    json = named_after(source, folder, f"_{what}.json") if output in (None, "-") else Path(str(output))
-    stem = json.stem.removesuffix(f"_{what}")
-    return MomentFiles(
-        json=json,
-        plot=json.with_name(f"{stem}_{what}.png") if plot else None,
-        clips=None if clips is None else Path(clips) if clips else json.parent,
-        stem=stem,
-    )
+    targets = {}
+    for source, json in destinations(sources, output, folder, f"_{what}.json", (".json",)).items():
+        stem = json.stem.removesuffix(f"_{what}")
+        targets[source] = MomentFiles(
+            json=json,
+            plot=json.with_name(f"{stem}_{what}.png") if plot else None,
+            clips=None if clips is None else Path(clips) if clips else json.parent,
+            stem=stem,
+        )
+    return targets
 
 
-def claim_files(targets: Mapping[str, MomentFiles], output: str | None, folder: Path) -> None:
+def claim_files(targets: Mapping[str, MomentFiles], output: str | None) -> None:
     """Make sure, before any work, that the files of each video are its own and can be written.
 
     Raises:
-        UsageError, OutputError: see `vidsum.commands.outputs.prepare` and `claim`.
-        UsageError: a video lies where clips go, and has the name of one.
+        UsageError, OutputError: see `vidsum.commands.outputs.claim`.
+        UsageError: a video lies where clips go, and has the name of one; or two videos have the same clips.
     """
+    claim([(source, files.all) for source, files in targets.items()], output)
+    owners: dict[tuple[Path, str], str] = {}
+    for source, files in targets.items():
+        if files.clips and (owner := owners.setdefault((files.clips, files.stem), source)) != source:
+            raise UsageError(
+                f"{owner} and {source} would have the same clips in {files.clips}",
+                hint="-o '{parent}_{stem}_moments.json', or --clips alone",
+            )
     sources = list(targets)
-    prepare(output, folder, sources, (".json",))
-    claim([(source, files.all) for source, files in targets.items()])
     stems = {(files.clips.resolve(), files.stem) for files in targets.values() if files.clips}
     for source in sources:
         path = Path(source).resolve()
@@ -130,11 +144,12 @@ def write_files(
     messages = list(found.warnings)
     if not overwrite:
         _check_clips(clips, found.provenance)
-    if files.clips:
-        messages += export.write_clips(found, files.clips, files.stem, progress=progress)
-    if files.plot:
-        messages += export.write_plot(found, files.plot)
-    write_document(document, files.json)  # the last: it tells that the others are there
+    with unfinished([*files.all, *clips], files.json, found.provenance):
+        if files.clips:
+            messages += export.write_clips(found, files.clips, files.stem, progress=progress)
+        if files.plot:
+            messages += export.write_plot(found, files.plot)
+        write_document(document, files.json)  # the last: it tells that the others are there
     return tuple(messages)
 
 

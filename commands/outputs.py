@@ -1,107 +1,143 @@
-"""Names of output files, and whether one that exists may be left or replaced."""
+"""Names of output files, from `--output` and `--output-dir`; made sure of before any work."""
 
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import TypeGuard
 
-from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
 
-
-def named_after(source: str, folder: Path, ending: str) -> Path:
-    """`FOLDER/{stem}{ending}`; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    from vidsum.pipeline import has_pictures
-
-    path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
-    return folder / f"{video or Path(path).stem}{ending}"
+_FIELDS = ("stem", "parent", "n")
+"""What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
 
 
-def recorded(
-    outputs: Sequence[Path], record: Path, provenance: Mapping[str, Any], overwrite: bool
-) -> dict[str, Any] | None:
-    """What `record`, the output that tells its inputs, tells: if all outputs exist and it was made from
-    `provenance`. None if they have to be made.
+def destinations(
+    sources: Sequence[str], output: str | None, folder: Path, ending: str, suffixes: Sequence[str]
+) -> dict[str, Path]:
+    """Where the main output of each source goes: `FOLDER/{stem}{ending}`, or where `output` says.
+
+    In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
+
+    Args:
+        sources: the inputs of a batch.
+        output: a file, a template such as `cuts/{parent}_{stem}.mp4`, `-`, or None.
+        folder: of `--output-dir`.
+        ending: of a name that is made from the source's.
+        suffixes: that `output` may have.
 
     Raises:
-        OutputError: an output exists that was made from something else, or is not known to be ours.
+        UsageError: `output` is one name for several sources, or has a suffix or a field that does not fit.
     """
-    existing = [path for path in outputs if path.exists()]
-    if overwrite or not existing:
-        return None
-    from vidsum.pipeline import recorded_document
-
-    document = recorded_document(record)
-    if document is not None and document["provenance"] == provenance:
-        return document if len(existing) == len(outputs) else None
-    if document is None:
-        raise OutputError(
-            f"{existing[0]}: exists already, and is not known to be made by vidsum",
-            hint="-o FILE, or --overwrite",
+    if output in (None, "-"):
+        kept = _own_folders(sources) if folder != Path() else {}
+        return {source: folder / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
+    if not _is_template(output) and len(sources) > 1:
+        raise UsageError(
+            "--output names one file, but there are several inputs",
+            hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
         )
-    raise OutputError(
-        f"{existing[0]}: exists already and was made from other inputs or options", hint="--overwrite"
-    )
+    targets = {source: _filled(output, source, number) for number, source in enumerate(sources, 1)}
+    for target in targets.values():
+        require_suffix(target, suffixes)
+    return targets
 
 
-def up_to_date(
-    command: str, source: str, document: Mapping[str, Any], outputs: Sequence[Path], facts: Mapping[str, Any]
-) -> Result:
-    """The result of a run that found its outputs made already: what they tell, with their warnings."""
-    return Result(
-        command,
-        source,
-        {"up_to_date": True, **facts, **document},
-        lines=(f"{', '.join(map(str, outputs))}: up to date",),
-        messages=tuple(document["warnings"]),
-    )
+def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
+    """See to it that a file has one of the suffixes.
+
+    Raises:
+        UsageError: it has another one.
+    """
+    if path.suffix not in suffixes:
+        hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
+        raise UsageError(f"{path}: has to end in {' or '.join(suffixes)}", hint=hint)
 
 
-def claim(outputs: Sequence[tuple[str, Sequence[Path]]]) -> None:
+def claim(
+    outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "", read: Sequence[str] = ()
+) -> None:
     """Make sure, before any work, that each source's outputs are its own and can be written.
+
+    Args:
+        outputs: each source with the files that are made of it.
+        output: `--output`; without it, or if it is a template, folders that are not there are made.
+        read: other files that must not be written over.
 
     Raises:
         UsageError: an output is one of the sources, or two sources have the same output.
-        OutputError: the folder of an output is not there.
+        OutputError: the folder of an output is not there, or cannot be made.
     """
-    sources = {Path(source).resolve(): source for source, _ in outputs}
-    owners: dict[Path, str] = {}
+    inputs = {os.path.realpath(source) for source in (*(source for source, _ in outputs), *read)}
+    owners: dict[str, str] = {}
     for source, paths in outputs:
         for path in paths:
-            place = path.resolve()
-            if place in sources:
+            place = os.path.realpath(path)
+            if place in inputs:
                 raise UsageError(
                     f"{path}: would be written over the input", hint="-o FILE, or --output-dir FOLDER"
                 )
             owner = owners.setdefault(place, source)
-            if Path(owner).resolve() != Path(source).resolve():
+            if os.path.realpath(owner) != os.path.realpath(source):
                 raise UsageError(
                     f"{owner} and {source} would both be written to {path}",
-                    hint="run them one by one, with -o",
+                    hint=f"-o '{{parent}}_{{stem}}{path.suffix}', or --output-dir FOLDER",
                 )
-            if not path.parent.is_dir():
-                raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+    makes_folders = output is None or _is_template(output)
+    for path in (path for _, paths in outputs for path in paths):
+        if makes_folders:
+            _make_folder(path.parent)
+        elif not path.parent.is_dir():
+            raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
 
 
-def prepare(output: str | None, folder: Path, sources: Sequence[str], suffixes: Sequence[str]) -> None:
-    """Check `--output`, and make the folder of `--output-dir` where that is used.
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
 
-    Raises:
-        UsageError: `output` names a file and there are several sources, or has a suffix that does not fit.
-        OutputError: the folder cannot be made.
-    """
-    if output == "-":
-        return
-    if output is None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
-    elif len(sources) > 1:
-        raise UsageError("--output names one file, but there are several inputs", hint="--output-dir FOLDER")
-    elif Path(output).suffix not in suffixes:
-        stem = Path(output).with_suffix(suffixes[0])
-        raise UsageError(f"{output}: has to end in {' or '.join(suffixes)}", hint=f"-o {stem}")
+
+def _is_template(output: str | None) -> TypeGuard[str]:
+    return output is not None and ("{" in output or "}" in output)
+
+
+def _filled(output: str, source: str, number: int) -> Path:
+    """The output of one source, the fields of a template filled in."""
+    if not _is_template(output):
+        return Path(output)
+    fields = {"stem": _stem(source), "parent": _folder(source).name, "n": number}
+    try:
+        if any(name is not None and name not in _FIELDS for _, name, _, _ in Formatter().parse(output)):
+            raise ValueError
+        return Path(output.format(**fields))
+    except (ValueError, LookupError) as error:
+        raise UsageError(
+            f"{output}: braces hold one of {', '.join(_FIELDS)}", hint="-o '{parent}_{stem}.json'"
+        ) from error
+
+
+def _stem(source: str) -> str:
+    """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
+    from vidsum.pipeline import has_pictures
+
+    path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
+    return video or Path(path).stem
+
+
+def _folder(source: str) -> Path:
+    return Path(os.path.normpath(Path(source).absolute())).parent
+
+
+def _own_folders(sources: Sequence[str]) -> dict[str, str]:
+    """The folder of each source, from the one on that holds them all."""
+    folders = {source: _folder(source) for source in sources}
+    try:
+        common = os.path.commonpath(folders.values())
+    except ValueError:  # they are on several drives
+        return {}
+    return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
 
 
 @dataclass(frozen=True)
@@ -131,28 +167,16 @@ class SummaryFiles:
 
 
 def summary_files(
-    source: str,
-    output: str | None,
-    folder: Path,
-    storyboard: bool,
-    plots: Collection[str],
-    plot_format: str,
-    attention_part: str,
+    source: str, base: Path, storyboard: bool, plots: Collection[str], plot_format: str, attention_part: str
 ) -> SummaryFiles:
-    """Where a summary of `source` goes.
+    """Where a summary of `source` goes, of which `base` is the MP4 or, where there is none, the JSON.
 
     `plots` are names of `commands.options.PlotName`. A picture of another `attention_part` than the mean has
     a name of its own, so that one is not taken for the other.
-
-    Raises:
-        UsageError: an MP4 is asked for of a feature file.
     """
     from vidsum.pipeline import has_pictures
 
-    base = Path(output) if output and output != "-" else named_after(source, folder, "_summary.mp4")
     from_features = not has_pictures(source)
-    if from_features and output not in (None, "-") and base.suffix == ".mp4":
-        raise UsageError(f"{source}: features hold no pictures to make {base} of", hint="give the video")
     stem = base.with_suffix("").name.removesuffix("_summary")
     part = "" if attention_part == "mean" else f"_{attention_part}"
     return SummaryFiles(

@@ -1,12 +1,15 @@
 """Reports of `vidsum evaluate`: shown, and written to files unless those are up to date."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.outputs import claim, prepare, recorded, up_to_date
+from vidsum.commands.outputs import claim, require_suffix
+from vidsum.commands.records import recorded, unfinished, up_to_date
 from vidsum.commands.result import Result, Table
+from vidsum.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Files:
         """
         suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
         for name, file in self.all.items():
-            prepare(str(file), Path(), inputs, suffixes[name])
+            require_suffix(file, suffixes[name])
+            if len(inputs) > 1:
+                raise UsageError(f"{file}: is one file, but there are several inputs")
             claim([*((source, [file]) for source in inputs), *((source, []) for source in read)])
 
 
@@ -63,7 +68,7 @@ def report_result(
     command: str, source: str, made_from: Mapping[str, Any], make: Callable[[], Shown], files: Files
 ) -> Result:
     """Make a report, unless the outputs are up to date, and write or show it."""
-    from vidsum.documents import to_text, write_document
+    from vidsum.documents import sealed, to_text, write_document
 
     outputs = list(files.all.values())
     facts = {"output": None, "plot": None, **{name: str(path) for name, path in files.all.items()}}
@@ -72,11 +77,12 @@ def report_result(
         before = recorded(outputs, record, made_from, files.overwrite)
         if before is not None:
             return up_to_date(command, source, before, outputs, facts)
-    shown = make()
-    document, messages = dict(shown.document), tuple(shown.document["warnings"])
-    if files.output == "-":
-        return Result(command, source, document, document=to_text(document), messages=messages)
-    if files.json:
-        write_document(document, files.json)
+    with unfinished(outputs, record, made_from) if record else nullcontext():
+        shown = make()
+        document, messages = sealed(shown.document), tuple(shown.document["warnings"])
+        if files.output == "-":
+            return Result(command, source, document, document=to_text(document), messages=messages)
+        if files.json:
+            write_document(document, files.json)
     lines = (shown.about, *map(str, outputs))
     return Result(command, source, {**facts, **document}, lines, shown.table, messages=messages)

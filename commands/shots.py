@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import claim, named_after, prepare, recorded, up_to_date
+from vidsum.commands.outputs import claim, destinations
+from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.times import format_time, parse_optional_time
 
@@ -46,13 +47,9 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
     """
-    prepare(output, output_dir, sources, (".json",))
-    targets = {
-        source: Path(output) if output else named_after(source, output_dir, "_shots.json")
-        for source in sources
-    }
+    targets = destinations(sources, output, output_dir, "_shots.json", (".json",))
     if output != "-":
-        claim([(source, [target]) for source, target in targets.items()])
+        claim([(source, [target]) for source, target in targets.items()], output)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import pipeline

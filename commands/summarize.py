@@ -1,5 +1,6 @@
 """`vidsum summarize`: the stretches of a video worth keeping, as MP4 and JSON."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,7 +8,8 @@ from typer.core import TyperCommand
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import SummaryFiles, claim, prepare, recorded, summary_files, up_to_date
+from vidsum.commands.outputs import SummaryFiles, claim, destinations, summary_files
+from vidsum.commands.records import recorded, unfinished, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError, UsageError
 from vidsum.settings import DEFAULT_MODEL, parse_attention_part
@@ -168,15 +170,15 @@ def summarize(
     attention_part = parse_attention_part(attention_of)
     if attention_of != "mean" and options.PlotName.attention not in (plot or ()):
         raise UsageError("--attention-of says what is drawn of the attention", hint="add --plot attention")
-    if writes:
-        prepare(output, output_dir, sources, (".mp4", ".json"))
     plots = [name.value for name in plot or ()]
+    bases = destinations(sources, output, output_dir, "_summary.mp4", (".mp4", ".json"))
     targets = {
-        source: summary_files(source, output, output_dir, storyboard, plots, plot_format.value, attention_of)
-        for source in sources
+        source: summary_files(source, base, storyboard, plots, plot_format.value, attention_of)
+        for source, base in bases.items()
     }
     if writes:
-        claim([(source, files.all) for source, files in targets.items()])
+        _refuse_pictures_of_features(bases, targets, output)
+        claim([(source, files.all) for source, files in targets.items()], output)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum import pipeline
@@ -206,20 +208,33 @@ def summarize(
             if before is not None:
                 _check_video(files, provenance, copy)
                 return up_to_date("summarize", source, before, files.all, files.names)
-        summary = pipeline.run_summary(
-            source,
-            selection,
-            cutting,
-            how,
-            progress,
-            attention=files.attention if writes else None,
-            attention_part=attention_part,
-        )
         if not writes:
+            summary = pipeline.run_summary(source, selection, cutting, how, progress)
             return _shown(source, summary, as_document=output == "-")
-        return _written(source, summary, files, copy, progress)
+        with unfinished(files.all, files.json, provenance):
+            summary = pipeline.run_summary(
+                source,
+                selection,
+                cutting,
+                how,
+                progress,
+                attention=files.attention,
+                attention_part=attention_part,
+            )
+            return _written(source, summary, files, copy, progress)
 
     run_batch("summarize", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+
+
+def _refuse_pictures_of_features(
+    bases: Mapping[str, Path], targets: Mapping[str, SummaryFiles], output: str | None
+) -> None:
+    """Raise a UsageError where an MP4 is asked for by name of a feature file."""
+    for source, files in targets.items():
+        if output is not None and bases[source].suffix == ".mp4" and files.video is None:
+            raise UsageError(
+                f"{source}: features hold no pictures to make {bases[source]} of", hint="give the video"
+            )
 
 
 def _shown(source: str, summary: "Summary", as_document: bool) -> Result:

@@ -21,7 +21,7 @@ from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
 
 ROOT = Path(__file__).parents[1]
-SCHEMA = json.loads((ROOT / "docs" / "schemas" / "highlights.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "vidsum" / "schemas" / "highlights.schema.json").read_text())
 HOW = Extraction(device="cpu")
 
 

@@ -29,7 +29,7 @@ from vidsum.types import FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
 from vidsum.video.stills import read_frames_at
 
-SCHEMA = json.loads(Path(__file__).parents[1].joinpath("docs/schemas/moments.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[1].joinpath("vidsum/schemas/moments.schema.json").read_text())
 
 
 @pytest.fixture

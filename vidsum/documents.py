@@ -1,17 +1,22 @@
-"""The JSON documents that vidsum writes: summaries, shots, moments, highlights; schemas are in docs/schemas/.
+"""The JSON documents that vidsum writes: summaries, shots, moments, highlights; schemas are in schemas/.
 
-The same inputs give the same bytes: nothing in a document depends on when or where it was made.
+The same inputs give the same bytes: nothing in a document depends on when or where it was made. Each ends
+with a digest of the rest, so that one which was changed since is not taken for what vidsum wrote.
 """
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, whole_file
+from vidsum.provenance import digest_of
 from vidsum.types import (
     Features,
     Grounding,
@@ -19,6 +24,7 @@ from vidsum.types import (
     Interval,
     Moment,
     QueryMoments,
+    ScoredShot,
     Shots,
     Summary,
     VideoInfo,
@@ -44,46 +50,47 @@ def features_document(features: Features, *, with_arrays: bool) -> dict[str, Any
 
 def summary_document(summary: Summary) -> dict[str, Any]:
     """A summary as JSON-ready data."""
-    return {
-        "schema": SUMMARY_SCHEMA,
-        "provenance": dict(summary.provenance),
-        "video": _video(summary.video),
-        "duration_s": _number(summary.video_duration_s),
-        "budget": {
-            "asked_s": _number(summary.budget_s),
-            "used_s": _number(summary.duration_s),
-            "used_share": _number(summary.duration_s / summary.video_duration_s),
-        },
-        "model": summary.model,
-        "model_reason": summary.model_reason,
-        "shot_method": summary.shot_method,
-        "segments": [_interval(segment) for segment in summary.segments],
-        "shots": [
-            {**_interval((shot.start_s, shot.end_s)), "score": _number(shot.score), "selected": shot.selected}
-            for shot in summary.shots
-        ],
-        "importance": {
-            "timestamps_s": [_number(time) for time in summary.timestamps.tolist()],
-            "scores": [_number(score) for score in summary.importance.tolist()],
-        },
-        "warnings": list(summary.warnings),
-    }
+    return sealed(
+        {
+            "schema": SUMMARY_SCHEMA,
+            "provenance": dict(summary.provenance),
+            "video": _video(summary.video),
+            "duration_s": _number(summary.video_duration_s),
+            "budget": {
+                "asked_s": _number(summary.budget_s),
+                "used_s": _number(summary.duration_s),
+                "used_share": _number(summary.duration_s / summary.video_duration_s),
+            },
+            "model": summary.model,
+            "model_reason": summary.model_reason,
+            "shot_method": summary.shot_method,
+            "segments": [_interval(segment) for segment in summary.segments],
+            "shots": [_scored_shot(shot) for shot in summary.shots],
+            "importance": {
+                "timestamps_s": [_number(time) for time in summary.timestamps.tolist()],
+                "scores": [_number(score) for score in summary.importance.tolist()],
+            },
+            "warnings": list(summary.warnings),
+        }
+    )
 
 
 def shots_document(shots: Shots) -> dict[str, Any]:
     """Shots as JSON-ready data."""
-    return {
-        "schema": SHOTS_SCHEMA,
-        "provenance": dict(shots.provenance),
-        "video": _video(shots.video),
-        "method": shots.method,
-        "video_fps": _number(shots.video_fps),
-        "shots": [
-            {**_interval(interval), "first_frame": int(first), "last_frame": int(last)}
-            for interval, (first, last) in zip(shots.intervals, shots.change_points, strict=True)
-        ],
-        "warnings": list(shots.warnings),
-    }
+    return sealed(
+        {
+            "schema": SHOTS_SCHEMA,
+            "provenance": dict(shots.provenance),
+            "video": _video(shots.video),
+            "method": shots.method,
+            "video_fps": _number(shots.video_fps),
+            "shots": [
+                {**_interval(interval), "first_frame": int(first), "last_frame": int(last)}
+                for interval, (first, last) in zip(shots.intervals, shots.change_points, strict=True)
+            ],
+            "warnings": list(shots.warnings),
+        }
+    )
 
 
 def grounding_document(grounding: Grounding, *, with_saliency: bool) -> dict[str, Any]:
@@ -100,24 +107,31 @@ def grounding_document(grounding: Grounding, *, with_saliency: bool) -> dict[str
     }
     if with_saliency:
         document["timestamps_s"] = [_number(time) for time in grounding.timestamps.tolist()]
-    return document
+    return sealed(document)
 
 
 def highlights_document(highlights: Highlights) -> dict[str, Any]:
     """Highlights as JSON-ready data."""
-    return {
-        "schema": HIGHLIGHTS_SCHEMA,
-        "provenance": dict(highlights.provenance),
-        "video": _video(highlights.video),
-        "duration_s": _number(highlights.video_duration_s),
-        "clip_s": _number(highlights.clip_s),
-        "saliency": {
-            "timestamps_s": [_number(time) for time in highlights.timestamps.tolist()],
-            "scores": [_number(score) for score in highlights.saliency.tolist()],
-        },
-        "moments": [_moment(moment) for moment in highlights.moments],
-        "warnings": list(highlights.warnings),
-    }
+    return sealed(
+        {
+            "schema": HIGHLIGHTS_SCHEMA,
+            "provenance": dict(highlights.provenance),
+            "video": _video(highlights.video),
+            "duration_s": _number(highlights.video_duration_s),
+            "clip_s": _number(highlights.clip_s),
+            "saliency": {
+                "timestamps_s": [_number(time) for time in highlights.timestamps.tolist()],
+                "scores": [_number(score) for score in highlights.saliency.tolist()],
+            },
+            "moments": [_moment(moment) for moment in highlights.moments],
+            "warnings": list(highlights.warnings),
+        }
+    )
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with the digest of the rest of it, which `read_record` checks."""
+    return {**document, "digest": digest_of(document)}
 
 
 def to_text(document: dict[str, Any]) -> str:
@@ -151,6 +165,31 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A document that vidsum wrote and nobody changed since.
+
+    Raises:
+        InputError: it is missing, of no schema that is known, not valid by it, or its digest does not fit.
+            The message does not name the file.
+    """
+    from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is a record to check
+
+    unknown = InputError("is not known to be made by vidsum")
+    try:
+        document = read_document(path)
+    except InputError:
+        raise unknown from None
+    kind = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
+    schema = files("vidsum") / "schemas" / f"{kind[1]}.schema.json" if kind else None
+    if schema is None or not schema.is_file():
+        raise unknown
+    rules = json.loads(schema.read_text(encoding="utf-8"))
+    rest = {name: value for name, value in document.items() if name != "digest"}
+    if not Draft202012Validator(rules).is_valid(document) or document["digest"] != digest_of(rest):
+        raise InputError("is not as vidsum wrote it: it was changed since, or written by another version")
+    return document
+
+
 def _number(value: float) -> float:
     return round(float(value), _DECIMALS)
 
@@ -169,6 +208,11 @@ def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
 
 def _moment(moment: Moment) -> dict[str, float]:
     return {**_interval((moment.start_s, moment.end_s)), "score": _number(moment.score)}
+
+
+def _scored_shot(shot: ScoredShot) -> dict[str, Any]:
+    times = _interval((shot.start_s, shot.end_s))
+    return {**times, "score": _number(shot.score), "selected": shot.selected}
 
 
 def _video(video: VideoInfo | None) -> dict[str, Any] | None:

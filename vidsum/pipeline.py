@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum import provenance
-from vidsum.documents import features_document, read_document
+from vidsum.documents import features_document, read_record
 from vidsum.errors import InputError, UsageError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
@@ -204,16 +204,21 @@ def summary_provenance(
     return _summary_provenance(shots, selection, _models(source, selection, how))
 
 
-def recorded_document(path: Path) -> dict[str, Any] | None:
-    """What a result file tells of itself, with its provenance; None where it is missing or not ours."""
+def recorded_document(path: Path) -> dict[str, Any]:
+    """What a result file tells of itself, with its provenance.
+
+    Raises:
+        InputError: it is missing, not ours, or was changed since; the message does not name the file.
+    """
+    if not is_feature_file(path.name):
+        return read_record(path)
     try:
-        if is_feature_file(path.name):
-            return features_document(read_features(path), with_arrays=False)
-        document = read_document(path)
+        document = features_document(read_features(path), with_arrays=False)
     except (InputError, UsageError):
-        return None
-    is_ours = isinstance(document.get("provenance"), dict) and isinstance(document.get("warnings"), list)
-    return document if is_ours else None
+        document = {}
+    if not document.get("provenance"):
+        raise InputError("is not known to be made by vidsum")
+    return document
 
 
 def save_features(features: Features, path: Path) -> None:

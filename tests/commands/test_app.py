@@ -23,7 +23,7 @@ from vidsum.features import EXTRACTORS
 from vidsum.shots import METHODS
 
 ROOT = Path(__file__).parents[2]
-RESULT_SCHEMA = json.loads((ROOT / "docs/schemas/result.schema.json").read_text())
+RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
 
 
 def test_help_names_every_command(run: Run) -> None:

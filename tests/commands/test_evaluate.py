@@ -12,7 +12,7 @@ from vidsum.commands.evaluate_options import SegmentationName
 from vidsum.datasets.summaries import write_annotated
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
 
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/evaluation.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/evaluation.schema.json").read_text())
 
 
 @pytest.fixture

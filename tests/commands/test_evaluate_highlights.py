@@ -18,7 +18,7 @@ from vidsum.models.detr_models import build
 from vidsum.training.state import BEST
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads(ROOT.joinpath("docs/schemas/highlight_evaluation.schema.json").read_text())
+SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/highlight_evaluation.schema.json").read_text())
 
 
 @pytest.fixture

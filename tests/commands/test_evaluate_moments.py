@@ -14,7 +14,7 @@ from vidsum.evaluation.moment_run import MomentsAsked, provenance
 from vidsum.evaluation.moments import COMPARISONS
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads(ROOT.joinpath("docs/schemas/moment_evaluation.schema.json").read_text())
+SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.commands.conftest import Run
 from vidsum.features.h5 import read_group
 from vidsum.features.store import read_features
 
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/features.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/features.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from vidsum.models.detr import DETRConfig
 from vidsum.models.detr_models import build
 from vidsum.settings import Mask, Snap
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
 RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
 ASK = ("--device", "cpu", "--query", "green")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands.conftest import Run
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "highlights.schema.json").read_text())
 RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
 SUMMARY_SCHEMA = json.loads((SCHEMAS / "summary.schema.json").read_text())

@@ -1,7 +1,9 @@
 """Outputs never cost an input, another output, or work that was for nothing."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import av
 import pytest
@@ -105,3 +107,153 @@ def test_a_video_with_a_hash_in_its_name_keeps_it(run: Run, film: Path, tmp_path
     assert run("summarize", odd, "-o", "-").json["video"]["path"] == str(odd)
     assert run("shots", odd).code == 0
     assert json.loads(Path("a#b_shots.json").read_text())["shots"]
+
+
+def same_name(film: Path, folder: Path) -> Path:
+    """A copy of a film under the same name in another folder."""
+    folder.mkdir()
+    copy = folder / film.name
+    copy.write_bytes(film.read_bytes())
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("template", "names"),
+    [
+        ("{parent}_{stem}.json", ["one_film.json", "two_film.json"]),
+        ("made/{parent}/{stem}.json", ["made/one/film.json", "made/two/film.json"]),
+        ("{n:03d}.json", ["001.json", "002.json"]),
+    ],
+)
+def test_a_template_names_the_output_of_each_input(
+    run: Run, film: Path, tmp_path: Path, template: str, names: list[str]
+) -> None:
+    films = [same_name(film, tmp_path / name) for name in ("one", "two")]
+    ran = run("shots", *films, "-o", template)
+    assert ran.code == 0, ran.err
+    assert all(Path(name).is_file() for name in names)
+
+
+@pytest.mark.parametrize("template", ["{name}.json", "{stem.x}.json", "{stem", "{}.json", "{n:q}.json"])
+def test_a_template_that_makes_no_sense_is_refused(run: Run, film: Path, template: str) -> None:
+    ran = run("shots", film, "-o", template)
+    assert (ran.code, "{parent}" in ran.err) == (2, True)
+
+
+def test_a_template_that_gives_one_name_twice_is_refused(run: Run, film: Path, tmp_path: Path) -> None:
+    ran = run("shots", film, same_name(film, tmp_path / "two"), "-o", "{stem}.json")
+    assert (ran.code, "both" in ran.err) == (2, True)
+
+
+def test_an_output_folder_keeps_the_folders_of_the_inputs(run: Run, film: Path, tmp_path: Path) -> None:
+    films = [same_name(film, tmp_path / name) for name in ("one", "two")]
+    assert run("summarize", *films, "--output-dir", "out").code == 0
+    for name in ("one", "two"):
+        assert Path("out", name, "film_summary.mp4").is_file()
+        assert Path("out", name, "film_summary.json").is_file()
+    assert run("summarize", films[0], "--output-dir", "alone").code == 0
+    assert Path("alone/film_summary.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--budget", "30%"], "--budget 15%"),
+        (["--seed", "3"], "--seed 0"),
+        (["--shots", "uniform"], "--shots kts"),
+        (["--max-shot", "3s"], "without --max-shot"),
+        (["--keep", "1-2"], "without --keep"),
+        (["--fps", "4"], "--fps 2"),
+        (["--model", "random"], "--model auto"),
+    ],
+)
+def test_what_exists_tells_the_option_that_differs(
+    run: Run, film: Path, options: list[str], told: str
+) -> None:
+    assert run("summarize", film, "-o", "s.json").code == 0
+    ran = run("summarize", film, "-o", "s.json", *options)
+    assert (ran.code, told in ran.err) == (1, True), ran.err
+    assert "--overwrite" in ran.err
+
+
+def test_an_input_that_changed_is_told(run: Run, film: Path) -> None:
+    assert run("shots", film, "-o", "s.json").code == 0
+    with film.open("ab") as file:
+        file.write(bytes(8))
+    ran = run("shots", film, "-o", "s.json")
+    assert (ran.code, "changed since" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["segments"][0].update(start_s=0.123),
+        lambda record: record["importance"]["scores"].__setitem__(0, float("nan")),
+        lambda record: record.update(warnings=["none of this is true"]),
+        lambda record: record.pop("digest"),
+        lambda record: record.update(digest="0" * 32),
+        lambda record: record.update(schema="vidsum.summary/2"),
+        lambda record: record.update(schema="vidsum.../2"),
+        lambda record: record.pop("shots"),
+    ],
+)
+def test_a_record_that_was_changed_is_not_trusted(
+    run: Run, film: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    assert run("summarize", film).code == 0
+    record = Path("film_summary.json")
+    document = json.loads(record.read_text())
+    change(document)
+    record.write_text(json.dumps(document))
+    ran = run("summarize", film)
+    assert (ran.code, "exists already" in ran.err, "--overwrite" in ran.err) == (1, True, True)
+    assert run("summarize", film, "--overwrite").code == 0
+    assert "up to date" in run("summarize", film).out
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["m39", "m60", "m396", "m438"])
+def test_records_that_were_taken_for_ours_are_not(run: Run, film: Path, shared: Path, name: str) -> None:
+    Path("film_summary.json").write_bytes((shared / "bad" / f"record_{name}.json").read_bytes())
+    ran = run("summarize", film)
+    assert (ran.code, "exists already" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("step", "left"),
+    [("write_storyboard", ["film_summary.mp4"]), ("write_plot", ["film_storyboard.png", "film_summary.mp4"])],
+)
+@pytest.mark.parametrize("stopped_by", [SystemExit(143), OSError(28, "No space left on device")])
+def test_a_run_that_was_stopped_between_two_files_is_taken_up(
+    run: Run,
+    film: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    left: list[str],
+    stopped_by: BaseException,
+) -> None:
+    def stopped(*_: object) -> None:
+        raise stopped_by
+
+    arguments = ("summarize", film, "--storyboard", "--plot")
+    with monkeypatch.context() as context:
+        context.setattr(f"vidsum.export.{step}", stopped)
+        assert run(*arguments).code != 0
+    assert sorted(path.name for path in Path().glob("film_*.*")) == left
+    ran = run(*arguments)
+    assert ran.code == 0, ran.err
+    assert "up to date" in run(*arguments).out
+    assert list(Path().glob(".*")) == []
+
+
+def test_files_that_a_stopped_run_left_are_not_another_runs_to_replace(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise SystemExit(143)
+
+    with monkeypatch.context() as context:
+        context.setattr("vidsum.export.write_plot", stopped)
+        run("summarize", film, "--plot")
+    ran = run("summarize", film, "--plot", "--budget", "40%")
+    assert (ran.code, "exists already" in ran.err) == (1, True)

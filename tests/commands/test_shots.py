@@ -12,7 +12,7 @@ from vidsum.features.h5 import H5Video, write_h5
 from vidsum.features.store import write_features
 from vidsum.types import Features
 
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/shots.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/shots.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)

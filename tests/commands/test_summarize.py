@@ -13,7 +13,7 @@ from tests.commands.conftest import Run
 from vidsum.features.store import write_features
 from vidsum.types import Features
 
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("docs/schemas/summary.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/summary.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The report as JSON-ready data; its schema is docs/schemas/evaluation.schema.json."""
+"""The report as JSON-ready data; its schema is vidsum/schemas/evaluation.schema.json."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

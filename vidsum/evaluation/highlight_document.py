@@ -1,4 +1,4 @@
-"""A report on highlights as JSON-ready data; its schema is docs/schemas/highlight_evaluation.schema.json."""
+"""A report on highlights as JSON-ready data; its schema is schemas/highlight_evaluation.schema.json."""
 
 from collections.abc import Mapping
 from typing import Any

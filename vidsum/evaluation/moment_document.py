@@ -1,4 +1,4 @@
-"""A report on moments as JSON-ready data; its schema is docs/schemas/moment_evaluation.schema.json."""
+"""A report on moments as JSON-ready data; its schema is vidsum/schemas/moment_evaluation.schema.json."""
 
 from collections.abc import Mapping
 from typing import Any
