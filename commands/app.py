@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from functools import partial
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -20,9 +21,10 @@ from vidsum.commands import (
     train,
     weights,
 )
+from vidsum.commands.batch import run_one
 from vidsum.commands.config import SEVERAL_MEANINGS
 from vidsum.commands.result import Result, View, render
-from vidsum.errors import UsageError, VidsumError
+from vidsum.errors import UsageError
 
 _INTERRUPTED = 130
 
@@ -91,13 +93,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our stdout went away; there is nobody left to tell
         code = 1
-    except VidsumError as error:
-        code = _report(error)
     except Exception as error:
         # usage errors are of typer's own copy of click, or of click itself: known by what they can do
-        if not hasattr(error, "format_message"):
-            raise
-        code = _report_usage(error)
+        code = _report_usage(error) if hasattr(error, "format_message") else _report(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -112,11 +110,17 @@ def _interrupted() -> int:
     return _INTERRUPTED
 
 
-def _report(error: VidsumError) -> int:
+def _report(error: Exception) -> int:
     """Print an error that came before or outside a batch."""
-    result = Result.failed(_command_name(), None, error)
-    render(result, View(json="--json" in sys.argv[1:]))
+    words = sys.argv[1:]
+    view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
+    result = run_one(_command_name(), None, view, partial(_raise, error))
+    render(result, view)
     return result.exit_code
+
+
+def _raise(error: Exception) -> Result:
+    raise error
 
 
 def _report_usage(error: Any) -> int:
@@ -124,7 +128,8 @@ def _report_usage(error: Any) -> int:
     if not message:  # a command without arguments: its help is printed already
         return UsageError.exit_code
     command = context.command_path if context else "vidsum"
-    return _report(UsageError(f"{message}{_origin(error)}", hint=f"{command} --help"))
+    plain = message.replace("Value error, ", "")  # what pydantic puts before a choice that is none
+    return _report(UsageError(f"{plain}{_origin(error)}", hint=f"{command} --help"))
 
 
 def _origin(error: Any) -> str:

@@ -1,5 +1,6 @@
 """Running a command over many inputs: a bad one is reported, the rest go on, and the exit code says so."""
 
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vidsum.commands.progress import progress_bar
-from vidsum.commands.result import Result, View, render
+from vidsum.commands.result import Result, View, printable, render
 from vidsum.errors import VidsumError
 
 if TYPE_CHECKING:
@@ -44,5 +45,6 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
         return step()
     except Exception as error:
         if view.verbose and not isinstance(error, VidsumError):
-            traceback.print_exc()
+            for line in traceback.format_exc().splitlines():
+                print(printable(line), file=sys.stderr)
         return Result.failed(command, path, error)

@@ -1,6 +1,7 @@
 """`vidsum ground`: the moments of a video that texts describe."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from vidsum.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from vidsum.types import Grounding, Progress
+
+_NOT_OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
 
 
 def ground(
@@ -53,7 +56,9 @@ def ground(
 
     vidsum ground film.mp4 --query "a dog in the snow" --query "two people dance" --plot --clips
 
-    vidsum ground *.mp4 --queries queries.txt --top-k 1 --json
+    vidsum ground *.mp4 --queries queries.txt --output-dir moments
+
+    A score ranks the moments of one query in one video. It does not tell which of several videos fits best.
     """
     from vidsum import retrieval
 
@@ -84,8 +89,12 @@ def ground(
                 return up_to_date("ground", source, before, made, files.names(clips_made))
         found = retrieval.run_grounding(source, asked, settings, how, progress)
         if output == "-":
-            return _shown(source, found, saliency)
-        return _written(source, found, files, saliency, overwrite, progress)
+            result = _shown(source, found, saliency)
+        else:
+            result = _written(source, found, files, saliency, overwrite, progress)
+        if len(sources) > 1 and source == sources[0]:  # once is enough
+            return replace(result, messages=(*result.messages, _NOT_OF_SEVERAL))
+        return result
 
     run_batch("ground", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
 

@@ -1,6 +1,7 @@
 """What a command returns, and the one place that prints it: for people, or as one JSON object a line."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,6 +10,14 @@ from typing import Any, TextIO
 from vidsum.errors import VidsumError
 
 SCHEMA = "vidsum.result/1"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves a terminal's cursor, ends a line or turns the direction of text: a file's name may hold it."""
+
+
+def printable(text: str) -> str:
+    r"""A text for one line of a terminal: control characters as escapes such as `\x1b`."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,9 @@ class Problem:
         """The problem that an exception tells of."""
         if isinstance(error, VidsumError):
             return cls(type(error).__name__, error.message, error.hint)
+        if isinstance(error, OSError) and error.strerror:  # the machine's fault, not one inside
+            where = f"{error.filename}: " if error.filename else ""
+            return cls(type(error).__name__, f"{where}{error.strerror.lower()}")
         text = str(error) or type(error).__name__
         return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
 
@@ -83,11 +95,11 @@ def render(result: Result, view: View) -> None:
         aside = sys.stderr if result.document is not None else sys.stdout
         _print_for_people(result, aside)
         for message in result.messages:
-            print(f"warning: {message}", file=sys.stderr)
+            print(f"warning: {printable(message)}", file=sys.stderr)
     for problem in result.errors:
-        print(f"error: {problem.message}", file=sys.stderr)
+        print(f"error: {printable(problem.message)}", file=sys.stderr)
         if problem.hint:
-            print(f"  try: {problem.hint}", file=sys.stderr)
+            print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
 
 
@@ -108,14 +120,14 @@ def _print_for_people(result: Result, stream: TextIO) -> None:
     if result.table is not None:
         _print_table(result.table, stream)
     for line in result.lines:
-        print(line, file=stream)
+        print(printable(line), file=stream)
 
 
 def _print_table(table: Table, stream: TextIO) -> None:
     """Columns as wide as their widest cell; numbers to the right, texts to the left."""
     if table.title:
-        print(table.title, file=stream)
-    grid = [table.columns, *table.rows]
+        print(printable(table.title), file=stream)
+    grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
     widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
     right = [
         bool(table.rows) and all(row[column][:1].isdigit() for row in table.rows)

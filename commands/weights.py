@@ -33,9 +33,15 @@ def list_weights(
     def step() -> Result:
         from vidsum import checkpoints
 
-        statuses = checkpoints.entries()
+        statuses = [status for status in checkpoints.entries() if not status.entry.reserved_for]
         rows = tuple(
-            (status.entry.name, status.state, _megabytes(status), status.entry.licence, status.entry.purpose)
+            (
+                status.entry.name,
+                _state(status),
+                _megabytes(status),
+                status.entry.licence,
+                status.entry.purpose,
+            )
             for status in statuses
         )
         table = Table(("name", "state", "size", "licence", "what it is"), rows)
@@ -59,7 +65,7 @@ def pull(
     from vidsum import checkpoints
     from vidsum.settings import DEFAULT_EXTRACTOR
 
-    every = [status.entry.name for status in checkpoints.entries()]
+    every = [status.entry.name for status in checkpoints.entries() if not status.entry.reserved_for]
     wanted = every if all else names or [DEFAULT_EXTRACTOR]
 
     def step(name: str, progress: "Progress | None") -> Result:
@@ -168,11 +174,16 @@ def _run(command: str, view: View, step: Any) -> None:
         raise typer.Exit(result.exit_code)
 
 
+def _state(status: "EntryStatus") -> str:
+    """What comes with vidsum is never missing, though it is not in the cache before its first use."""
+    return "shipped" if status.state == "missing" and status.entry.is_shipped else status.state
+
+
 def _facts(status: "EntryStatus") -> dict[str, Any]:
     entry = status.entry
     return {
         "name": entry.name,
-        "state": status.state,
+        "state": _state(status),
         "reason": status.reason,
         "path": str(status.path),
         "purpose": entry.purpose,

@@ -35,6 +35,9 @@ SHOTS_SCHEMA = "vidsum.shots/1"
 MOMENTS_SCHEMA = "vidsum.moments/1"
 HIGHLIGHTS_SCHEMA = "vidsum.highlights/1"
 
+_CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What JSON lets through, but a terminal may act upon: names of files may hold it."""
+
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
 
@@ -136,7 +139,8 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_text(document: dict[str, Any]) -> str:
     """A document as the text of a file."""
-    return as_utf8(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", as_utf8(text)) + "\n"
 
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:

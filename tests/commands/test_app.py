@@ -158,6 +158,67 @@ def test_a_failure_is_valid_json_too(run: Run) -> None:
     assert (ran.code, ran.json["exit_code"], ran.json["input"]) == (3, 3, "no.mp4")
 
 
+@pytest.mark.parametrize(
+    "name", ["a\nb.mp4", "\x1b[31mred.mp4", "\x9b31mred.mp4", "\u202egpm.mp4", "\x07.mp4"]
+)
+@pytest.mark.parametrize("command", ["info", "summarize", "shots", "ground"])
+def test_names_do_not_reach_the_terminal_as_commands(
+    run: Run, film: Path, loads: list[str], command: str, name: str
+) -> None:
+    Path(name).write_bytes(film.read_bytes())
+    options = ["--query", "a dog", "--space", "none"] if command == "ground" else []
+    for path in (Path(name), Path(name), Path("no") / name):
+        ran = run(command, path, *options)
+        assert (ran.code == 0) == (path.exists() and command != "ground"), ran.err
+        assert name not in ran.out + ran.err
+        assert not set(ran.out + ran.err) & set("\x1b\x9b\u202e\x07")
+
+
+def test_a_document_on_stdout_holds_no_control_characters(run: Run, film: Path, loads: list[str]) -> None:
+    odd = Path("\x9b31m\u202e\x7f.mp4")
+    odd.write_bytes(film.read_bytes())
+    ran = run("shots", odd, "-o", "-")
+    assert not set(ran.out) & set("\x9b\u202e\x7f")
+    assert ran.json["video"]["path"] == str(odd)
+
+
+def test_an_address_is_told_as_one(run: Run) -> None:
+    ran = run("summarize", "https://example.com/a.mp4")
+    assert ran.code == 3
+    assert "https://example.com/a.mp4" in ran.err
+    assert "download" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [["n" * 300 + ".mp4"], ["FILM", "-o", "n" * 300 + ".json"]])
+def test_a_name_that_is_too_long_is_one_line(run: Run, film: Path, arguments: list[str]) -> None:
+    ran = run("shots", *[str(film) if word == "FILM" else word for word in arguments])
+    assert ran.code in (1, 3)
+    assert "too long" in ran.err
+    assert "internal" not in ran.err
+
+
+def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path, loads: list[str]) -> None:
+    Path("loop.mp4").symlink_to("loop.mp4")
+    ran = run("shots", "loop.mp4", film, "--json")
+    assert ran.code == 1
+    assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
+
+
+def test_a_fault_outside_a_batch_is_one_line_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("something inside")
+
+    monkeypatch.setattr("vidsum.commands.shots.destinations", broken)
+    ran = run("shots", "a.mp4")
+    assert (ran.code, "Traceback" in ran.err, "something inside" in ran.err) == (1, False, True)
+    assert "Traceback" in run("shots", "a.mp4", "-v").err
+
+
+def test_a_wrong_choice_is_told_without_the_parsers_own_words(run: Run) -> None:
+    ran = run("extract", "a.mp4", "-e", "resnet")
+    assert (ran.code, "Value error" in ran.err, "mobilenet_v2" in ran.err) == (2, False, True)
+
+
 def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: str) -> None:
         raise RuntimeError("something inside")

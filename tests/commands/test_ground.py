@@ -68,6 +68,14 @@ def test_json_has_one_object_a_video(run: Run, film: Path, tmp_path: Path) -> No
     assert files_here() == ["film_moments.json", "other_moments.json"]
 
 
+def test_a_batch_says_once_that_scores_do_not_rank_videos(run: Run, film: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.mp4"
+    other.write_bytes(film.read_bytes())
+    lines = run("ground", film, other, *ASK, "--json").json_lines
+    assert ["several videos" in " ".join(line["messages"]) for line in lines] == [True, False]
+    assert run("ground", film, *ASK, "--json", "--overwrite").json["messages"] == []
+
+
 def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
     jsonschema.validate(ran.json, SCHEMA)

@@ -25,6 +25,8 @@ def test_list_shows_every_checkpoint_and_its_state(run: Run) -> None:
         entry["name"]: entry["state"] for entry in run("weights", "list", "--json").json["data"]["weights"]
     }
     assert states["i3d"] == "missing"
+    assert states["fulltransnet"] == "shipped"
+    assert "whisper_base" not in states  # nothing uses it yet
 
 
 def test_pull_offline_is_4(run: Run) -> None:

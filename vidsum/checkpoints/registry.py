@@ -87,6 +87,8 @@ class Entry:
     """The first is the one that `sha256_of` speaks of."""
     instead: str | None = None
     """What a user can do where the sources cannot be reached."""
+    reserved_for: str | None = None
+    """What will use it, where nothing does yet: it is not offered, and can be fetched by name only."""
 
     @property
     def is_shipped(self) -> bool:
@@ -130,12 +132,16 @@ def _entry(name: str, value: object) -> Entry:
     where = f"registry: {name}"
     _match(name, r"[a-z][a-z0-9_-]*", where)
     fields = _fields(
-        value, where, required={"purpose": str, "licence": str, "files": list}, optional={"instead": str}
+        value,
+        where,
+        required={"purpose": str, "licence": str, "files": list},
+        optional={"instead": str, "reserved_for": str},
     )
     files = tuple(_file(file, place) for file, place in _items(fields["files"], f"{where}.files"))
     if len({file.name for file in files}) < len(files):
         raise WeightsError(f"{where}: two files have the same name")
-    return Entry(name, fields["purpose"], fields["licence"], files, fields.get("instead"))
+    optional = {key: fields.get(key) for key in ("instead", "reserved_for")}
+    return Entry(name, fields["purpose"], fields["licence"], files, **optional)
 
 
 def _file(value: object, where: str) -> EntryFile:

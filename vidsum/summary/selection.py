@@ -96,10 +96,11 @@ def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, op
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in stretches:
         if not 0 <= start_s < end_s:
-            raise UsageError(f"--{option} {start_s:g}-{end_s:g} is no stretch of time")
+            raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is no stretch of time")
         if start_s >= features.duration_s:
             length = format_time(features.duration_s)
-            raise UsageError(f"--{option} {start_s:g}-{end_s:g} lies after the video's end at {length}")
+            stretch = f"{format_time(start_s)}-{format_time(end_s)}"
+            raise UsageError(f"--{option} {stretch} lies after the video's end at {length}")
         first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
         last = int(np.ceil(end_s * features.video_fps - 1e-6))
         marked[first : max(last, first + 1)] = True

@@ -5,6 +5,7 @@ is counted and left out; the rest of the video is still read.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
     Raises:
         InputError: it cannot be read, is no video, or has no video stream.
     """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
+        raise InputError(f"{path}: is an address, and only files are read", hint="download it first")
     path = Path(path)
     _check_readable(path)
     try:
