@@ -127,9 +127,9 @@ def add(
     format: Annotated[
         Literal["mrnet-official", "detr-official"] | None,
         typer.Option(
-            help="As its authors published it: mrnet-official for mrnet-activitynet, detr-official for "
-            "moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored as a checkpoint of vidsum; "
-            "there is no published SHA-256 to compare it with.",
+            help="As its authors published it: mrnet-official for mrnet-activitynet, mrnet-charades and "
+            "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
+            "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
             show_default="that of the name",
         ),
     ] = None,

@@ -1,193 +1,174 @@
-"""The authors' state dicts, filled at random, against their forward pass written out."""
+"""The authors' state dicts, filled at random, against what their code computes of them."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import batch_norm, conv2d, gelu, layer_norm, linear, normalize
+from torch.nn.functional import normalize
 
+from tests.checkpoints.published_mrnet import CONFIGS, averaged, moments, score_map, state_dict
 from vidsum.checkpoints.mrnet_official import mrnet_checkpoint
 from vidsum.checkpoints.official import OFFICIAL, add_official
 from vidsum.checkpoints.published import Published, read_published
+from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.mrnet import ground_video, grounder_of, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
-from vidsum.models.proposal_map import pooling_counts, proposals
 
-D, T, HEADS = 16, 20, 8
-
-
-def published(
-    layers: int = 2, *, is_shared: bool, d: int = D, clips: int = T, hidden: int = 12, kernel: int = 3
-) -> dict[str, Tensor]:
-    """A state dict with the published names; the sizes are the published ones where they are not given."""
-    generator = torch.Generator().manual_seed(5)
-    tensors: dict[str, Tensor] = {}
-
-    def fill(name: str, *shape: int) -> None:
-        tensors[name] = torch.randn(*shape, generator=generator) * 0.2
-
-    def layer(name: str, *shape: int) -> None:
-        fill(f"{name}.weight", *shape)
-        fill(f"{name}.bias", shape[0])
-
-    def retention(name: str) -> None:
-        fill(f"{name}.learn_vid_ret.weight", clips * clips, 1)
-        fill(f"{name}.xpos.scale", d // 2)
-        letters = [] if is_shared else [f"{side}_{letter}" for side in ("vid", "txt") for letter in "QKV"]
-        for one in letters:
-            fill(f"{name}.W_{one}", d, d)
-        for place in range(4 if is_shared else 1):
-            layer(f"{name}.self_attn.linears.{place}", d, d)
-
-    layer("featpool.conv", 24, 500 if d == 256 else 10, 1)
-    for number, width in enumerate((24, d)):
-        layer(f"input_vid_proj.{number}.LayerNorm", width)
-        layer(f"input_vid_proj.{number}.net.1", d, width)
-    for name in ("fc_out1", "fc_out2"):
-        layer(f"text_encoder.{name}", d, 768 if d == 256 else 9)
-        layer(f"text_out.{name}", d, d)
-    layer("text_out.layernorm", d)
-    for number in range(layers):
-        retention(f"trans_ret.rets.{number}")
-        layer(f"trans_ret.ffns.{number}.0", 4 * d, d)
-        layer(f"trans_ret.ffns.{number}.2", d, 4 * d)
-        layer(f"trans_ret.layer_norms_1.{number}", d)
-        layer(f"trans_ret.layer_norms_2.{number}", d)
-    layer("trans_ret.norm", d)
-    for number in range(2):
-        layer(f"proposal_conv.convs.{number}", hidden, hidden if number else d, kernel, kernel)
-        layer(f"proposal_conv.bn.{number}", hidden)
-        fill(f"proposal_conv.bn.{number}.running_mean", hidden)
-        tensors[f"proposal_conv.bn.{number}.running_var"] = torch.rand(hidden, generator=generator) + 0.5
-        tensors[f"proposal_conv.bn.{number}.num_batches_tracked"] = torch.tensor(7)
-    layer("proposal_conv.conv1x1_iou", d, hidden, 1, 1)
-    layer("proposal_conv.conv1x1_contrastive", d, hidden, 1, 1)
-    return tensors
+FILES = pytest.mark.parametrize("is_shared", [True, False], ids=["one for both", "one each"])
+NAMES = pytest.mark.parametrize("name", CONFIGS)
 
 
-def score_directly(w: dict[str, Tensor], video: Tensor, queries: Tensor, layers: int) -> Tensor:
-    """[M, T, T] what the public code computes for a video [4 T, Dv] with all its queries [M, Dq] at once."""
-
-    def apply(name: str, x: Tensor) -> Tensor:
-        return linear(x, w[f"{name}.weight"].flatten(1), w[f"{name}.bias"])
-
-    def norm(name: str, x: Tensor) -> Tensor:
-        return layer_norm(x, x.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"])
-
-    clips = apply("featpool.conv", video).relu().view(T, 4, -1).mean(1)
-    clips = apply("input_vid_proj.0.net.1", norm("input_vid_proj.0.LayerNorm", clips)).relu()
-    clips = apply("input_vid_proj.1.net.1", norm("input_vid_proj.1.LayerNorm", clips))
-    x = torch.cat([apply("text_encoder.fc_out2", queries), clips])
-    m = len(queries)
-    for number in range(layers):
-        x = x + attend(w, f"trans_ret.rets.{number}", norm(f"trans_ret.layer_norms_1.{number}", x), m)
-        wide = gelu(apply(f"trans_ret.ffns.{number}.0", norm(f"trans_ret.layer_norms_2.{number}", x)))
-        x = x + apply(f"trans_ret.ffns.{number}.2", wide)
-    x = norm("trans_ret.norm", x)
-    texts, clips = x[:m], x[m:]
-    cells = torch.zeros(1, D, T, T)
-    exists = torch.zeros(1, 1, T, T)
-    for i, j in proposals(T, pooling_counts(T)).tolist():
-        cells[0, :, i, j] = clips[i : j + 1].amax(dim=0)
-        exists[0, 0, i, j] = 1
-    for number, padding in enumerate((2, 0)):
-        name = f"proposal_conv.convs.{number}"
-        kernel = w[f"{name}.weight"]
-        cells = conv2d(cells, kernel, w[f"{name}.bias"], padding=padding)
-        bn = f"proposal_conv.bn.{number}"
-        cells = batch_norm(
-            cells, w[f"{bn}.running_mean"], w[f"{bn}.running_var"], w[f"{bn}.weight"], w[f"{bn}.bias"]
-        ).relu()
-        count = conv2d(exists, torch.ones(1, 1, *kernel.shape[2:]), padding=padding).round()
-        exists = (count > 0).float()
-        cells = cells * exists / count.clamp(min=1)
-    heads = [
-        normalize(conv2d(cells, w[f"{name}.weight"], w[f"{name}.bias"])[0], dim=0)
-        for name in ("proposal_conv.conv1x1_iou", "proposal_conv.conv1x1_contrastive")
-    ]
-    of_iou = torch.einsum("md,dij->mij", normalize(apply("text_out.fc_out1", texts), dim=1), heads[0])
-    cosine = torch.einsum("md,dij->mij", normalize(texts, dim=1), heads[1])
-    return (10 * of_iou).sigmoid() * (cosine / 2 + 0.5) ** 0.5
+def given(name: str, *, is_shared: bool, **sizes: int) -> dict[str, Tensor]:
+    return state_dict(CONFIGS[name], is_shared=is_shared, **sizes)
 
 
-def attend(w: dict[str, Tensor], name: str, x: Tensor, m: int) -> Tensor:
-    """Their retention layer in the mode `all`: positions first, then projections, the diagonal 2."""
-    place = torch.arange(1, m + 1)[:, None] / m * 2 * torch.pi
-    angle = place / 10000 ** (torch.arange(0, D, 2) / D)
-    text_qk = x[:m] + torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
-    pair = torch.arange(D // 2)
-    turn = torch.polar(torch.ones(T, D // 2), torch.arange(T)[:, None] * 10000 ** (-pair / (D // 2)))
-    scale = ((2 * pair + 0.4 * D) / (1.4 * D)) ** (torch.arange(T)[:, None] / 512)
-    numbers = torch.view_as_complex(x[m:].reshape(T, D // 2, 2)) * turn
-    video_q, video_k = (torch.view_as_real(numbers * one).flatten(1) for one in (scale, 1 / scale))
-    sides = ((text_qk, video_q), (text_qk, video_k), (x[:m], x[m:]))
-    if f"{name}.W_vid_Q" in w:
-        q, k, v = (
-            torch.cat([text @ w[f"{name}.W_txt_{letter}"], video @ w[f"{name}.W_vid_{letter}"]])
-            for letter, (text, video) in zip("QKV", sides, strict=True)
-        )
-        last = 0
-    else:
-        linears = [f"{name}.self_attn.linears.{number}" for number in range(3)]
-        q, k, v = (
-            linear(torch.cat(side), w[f"{one}.weight"], w[f"{one}.bias"])
-            for one, side in zip(linears, sides, strict=True)
-        )
-        last = 3
-    distance = (torch.arange(T)[:, None] - torch.arange(T)).abs()
-    learned = w[f"{name}.learn_vid_ret.weight"].reshape(T, T).sigmoid()
-    mask = torch.ones(m + T, m + T)
-    mask[m:, m:] = torch.where(distance == 0, 2.0, 0.98**distance * learned)
-    q, k, v = (one.view(m + T, HEADS, -1).transpose(0, 1) for one in (q, k, v))
-    share = (q @ k.transpose(1, 2) / (D // HEADS) ** 0.5 * mask).softmax(dim=2)
-    out = (share @ v).transpose(0, 1).flatten(1)
-    return linear(
-        out, w[f"{name}.self_attn.linears.{last}.weight"], w[f"{name}.self_attn.linears.{last}.bias"]
-    )
+def asked(name: str) -> tuple[Tensor, Tensor]:
+    """A video and three queries."""
+    how, generator = CONFIGS[name], torch.Generator().manual_seed(6)
+    video = torch.randn(how.num_pre_clips, how.input_size, generator=generator)
+    # neighbours are alike, so that the longest clips are not all that is ever seen of a video
+    video = (video + video.roll(1, 0) + video.roll(2, 0)) / 3**0.5
+    return video, torch.randn(3, 9, generator=generator)
 
 
-@pytest.mark.parametrize("is_shared", [True, False])
-@pytest.mark.parametrize("layers", [2, 6])
-def test_scores_are_those_of_the_public_code(*, is_shared: bool, layers: int) -> None:
-    given = published(layers, is_shared=is_shared)
-    trained = mrnet_checkpoint(Published(given, {}))
-    model = grounder_of(trained, "official", "cpu").model
-    assert model.config.layers == layers
-    generator = torch.Generator().manual_seed(6)
-    video, queries = torch.randn(4 * T, 10, generator=generator), torch.randn(3, 9, generator=generator)
+def scores(trained: Trained, video: Tensor, queries: Tensor, **changes: Any) -> tuple[Tensor, Tensor]:
+    """[M, T, T] of ours, and where there is a proposal; `changes` are of the configuration."""
+    changed = Trained("mrnet", {**trained.config, **changes}, trained.features, {}, trained.tensors)
+    model = grounder_of(changed, "official", "cpu").model
     with torch.no_grad():
-        found = match_scores(model(video[None], queries[None]))[0]
-        expected = score_directly(given, video, queries, layers)
-    assert (found - expected)[:, model.valid].abs().max() < 1e-4
-    assert found[:, model.valid].std() > 1e-3
+        return match_scores(model(video[None], queries[None]))[0], model.valid
 
 
-def test_the_published_sizes_fit() -> None:
-    given = published(2, is_shared=False, d=256, clips=64, hidden=512, kernel=9)
-    trained = mrnet_checkpoint(Published(given, {}))
+@NAMES
+@FILES
+def test_scores_are_those_of_the_public_code(name: str, is_shared: bool) -> None:
+    tensors = given(name, is_shared=is_shared)
+    trained = mrnet_checkpoint(Published(tensors, {}), name)
+    found, valid = scores(trained, *asked(name))
+    expected = score_map(tensors, CONFIGS[name], *asked(name))
+    assert torch.equal(expected > 0, valid.expand_as(expected))
+    assert (found - expected)[:, valid].abs().max() < 1e-5
+    assert expected[:, valid].std() > 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("mrnet-activitynet", {"gamma": 0.999}),
+        ("mrnet-activitynet", {"contrastive_power": 0.3}),
+        ("mrnet-activitynet", {"diagonal": 1.0}),
+        ("mrnet-activitynet", {"positions": "after"}),
+        ("mrnet-charades", {"gamma": 0.999}),
+        ("mrnet-charades", {"nonlinearity": "softmax"}),
+        ("mrnet-charades", {"queries_attend": True}),
+        ("mrnet-tacos", {"gamma": 0.98}),
+        ("mrnet-tacos", {"contrastive_power": 0.5}),
+    ],
+)
+def test_every_switch_tells(name: str, change: dict[str, Any]) -> None:
+    """Were one of them read wrongly, the comparison above would see it."""
+    trained = mrnet_checkpoint(Published(given(name, is_shared=True), {}), name)
+    right, valid = scores(trained, *asked(name))
+    wrong, _ = scores(trained, *asked(name), **change)
+    assert (right - wrong)[:, valid].abs().max() > 1e-2
+
+
+@NAMES
+def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
+    tensors, how = given(name, is_shared=False), CONFIGS[name]
+    video, queries = asked(name)
+    features = normalize(video.repeat_interleave(2, dim=0)[:-37], dim=1)
+    duration_s = len(features) * 0.5
+    times = np.arange(len(features)) * 0.5
+    embedded = ClipEmbeddings((features.numpy(),), times, step_s=0.5, duration_s=duration_s)
+    grounder = grounder_of(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
+    found = ground_video(grounder, embedded, queries.numpy(), top_k=8)
+    for query, answers in zip(queries, found, strict=True):
+        expected = moments(score_map(tensors, how, averaged(features, how), query[None])[0], how, duration_s)
+        assert len(answers) == 8
+        for answer, (start_s, end_s, score) in zip(answers, expected[:8], strict=True):
+            assert (answer.start_s, answer.end_s) == pytest.approx((start_s, end_s), abs=1e-6)
+            assert answer.score == pytest.approx(score, abs=1e-5)
+
+
+@NAMES
+def test_the_configuration_is_the_published_one(name: str) -> None:
+    how = CONFIGS[name]
+    tensors = given(name, is_shared=False, d=256, hidden=24, dim_query=768)
+    trained = mrnet_checkpoint(Published(tensors, {}), name)
     config = MRNetConfig(**trained.config)
-    assert (config.dim_video, config.dim_query, config.clips, config.kernel) == (500, 768, 64, 9)
+    assert (config.dim_video, config.dim_query, config.d) == (how.input_size, 768, 256)
+    assert (config.clips, config.convolutions, config.kernel) == (
+        how.num_clips,
+        how.num_stack_layers,
+        how.kernel_size,
+    )
     with torch.device("meta"):
         MRNet(config).load_state_dict(dict(trained.tensors), assign=True)
 
 
-def test_a_file_becomes_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@NAMES
+def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     file = tmp_path / "pool_model_7e.pth"
-    tensors = {f"module.{name}": value for name, value in published(is_shared=True).items()}
+    tensors = {f"module.{key}": value for key, value in given(name, is_shared=True).items()}
     torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, file)
-    path = add_official(file, "mrnet-activitynet")
-    assert path == tmp_path / "home" / "weights" / "mrnet-activitynet" / "mrnet-activitynet.safetensors"
+    path = add_official(file, name)
+    assert path == tmp_path / "home" / "weights" / name / f"{name}.safetensors"
     grounder = load_grounder(str(path), "cpu")
-    rows = np.random.default_rng(0).normal(size=(500, 10)).astype(np.float32)
-    video = ClipEmbeddings((rows,), np.arange(500) * 0.5, 0.5, 250.0)
-    (moments,) = ground_video(grounder, video, rows[:1, :9])
-    assert len(moments) == 5
-    assert max(moment.end_s for moment in moments) <= 250
+    assert grounder.max_iou == CONFIGS[name].nms_thresh
+    assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
+    found = scores(mrnet_checkpoint(Published(given(name, is_shared=True), {}), name), *asked(name))[0]
+    video, queries = asked(name)
+    with torch.no_grad():
+        assert torch.equal(match_scores(grounder.model(video[None], queries[None]))[0], found)
+
+
+def test_one_configuration_is_not_added_as_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    torch.save(given("mrnet-tacos", is_shared=True), tmp_path / "best.pth")
+    with pytest.raises(WeightsError, match=r"best\.pth: .*TACoS, not for Charades-STA") as refused:
+        add_official(tmp_path / "best.pth", "mrnet-charades")
+    assert refused.value.hint == "--as mrnet-tacos"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"num_clips": 100}, "100 clips"),
+        ({"num_stack_layers": 3}, "3 convolutions of 9"),
+        ({"kernel_size": 7}, "4 convolutions of 7"),
+        ({"input_size": 4096}, "features of 4096"),
+    ],
+)
+def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], named: str) -> None:
+    tensors = state_dict(replace(CONFIGS["mrnet-activitynet"], **change), is_shared=False)
+    with pytest.raises(WeightsError, match="none of the published") as refused:
+        mrnet_checkpoint(Published(tensors, {}), "mrnet-activitynet")
+    said = refused.value.message
+    assert named in said
+    assert all(dataset in said for dataset in ("ActivityNet", "Charades", "TACoS"))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "wrong"),
+    [
+        ("trans_ret.rets.0.learn_vid_ret.weight", torch.ones(50, 1)),
+        ("proposal_conv.convs.0.weight", torch.ones(8)),
+        ("text_encoder.fc_out2.weight", torch.tensor(1.0)),
+        ("trans_ret.rets.1.W_txt_Q", torch.ones(3, 5)),
+    ],
+)
+def test_other_shapes_are_refused(theirs: str, wrong: Tensor) -> None:
+    tensors = given("mrnet-activitynet", is_shared=False)
+    with pytest.raises(WeightsError, match="other shapes"):
+        mrnet_checkpoint(Published({**tensors, theirs: wrong}, {}), "mrnet-activitynet")
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
@@ -201,15 +182,25 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
     torch.save([1, 2], file)
     with pytest.raises(WeightsError, match="is not a state dict"):
         read_published(file, hint)
-    with pytest.raises(UsageError, match="mrnet-tacos cannot be read"):
-        add_official(file, "mrnet-tacos")
+    with pytest.raises(UsageError, match="mrnet-didemo cannot be read"):
+        add_official(file, "mrnet-didemo")
 
 
-@pytest.mark.parametrize("is_shared", [True, False])
-def test_missing_and_unknown_tensors_are_named(*, is_shared: bool) -> None:
-    given = published(is_shared=is_shared)
-    lacking = {name: value for name, value in given.items() if name != "trans_ret.norm.weight"}
-    with pytest.raises(WeightsError, match=r"has no trans_ret\.norm\.weight"):
-        mrnet_checkpoint(Published(lacking, {}))
+@FILES
+@pytest.mark.parametrize("lacking", ["trans_ret.norm.weight", "trans_ret.rets.0.learn_vid_ret.weight"])
+def test_missing_and_unknown_tensors_are_named(is_shared: bool, lacking: str) -> None:
+    tensors = given("mrnet-activitynet", is_shared=is_shared)
+    left = {key: value for key, value in tensors.items() if key != lacking}
+    with pytest.raises(WeightsError, match=f"has no {lacking}"):
+        mrnet_checkpoint(Published(left, {}), "mrnet-activitynet")
+    unknown = {**tensors, "text_encoder.bert.x": torch.ones(1)}
     with pytest.raises(WeightsError, match=r"nothing is known of its text_encoder\.bert\.x"):
-        mrnet_checkpoint(Published({**given, "text_encoder.bert.x": torch.ones(1)}, {}))
+        mrnet_checkpoint(Published(unknown, {}), "mrnet-activitynet")
+
+
+def test_a_state_dict_without_layers_is_refused() -> None:
+    tensors = given("mrnet-activitynet", is_shared=True)
+    for part in ("trans_ret.rets.", "proposal_conv.convs."):
+        left = {key: value for key, value in tensors.items() if not key.startswith(part)}
+        with pytest.raises(WeightsError, match=f"has no {part}0"):
+            mrnet_checkpoint(Published(left, {}), "mrnet-activitynet")

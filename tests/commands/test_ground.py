@@ -104,6 +104,7 @@ def test_queries_of_a_file_come_after_those_given(run: Run, film: Path) -> None:
         (["--query", "red", "--model", "nonsense"], 2, "no model"),
         (["--query", "red", "--model", "none.safetensors"], 3, "no such file"),
         (["--query", "red", "--model", "mrnet-activitynet"], 2, "published features, not videos"),
+        (["--query", "red", "--model", "mrnet-charades"], 2, "published features, not videos"),
         (["--query", "red", "--model", "."], 2, "no model '.'"),
         (["--query", "red", "--model", "empty.txt"], 2, "empty.txt is not a checkpoint of vidsum"),
         (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.checkpoints.test_mrnet_official import published
+from tests.checkpoints.published_mrnet import CONFIGS, state_dict
 from tests.commands.conftest import Run
 from vidsum.checkpoints.trained import read_trained
 
@@ -65,10 +65,12 @@ def test_a_wrong_file_is_not_added(run: Run, tmp_path: Path) -> None:
 def test_a_file_in_the_authors_format_is_stored_and_its_path_told(
     run: Run, tmp_path: Path, format: tuple[str, ...]
 ) -> None:
-    torch.save({"model": published(is_shared=False)}, tmp_path / "best.pth")
-    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", *format, "--json")
+    torch.save({"model": state_dict(CONFIGS["mrnet-tacos"], is_shared=True)}, tmp_path / "best.pth")
+    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-tacos", *format, "--json")
     assert ran.code == 0
     assert read_trained(ran.json["data"]["path"]).model == "mrnet"
+    ran = run("weights", "add", tmp_path / "best.pth", "--as", "mrnet-activitynet", *format)
+    assert (ran.code, "TACoS" in ran.err, "--as mrnet-tacos" in ran.err) == (4, True, True)
 
 
 def test_a_wrong_file_in_the_authors_format_is_4(run: Run, tmp_path: Path) -> None:
@@ -83,8 +85,8 @@ def test_a_wrong_file_in_the_authors_format_is_4(run: Run, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("format", "name", "known"),
     [
-        ("mrnet-official", "i3d", "mrnet-activitynet"),
-        ("mrnet-official", "qd-detr-qvhighlights", "mrnet-activitynet"),
+        ("mrnet-official", "i3d", "mrnet-activitynet, mrnet-charades, mrnet-tacos"),
+        ("mrnet-official", "qd-detr-qvhighlights", "mrnet-activitynet, mrnet-charades, mrnet-tacos"),
         ("detr-official", "mrnet-activitynet", "moment-detr-qvhighlights, qd-detr-qvhighlights"),
     ],
 )

@@ -141,7 +141,7 @@ def test_the_mask_of_a_file_must_be_the_one_asked_for(tmp_path: Path, make: Any)
     assert caught.value.hint == "leave out --mask"
 
 
-@pytest.mark.parametrize("model", ["auto", "similarity", "mrnet", "mrnet-activitynet"])
+@pytest.mark.parametrize("model", ["auto", "similarity", "mrnet", "mrnet-activitynet", "mrnet-tacos"])
 def test_a_mask_is_of_detr_models(model: str) -> None:
     with pytest.raises(UsageError, match=f"a mask is chosen of DETR models, not of {model}"):
         locate.model_for(model, "auto", "cpu", "lam")

@@ -1,44 +1,144 @@
 """The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum.
 
-Their names of tensors, the sizes read off them, and what of their configuration no tensor tells.
+Their names of tensors, the sizes read off them, and what of their configurations no tensor tells.
 docs/algorithms/mrnet.md has the table of names.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vidsum.checkpoints.published import Published, Reader
 from vidsum.checkpoints.trained import Trained
+from vidsum.errors import WeightsError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_CONFIG: dict[str, Any] = {
-    "heads": 8,
-    "gamma": 0.98,
-    "diagonal": 2.0,
-    "positions": "before",
-    "inputs": "pooled",
-    "pool": 4,
-}
-"""Of checkpoints/best/activity/config.yml and the code beside it; 256 features are joined to 64 clips."""
+
+class Sizes(NamedTuple):
+    """What a configuration is told by."""
+
+    dim_video: int
+    clips: int
+    convolutions: int
+    kernel: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.clips} clips, features of {self.dim_video}, "
+            f"{self.convolutions} convolutions of {self.kernel}"
+        )
+
+
+class Configuration(NamedTuple):
+    """One of checkpoints/best/*/config.yml."""
+
+    dataset: str
+    sizes: Sizes
+    space: str
+    """Of features and queries."""
+    switches: Mapping[str, Any]
+    """Of the model, which no tensor tells."""
+    max_iou: float
+    """Of non-maximum suppression."""
+
+
+_ALIKE: Mapping[str, Any] = {"heads": 8, "diagonal": 2.0, "positions": "before", "inputs": "pooled"}
+_CLIPS_ALONE = {"cross_modal": False, "queries_attend": False, "nonlinearity": "none"}
+
+CONFIGURATIONS: Mapping[str, Configuration] = MappingProxyType(
+    {
+        "mrnet-activitynet": Configuration(
+            "ActivityNet Captions",
+            Sizes(500, 64, 4, 9),
+            "c3d with distilbert",
+            {"gamma": 0.98, "pool": 4, "contrastive_power": 0.5},
+            max_iou=0.5,
+        ),
+        "mrnet-charades": Configuration(
+            "Charades-STA",
+            Sizes(1024, 64, 2, 17),
+            "i3d with distilbert",
+            {"gamma": 0.98, "pool": 2, "contrastive_power": 0.5, **_CLIPS_ALONE},
+            max_iou=0.5,
+        ),
+        "mrnet-tacos": Configuration(
+            "TACoS",
+            Sizes(500, 128, 3, 5),
+            "c3d with distilbert",
+            {"gamma": 0.999, "pool": 4, "contrastive_power": 0.3},
+            max_iou=0.4,
+        ),
+    }
+)
+"""By the names that their checkpoints get."""
+
 _CLIP_S = 1e6
-"""So that every video is one window: theirs reads 64 clips of a whole video, however long they are."""
+"""So that every video is one window: theirs reads T clips of a whole video, however long they are."""
 
 _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\."
 """Tensors that their scores do not depend on."""
 
 
-def mrnet_checkpoint(published: Published) -> Trained:
+def mrnet_checkpoint(published: Published, name: str) -> Trained:
     """The same model as a checkpoint of vidsum.
 
+    Args:
+        published: the state dict.
+        name: the one of CONFIGURATIONS that it should be.
+
     Raises:
-        WeightsError: a tensor is missing, or is one that no known variant of the code has.
+        WeightsError: it is of another configuration, a tensor is missing or has another shape, or is one that
+            no known variant of the code has.
     """
     reader = Reader(published.tensors, "MRNet", _UNUSED)
-    layers = reader.count(r"trans_ret\.rets\.(\d+)\.")
-    convolutions = reader.count(r"proposal_conv\.convs\.(\d+)\.")
+    layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
+    convolutions = max(1, reader.count(r"proposal_conv\.convs\.(\d+)\."))
     is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published.tensors
+    try:
+        tensors = _tensors(reader, layers, convolutions, is_shared)
+        shapes = _shapes(tensors)
+    except (IndexError, RuntimeError, TypeError) as error:
+        raise WeightsError("not a published state dict of MRNet: its tensors have other shapes") from error
+    configuration = _recognised(
+        Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"]), name
+    )
+    reader.finish()
+    if not configuration.switches.get("queries_attend", True):
+        for number in range(layers):
+            _let_queries_pass(tensors, f"blocks.{number}.retention", is_shared)
+    config = {**_ALIKE, **configuration.switches, **shapes}
+    config |= {"layers": layers, "convolutions": convolutions, "bias": is_shared}
+    return Trained(
+        "mrnet",
+        config,
+        {"space": configuration.space, "clip_s": _CLIP_S, "max_iou": configuration.max_iou},
+        {"origin": "the authors' published state dict"},
+        tensors,
+    )
+
+
+def _recognised(sizes: Sizes, name: str) -> Configuration:
+    """The configuration of that name.
+
+    Raises:
+        WeightsError: the sizes are those of another, or of none.
+    """
+    of_sizes = {one.sizes: other for other, one in CONFIGURATIONS.items()}
+    if sizes not in of_sizes:
+        known = "; ".join(f"{one.dataset}: {one.sizes}" for one in CONFIGURATIONS.values())
+        raise WeightsError(f"MRNet with {sizes} is none of the published configurations ({known})")
+    if (found := of_sizes[sizes]) != name:
+        raise WeightsError(
+            f"MRNet for {CONFIGURATIONS[found].dataset}, not for {CONFIGURATIONS[name].dataset} ({sizes})",
+            hint=f"--as {found}",
+        )
+    return CONFIGURATIONS[name]
+
+
+def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
+    """Theirs by our names."""
     tensors: dict[str, Tensor] = {}
     for theirs, ours in _names(layers, convolutions, is_shared).items():
         for part in ("weight", "bias"):
@@ -52,15 +152,7 @@ def mrnet_checkpoint(published: Published) -> Trained:
         tensors[f"{head}.weight"] = tensors[f"{head}.weight"].flatten(1)
     tensors["video_input.0.projection.weight"] = tensors["video_input.0.projection.weight"].flatten(1)
     tensors.update(_identity(tensors["query_iou.weight"]))
-    reader.finish()
-    config = {**_CONFIG, "layers": layers, "convolutions": convolutions, "bias": is_shared, **_sizes(tensors)}
-    return Trained(
-        "mrnet",
-        config,
-        {"space": "c3d with distilbert", "clip_s": _CLIP_S},
-        {"origin": "the authors' published state dict"},
-        tensors,
-    )
+    return tensors
 
 
 def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
@@ -111,6 +203,26 @@ def _retention(reader: Reader, number: int, is_shared: bool) -> "dict[str, Tenso
     return tensors
 
 
+def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: bool) -> None:
+    """What the two files of their model do where clips alone attend and there is no softmax.
+
+    With projections for both modalities, queries stay as they are, and clips have masked logits for weights.
+    With projections for each, queries are their values; clips' weights are left at zero, so that of the layer
+    after them the bias alone is left.
+    """
+    import torch
+
+    if is_shared:
+        weight = torch.zeros_like(tensors[f"{retention}.query_projections.weight"])
+        weight[-weight.shape[1] :] = torch.eye(weight.shape[1])
+        tensors[f"{retention}.query_projections.weight"] = weight
+        bias = tensors[f"{retention}.query_projections.bias"]
+        tensors[f"{retention}.query_projections.bias"] = torch.zeros_like(bias)
+    else:
+        out = tensors[f"{retention}.out.weight"]
+        tensors[f"{retention}.out.weight"] = torch.zeros_like(out)
+
+
 def _identity(like: "Tensor") -> "dict[str, Tensor]":
     """Their contrastive score compares the proposal with the query as the blocks give it."""
     import torch
@@ -121,8 +233,8 @@ def _identity(like: "Tensor") -> "dict[str, Tensor]":
     }
 
 
-def _sizes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
-    """The sizes of the configuration that the shapes tell."""
+def _shapes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
+    """The sizes of the model's configuration that the shapes tell."""
     pool, mapped = tensors["video_input.0.projection.weight"], tensors["map.convolutions.0.weight"]
     return {
         "dim_video": pool.shape[1],

@@ -1,13 +1,14 @@
 """Published models of other authors that can be taken in as checkpoints of vidsum, by format and name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from vidsum.checkpoints.cached import weights_folder
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.checkpoints.mrnet_official import mrnet_checkpoint
+from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, WeightsError
@@ -26,11 +27,15 @@ class Official(NamedTuple):
 
 OFFICIAL: Mapping[str, Official] = MappingProxyType(
     {
-        "mrnet-activitynet": Official(
-            "mrnet-official",
-            mrnet_checkpoint,
-            "give a state dict of xian-sh/MRNet, as its trainer saves it (.pth)",
-        ),
+        **{
+            name: Official(
+                "mrnet-official",
+                partial(mrnet_checkpoint, name=name),
+                f"give a state dict of xian-sh/MRNet for {configuration.dataset}, as its trainer saves it "
+                "(.pth)",
+            )
+            for name, configuration in CONFIGURATIONS.items()
+        },
         "moment-detr-qvhighlights": Official(
             "detr-official",
             moment_detr_checkpoint,
@@ -67,7 +72,7 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
     try:
         trained = official.checkpoint(published)
     except WeightsError as error:
-        raise WeightsError(f"{file}: {error.message}", hint=official.hint) from error
+        raise WeightsError(f"{file}: {error.message}", hint=error.hint or official.hint) from error
     path = _place(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_trained(path, trained)

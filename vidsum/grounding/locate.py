@@ -29,8 +29,8 @@ _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 """What has a name; a checkpoint of `vidsum train mrnet` or `train detr` goes by its path."""
 
-_READS_NO_VIDEOS = "mrnet-activitynet"
-"""The one of OFFICIAL whose features cannot be made of a video."""
+_READS_NO_VIDEOS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
+"""Those of OFFICIAL whose features cannot be made of a video."""
 
 _AT_ONCE = 256
 """Queries whose curves are made in one go: what that takes beside the result stays small."""
@@ -72,7 +72,7 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
         WeightsError: no checkpoint of that model ships.
         InputError: the file is missing or is no checkpoint.
     """
-    if mask and model in (*MODELS, _READS_NO_VIDEOS) and model not in _DETR:
+    if mask and model in (*MODELS, *_READS_NO_VIDEOS) and model not in _DETR:
         raise UsageError(f"a mask is chosen of DETR models, not of {model}", hint=_having(mask))
     if model == "similarity":
         return model, space_for(space)
@@ -181,7 +181,7 @@ def _check_mask(grounder: "Grounder | DETRGrounder", mask: Mask) -> None:
 
 
 def _grounder(model: str, device: str) -> "Grounder | DETRGrounder":
-    if model == _READS_NO_VIDEOS:
+    if model in _READS_NO_VIDEOS:
         raise UsageError(
             f"{model} reads published features, not videos: vidsum.grounding.mrnet runs it on those",
             hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)",

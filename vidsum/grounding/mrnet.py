@@ -41,6 +41,8 @@ class Grounder:
     """For messages: the path or the registry's name."""
     guided: bool = False
     """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
+    max_iou: float = MAX_IOU
+    """Largest overlap of its moments, see `vidsum.grounding.nms.suppress`."""
 
 
 def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
@@ -62,7 +64,8 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     """
     model = built(trained, "mrnet", lambda config: MRNet(MRNetConfig(**config)), name)
     reads = reads_of(trained, name)
-    return Grounder(model.to(choose_device(device)), reads.space, reads.clip_s, name, reads.guided)
+    max_iou = trained.features.get("max_iou", MAX_IOU)  # of the authors' checkpoints alone
+    return Grounder(model.to(choose_device(device)), reads.space, reads.clip_s, name, reads.guided, max_iou)
 
 
 def ground_video(
@@ -71,7 +74,7 @@ def ground_video(
     queries: FloatArray,
     top_k: int = 5,
     *,
-    max_iou: float = MAX_IOU,
+    max_iou: float | None = None,
 ) -> list[list[Moment]]:
     """The moments of each query, best first; each query is asked by itself, as in the paper's evaluation.
 
@@ -80,7 +83,7 @@ def ground_video(
         video: in the space that the model reads.
         queries: [M, Dq] in that space.
         top_k: most moments of a query.
-        max_iou: see `vidsum.grounding.nms.suppress`.
+        max_iou: see `vidsum.grounding.nms.suppress`; the model's own if not given.
 
     Returns:
         For each query at least one moment; scores lie in [0, 1] and mean the same in every window and video.
@@ -99,7 +102,7 @@ def ground_video(
             Moment(float(intervals[place, 0]), float(intervals[place, 1]), float(ranked[place]))
             for place in best_first
         )
-        found.append(suppress(moments, max_iou, top_k))
+        found.append(suppress(moments, grounder.max_iou if max_iou is None else max_iou, top_k))
     return found
 
 

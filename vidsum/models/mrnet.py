@@ -4,6 +4,7 @@ Hu et al., "Maskable Retentive Network for Video Moment Retrieval". Equation num
 docs/algorithms/mrnet.md tells where the paper is silent, what was chosen, and how the public code differs.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -81,6 +82,10 @@ class MRNetConfig:
     pool: int = 1
     """Features a clip, joined by `pooled` inputs."""
     dim_pool: int = 512
+    queries_attend: bool = True
+    """False: a block takes each query as its own value, without the layer that follows attention."""
+    contrastive_power: float = 0.5
+    """Exponent of the contrastive score in `match_scores`."""
     mask: MaskConfig | None = None
     """A learned one on top of Eq. 7, which the paper has not."""
 
@@ -109,6 +114,8 @@ class MRNetConfig:
             raise ValueError(f"kernel = {self.kernel} must be an odd number")
         if not 0 < self.gamma <= 1:
             raise ValueError(f"gamma = {self.gamma} must be above 0 and at most 1")
+        if not 0 < self.contrastive_power < math.inf:
+            raise ValueError(f"contrastive_power = {self.contrastive_power} must be a positive number")
         for name in ("dropout", "dropout_in", "sparsity"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} = {getattr(self, name)} must be a share below 1")
@@ -125,11 +132,14 @@ class Scores(NamedTuple):
     """[B, T, T, d_joint] of length 1, in the space of the contrastive loss."""
     queries: Tensor
     """[B, M, d_joint] of length 1."""
+    contrastive_power: float = 0.5
+    """Of the model's configuration."""
 
 
 def match_scores(scores: Scores) -> Tensor:
-    """[B, M, T, T] in [0, 1]: the IoU's estimate times the root of the cosine, moved to [0, 1]."""
-    return scores.iou.sigmoid() * ((scores.contrastive + 1) / 2).clamp(min=0).sqrt()
+    """[B, M, T, T] in [0, 1]: the IoU's estimate times a power, the root, of the cosine moved to [0, 1]."""
+    fits = ((scores.contrastive + 1) / 2).clamp(min=0)
+    return scores.iou.sigmoid() * fits**scores.contrastive_power
 
 
 class MRNet(nn.Module):
@@ -183,7 +193,8 @@ class MRNet(nn.Module):
         iou = 10 * normalize(self.query_iou(tokens), dim=2) @ of_iou.transpose(1, 2)
         contrastive = sought @ found.transpose(1, 2)
         on_map = self.map.place(found.transpose(1, 2)).permute(0, 2, 3, 1)
-        return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought)
+        power = self.config.contrastive_power
+        return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought, power)
 
     def sparsity_loss(self) -> Tensor:
         """Eq. 6, see the function."""
@@ -210,6 +221,7 @@ class Block(nn.Module):
             nonlinearity=config.nonlinearity,
             positions=config.positions,
             bias=config.bias,
+            queries_attend=config.queries_attend,
         )
         self.feed_forward = nn.Sequential(
             nn.Linear(config.d, config.d_ff), nn.GELU(), nn.Linear(config.d_ff, config.d)

@@ -261,6 +261,27 @@ def test_the_gate_is_that_of_retentive_networks() -> None:
         assert torch.allclose(module(x, 1), expected, atol=1e-4)
 
 
+def test_without_a_nonlinearity_it_is_the_retention_of_eq_3() -> None:
+    module = layer(sparse=False, nonlinearity="none", cross_modal=False)
+    x = torch.randn(2, 6, 8)
+    with torch.no_grad():
+        q, k, v = (one[:, :, 2:] for one in module._project(x, 2))
+        heads = parallel_retention(q / 2, k, v, 0.7)
+        expected = module.out(heads.transpose(1, 2).flatten(2))
+        assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)
+
+
+def test_queries_that_do_not_attend_are_their_own_values() -> None:
+    x = torch.randn(1, 6, 8)
+    module = layer(queries_attend=False)
+    attending = layer()
+    attending.load_state_dict(module.state_dict())
+    with torch.no_grad():
+        found = module(x, 2)
+        assert torch.allclose(found[:, :2], x[:, :2] @ module.query_projections.weight[16:].T, atol=1e-6)
+        assert torch.equal(found[:, 2:], attending(x, 2)[:, 2:])
+
+
 def test_positions_before_the_projections() -> None:
     module = layer(positions="before", bias=True, sparse=False, decay="none")
     x = torch.randn(1, 6, 8)
@@ -282,6 +303,6 @@ def test_positions_before_the_projections() -> None:
 def test_the_sinusoid_of_the_public_code() -> None:
     found = sinusoid(3, torch.zeros(4))
     for n in range(3):
-        place = (n + 1) / 3 * 2 * math.pi
+        place = (n + 1) / (3 + 1e-6) * 2 * math.pi
         expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]
         assert found[n].tolist() == pytest.approx(expected, abs=1e-6)

@@ -18,7 +18,8 @@ Decay = Literal["bidirectional", "forward", "none"]
 """Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
 """A part of the attention matrix (Eq. 2): who attends to whom; v is a clip, q is a query."""
-Nonlinearity = Literal["softmax", "gate"]
+Nonlinearity = Literal["softmax", "gate", "none"]
+"""What follows the masked logits; `none` is Eq. 3, retention by itself."""
 Positions = Literal["after", "before"]
 """Whether positions come in after the projections, as in Eq. 1, or before, as in the public code."""
 
@@ -50,7 +51,7 @@ def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
 def sinusoid(length: int, like: Tensor) -> Tensor:
     """[length, d] what the public code adds to queries: sines and cosines of 2 pi n / length, n from 1."""
     count = torch.arange(1, length + 1, device=like.device, dtype=torch.float32)
-    return sines(count / length, like.shape[-1]).to(like.dtype)
+    return sines(count / (length + 1e-6), like.shape[-1]).to(like.dtype)
 
 
 def decay_mask(
@@ -141,10 +142,13 @@ class MaskRetention(nn.Module):
         nonlinearity: Nonlinearity = "softmax",
         positions: Positions = "after",
         bias: bool = False,
+        queries_attend: bool = True,
     ) -> None:
+        """`queries_attend=False` gives each query as its own value, without `out`; clips attend as ever."""
         super().__init__()
         self.heads, self.gamma, self.decay, self.diagonal = heads, gamma, decay, diagonal
         self.regions, self.cross_modal, self.positions = regions, cross_modal, positions
+        self.nonlinearity, self.queries_attend = nonlinearity, queries_attend
         self.query_projections = nn.Linear(d, 3 * d, bias=bias)
         self.video_projections = nn.Linear(d, 3 * d, bias=bias)
         self.out = nn.Linear(d, d)
@@ -173,14 +177,18 @@ class MaskRetention(nn.Module):
         if mask is not None:
             logits = torch.cat([logits[..., :n_queries], mask.fuse(logits[..., n_queries:])], dim=3)
         attends = self._attends(x, n_queries, is_key)
+        if self.nonlinearity == "softmax":
+            weights = logits.masked_fill(~attends, -math.inf).softmax(dim=3)
+        else:
+            weights = logits.masked_fill(~attends, 0.0)
+        retained = weights @ values
         if self.gate is None:
-            out = logits.masked_fill(~attends, -math.inf).softmax(dim=3) @ values
-            joined: Tensor = self.out(out.transpose(1, 2).flatten(2))
-            return joined
-        out = logits.masked_fill(~attends, 0.0) @ values
-        out = layer_norm(out, out.shape[3:]).transpose(1, 2).flatten(2)
-        gated: Tensor = self.out(silu(self.gate(x)) * out)
-        return gated
+            out: Tensor = self.out(_joined(retained))
+        else:
+            out = self.out(silu(self.gate(x)) * _joined(layer_norm(retained, retained.shape[3:])))
+        if self.queries_attend:
+            return out
+        return torch.cat([_joined(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """[M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
@@ -238,3 +246,8 @@ class MaskRetention(nn.Module):
         if is_key is not None:
             attends = attends & is_key[:, None, :]
         return (attends | torch.eye(x.shape[1], dtype=torch.bool, device=x.device))[:, None]
+
+
+def _joined(heads: Tensor) -> Tensor:
+    """[B, n, d] of heads [B, h, n, d / h], side by side."""
+    return heads.transpose(1, 2).flatten(2)
