@@ -10,6 +10,7 @@ A key is an option's long name; a key that is a command's name holds options for
         epochs: 100
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,18 @@ def use_config(context: typer.Context, path: Path | None) -> Path | None:
             **_defaults_for(context, read_config(path), path),
         }
     return path
+
+
+def given(context: typer.Context, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices that the command line, the environment or `--config` makes; the others are a preset's.
+
+    Args:
+        context: of the command.
+        choices: values by the name of their option.
+    """
+    sources = {name: context.get_parameter_source(name) for name in choices}
+    made = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+    return {name: value for name, value in choices.items() if name in made and value is not None}
 
 
 def read_config(path: Path) -> dict[str, Any]:

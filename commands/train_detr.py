@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from vidsum.commands import mask_options as masks
 from vidsum.commands import options
 from vidsum.commands import train_detr_options as own
@@ -11,11 +13,11 @@ from vidsum.commands import train_moments_options as shared
 from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
+from vidsum.commands.config import given
 from vidsum.commands.result import Result, View
 from vidsum.commands.train_moments import (
     annotated,
     caption_recipe,
-    given,
     is_planted,
     preset_name,
     refuse,
@@ -33,6 +35,7 @@ _COMMAND = "train detr"
 
 
 def detr(
+    context: typer.Context,
     data: source.Data,
     out: general.Out,
     recipe: source.Recipe = source.RecipeName.features,
@@ -95,7 +98,6 @@ def detr(
         "patience": patience,
         "precision": precision.value,
         "device": device,
-        # without a value they are the preset's, the size's or the model's
         "clips": clips,
         "words": words,
         "layers": layers,
@@ -107,7 +109,7 @@ def detr(
         "epochs": epochs,
         "lr": lr,
         "warmup": warmup,
-        "decay_at": tuple(decay_at) if decay_at else None,
+        "decay_at": tuple(decay_at or ()),
         "weight_decay": weight_decay,
         "batch_size": batch_size,
         "max_norm": max_norm,
@@ -120,10 +122,10 @@ def detr(
         from vidsum.training.detr_settings import detr_settings, published
 
         begun = published(preset_name(preset, recipe, data, "qvhighlights"), size.value)
-        settings = detr_settings(**_with_depth(begun, given(choices)))
+        settings = detr_settings(**_with_depth(begun, given(context, choices)))
         if recipe is source.RecipeName.captions:
             refuse(of_features, "with --recipe captions")
-            made_from = caption_recipe(data, space, given(of_captions), validation)
+            made_from = caption_recipe(data, space, given(context, of_captions), validation)
             examples = _made_up(made_from, settings, progress)
         else:
             unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}

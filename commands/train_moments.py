@@ -19,11 +19,6 @@ PLANTED = "planted"
 """What `--data` says for made-up moments."""
 
 
-def given(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
-    return {name: value for name, value in choices.items() if value is not None}
-
-
 def refuse(unread: Mapping[str, Any], where: str) -> None:
     """Refuse options that would change nothing; empty ones were not given."""
     if names := [name for name, value in unread.items() if value not in (None, [])]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from vidsum.commands import mask_options as masks
 from vidsum.commands import options
 from vidsum.commands import train_moments_options as shared
@@ -11,11 +13,11 @@ from vidsum.commands import train_mrnet_data as source
 from vidsum.commands import train_mrnet_options as own
 from vidsum.commands import train_options as general
 from vidsum.commands.batch import run_batch
+from vidsum.commands.config import given
 from vidsum.commands.result import Result, View
 from vidsum.commands.train_moments import (
     annotated,
     caption_recipe,
-    given,
     is_planted,
     preset_name,
     refuse,
@@ -33,6 +35,7 @@ _COMMAND = "train mrnet"
 
 
 def mrnet(
+    context: typer.Context,
     data: source.Data,
     out: general.Out,
     recipe: source.Recipe = source.RecipeName.features,
@@ -101,7 +104,7 @@ def mrnet(
         "decay": decay.value,
         "sparse": sparse,
         "sparsity": sparsity,
-        "regions": tuple(region.value for region in regions) if regions else None,
+        "regions": tuple(region.value for region in regions or ()),
         "cross_modal": cross_modal,
         "nonlinearity": nonlinearity.value,
         "dropout": dropout,
@@ -112,14 +115,13 @@ def mrnet(
         "patience": patience,
         "precision": precision.value,
         "device": device,
-        # without a value they are the preset's
         "clips": clips,
         "epochs": epochs,
         "lr": lr,
         "lambda_c": lambda_c,
         "dropout_in": dropout_in,
         "warmup": warmup,
-        "decay_at": tuple(decay_at) if decay_at else None,
+        "decay_at": tuple(decay_at or ()),
         "weight_decay": weight_decay,
         "batch_size": batch_size,
     }
@@ -130,10 +132,10 @@ def mrnet(
         from vidsum.training.mrnet_settings import mrnet_settings, published
 
         begun = published(preset_name(preset, recipe, data, "activitynet"), head.value)
-        settings = mrnet_settings(**{**begun, **given(choices)})
+        settings = mrnet_settings(**{**begun, **given(context, choices)})
         if recipe is source.RecipeName.captions:
             refuse({"--features": features, "--text": text}, "with --recipe captions")
-            made_from = caption_recipe(data, space, given(of_captions), validation)
+            made_from = caption_recipe(data, space, given(context, of_captions), validation)
             examples = _made_up(made_from, settings, progress)
         else:
             unread = {"--clip-s": clip_s, "--guided or --plain": guided, "--videos": videos}

@@ -94,6 +94,7 @@ CrossModal = Annotated[
     option(
         "--cross-modal/--no-cross-modal",
         help="Queries and clips attend to each other.",
+        show_default="cross-modal; no-cross-modal with charades",
         rich_help_panel=MODEL,
     ),
 ]

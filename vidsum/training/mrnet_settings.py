@@ -26,6 +26,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "decay_at": (8, 13),
         "lambda_c": 0.05,
         "margin": 0.4,
+        "cross_modal": False,
     },
     "tacos": {
         "clips": 128,

@@ -1,0 +1,219 @@
+"""Presets of `vidsum train`: each option that is not given leaves them be, and each that is given wins."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+from tests.commands.conftest import Run
+from vidsum.commands.app import app
+from vidsum.errors import UsageError
+from vidsum.models.detr import DETRConfig
+from vidsum.models.mrnet import MRNetConfig
+from vidsum.training import detr_settings, mrnet_settings
+from vidsum.training.detr_losses import DETRLossSettings
+from vidsum.training.loop import LoopSettings
+from vidsum.training.moment_losses import LossSettings
+
+Settings = Any
+"""MRNetSettings or DETRSettings."""
+
+
+class Values(NamedTuple):
+    """Two values of a setting, neither of which is its default."""
+
+    preset: Any
+    given: Any
+    """Also as `--config` has it."""
+
+
+SHARED = {
+    "clips": Values(10, 12),
+    "layers": Values(3, 4),
+    "d": Values(32, 64),
+    "d_ff": Values(40, 48),
+    "heads": Values(2, 4),
+    "dropout": Values(0.3, 0.4),
+    "dropout_in": Values(0.35, 0.45),
+    "epochs": Values(6, 7),
+    "lr": Values(0.002, 0.003),
+    "warmup": Values(0.25, 0.75),
+    "decay_at": Values((3, 4), (2, 5)),
+    "weight_decay": Values(0.02, 0.03),
+    "batch_size": Values(5, 6),
+    "seed": Values(7, 8),
+    "patience": Values(4, 5),
+    "precision": Values("bf16", "fp32"),
+    "device": Values("cpu", "cuda"),
+}
+MODELS: Mapping[str, Mapping[str, Values]] = {
+    "mrnet": {
+        **SHARED,
+        "gamma": Values(0.9, 0.95),
+        "decay": Values("forward", "none"),
+        "sparse": Values(False, True),
+        "sparsity": Values(0.4, 0.6),
+        "regions": Values(("vv", "qq"), ("vv", "qv")),
+        "cross_modal": Values(False, True),
+        "nonlinearity": Values("gate", "softmax"),
+        "queries_per_video": Values(2, 3),
+        "lambda_c": Values(0.2, 0.3),
+        "lambda_s": Values(1.0, 2.0),
+    },
+    "detr": {
+        **SHARED,
+        "words": Values(20, 24),
+        "decoder_layers": Values(3, 4),
+        "n_moments": Values(5, 6),
+        "max_norm": Values(0.5, 0.7),
+    },
+}
+EVERY = [(model, name) for model, values in MODELS.items() for name in values]
+KINDS = {
+    "mrnet": (MRNetConfig, LossSettings, LoopSettings, mrnet_settings.MRNetSettings),
+    "detr": (DETRConfig, DETRLossSettings, LoopSettings, detr_settings.DETRSettings),
+}
+RUN = ("--data", "planted", "--out", "run")
+
+
+def options_of(model: str) -> Mapping[str, Any]:
+    """The options of a command by name."""
+    train: Any = typer.main.get_command(app)
+    command = train.commands["train"].commands[model]
+    return {str(option.name): option for option in command.params}
+
+
+def settings_of(model: str) -> set[str]:
+    return {one.name for kind in KINDS[model] for one in fields(kind)}
+
+
+def value_of(settings: Settings, name: str) -> Any:
+    for part in (settings, settings.model, settings.loss, settings.loop):
+        if name in part.__dataclass_fields__:
+            return getattr(part, name)
+    raise AssertionError(name)
+
+
+def flags(name: str, value: Any) -> list[object]:
+    """As the command line has it."""
+    long = "--region" if name == "regions" else f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [long if value else long.replace("--", "--no-")]
+    return [part for one in (value if isinstance(value, tuple) else (value,)) for part in (long, one)]
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What would be trained; no run goes on from there."""
+    seen: list[Settings] = []
+
+    def stop(*arguments: Any, **_: Any) -> None:
+        seen.extend(one for one in arguments if hasattr(one, "lr_share"))
+        raise UsageError("stopped")
+
+    monkeypatch.setattr("vidsum.training.mrnet.train_mrnet", stop)
+    monkeypatch.setattr("vidsum.training.detr.train_detr", stop)
+    return seen
+
+
+@pytest.fixture
+def preset(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make the preset of planted moments hold some values."""
+
+    def hold(model: str, **values: Any) -> None:
+        module = {"mrnet": mrnet_settings, "detr": detr_settings}[model]
+        monkeypatch.setattr(module, "PRESETS", {"planted": {"clips": 8, **values}})
+
+    return hold
+
+
+def found(trained: list[Settings], model: str) -> dict[str, Any]:
+    (settings,) = trained
+    return {name: value_of(settings, name) for name in MODELS[model]}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_option_that_a_preset_can_set_is_tried(model: str) -> None:
+    # a mask has five options for its one setting, and tests of its own; `--model` is not the settings' model
+    assert set(options_of(model)) & settings_of(model) - {"mask", "model"} == set(MODELS[model])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_not_given_is_the_presets(run: Run, trained: list[Settings], preset: Any, model: str) -> None:
+    values = {name: one.preset for name, one in MODELS[model].items()}
+    preset(model, **values)
+    run("train", model, *RUN)
+    assert found(trained, model) == values
+
+
+@pytest.mark.parametrize("how", ["flag", "environment", "config"])
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_given_wins(
+    run: Run,
+    trained: list[Settings],
+    preset: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    how: str,
+) -> None:
+    preset(model, **{name: one.preset for name, one in MODELS[model].items()})
+    values = {name: one.given for name, one in MODELS[model].items()}
+    arguments: list[object] = []
+    if how == "flag":
+        for name, value in values.items():
+            arguments += flags(name, value)
+    elif how == "environment":
+        for name, value in values.items():
+            words = value if isinstance(value, tuple) else (value,)
+            monkeypatch.setenv(str(options_of(model)[name].envvar), " ".join(map(str, words)))
+    else:
+        Path("given.yaml").write_text(json.dumps({"train": {model: values}}))
+        arguments = ["--config", "given.yaml"]
+    ran = run("train", model, *RUN, *arguments)
+    assert found(trained, model) == values, ran.err
+
+
+@pytest.mark.parametrize(("model", "name"), EVERY)
+def test_one_that_is_given_leaves_the_others(
+    run: Run, trained: list[Settings], preset: Any, model: str, name: str
+) -> None:
+    values = {one: each.preset for one, each in MODELS[model].items()}
+    preset(model, **values)
+    ran = run("train", model, *RUN, *flags(name, MODELS[model][name].given))
+    assert found(trained, model) == {**values, name: MODELS[model][name].given}, ran.err
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_default_that_help_tells_is_that_of_the_settings(model: str) -> None:
+    """Where no preset says otherwise, that of the settings is what is trained."""
+    settings: Settings = mrnet_settings.MRNetSettings() if model == "mrnet" else detr_settings.DETRSettings()
+    for name, option in options_of(model).items():
+        if name in MODELS[model] and option.default is not None:
+            told = option.default.value if isinstance(option.default, Enum) else option.default
+            assert told == value_of(settings, name), name
+
+
+def test_the_masks_of_a_preset_stay_and_go(run: Run, trained: list[Settings], preset: Any) -> None:
+    preset("mrnet", mask={"kind": "lam", "depth": 3})
+    run("train", "mrnet", *RUN)
+    run("train", "mrnet", *RUN, "--mask", "stamp")
+    assert [(one.model.mask.kind, one.model.mask.depth) for one in trained] == [("lam", 3), ("stamp", 2)]
+
+
+def test_epochs_of_decay_can_be_none_at_all(run: Run, trained: list[Settings], preset: Any) -> None:
+    preset("mrnet", decay_at=(3,))
+    Path("given.yaml").write_text("decay_at: []\n")
+    run("train", "mrnet", *RUN, "--config", "given.yaml")
+    assert [one.decay_at for one in trained] == [()]
+
+
+def test_the_preset_of_charades_has_no_cross_modal_attention(run: Run, trained: list[Settings]) -> None:
+    run("train", "mrnet", *RUN, "--preset", "charades")
+    run("train", "mrnet", *RUN, "--preset", "charades", "--cross-modal")
+    run("train", "mrnet", *RUN, "--preset", "tacos")
+    assert [one.model.cross_modal for one in trained] == [False, True, True]
