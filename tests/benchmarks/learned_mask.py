@@ -253,19 +253,42 @@ def _encodes(model: FullTransNet, features: Tensor, is_global: Tensor) -> Run:
     return lambda: model.encode(features, is_global)
 
 
+def _xavier(layer: nn.Linear) -> None:
+    nn.init.xavier_uniform_(layer.weight)
+
+
+def _he(layer: nn.Linear) -> None:
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    nn.init.zeros_(layer.bias)
+
+
+STARTS: dict[str, Callable[[nn.Linear], None]] = {
+    "PyTorch's, which is vidsum's": nn.Linear.reset_parameters,
+    "Xavier, biases of PyTorch": _xavier,
+    "He, biases 0": _he,
+}
+"""Of the layers that make a mask."""
+
+
 def spread_table() -> None:
     """How much a new mask deviates, how much of it from token to token, and whether it can learn that."""
-    print("| depth | deviation | of one key, from token to token | gradient, first layer / last |")
-    print("|---|---|---|---|")
-    for depth in (1, 2, 4, 8, 16, DEEP, 64):
-        torch.manual_seed(0)
-        rows = [_new_mask(depth) for _ in range(20)]
-        deviation, between, gradient = torch.tensor(rows).mean(dim=0).tolist()
-        print(f"| {depth} | {deviation:.3f} | {between:.1e} | {gradient:.1e} |")
+    for start, reset in STARTS.items():
+        print(f"{start}:\n")
+        print("| depth | deviation | of one key, from token to token | gradient, first layer / last |")
+        print("|---|---|---|---|")
+        for depth in (1, 2, 4, 8, 16, DEEP, 64):
+            torch.manual_seed(0)
+            rows = [_new_mask(depth, reset) for _ in range(20)]
+            deviation, between, gradient = torch.tensor(rows).mean(dim=0).tolist()
+            print(f"| {depth} | {deviation:.3f} | {between:.1e} | {gradient:.1e} |")
+        print(flush=True)
 
 
-def _new_mask(depth: int) -> tuple[float, float, float]:
+def _new_mask(depth: int, reset: Callable[[nn.Linear], None]) -> tuple[float, float, float]:
     module = LearnedMask(MaskConfig(depth=depth), SIZES.d, SIZES.clips)
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear):
+            reset(layer)
     dense = module.of_tokens(torch.randn(1, SIZES.clips, SIZES.d), SIZES.clips).dense()[0]
     weights = [next(module.layers[number].parameters()) for number in (0, -1)]
     first, last = torch.autograd.grad((dense * torch.randn_like(dense)).sum(), weights)

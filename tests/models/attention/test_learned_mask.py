@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from vidsum.models.attention.learned_mask import (
     Fusion,
@@ -205,6 +205,21 @@ def test_a_new_start_is_of_the_same_kind() -> None:
         assert not torch.equal(before[0], next(module.parameters()))
     assert plain.layers[-1].weight.std() > 0
     assert identity.layers[-1].weight.abs().sum() == 0
+
+
+@pytest.mark.parametrize(("start", "least", "most"), [("PyTorch", 0.0, 1e-6), ("He", 0.1, 1.0)])
+def test_whether_a_deep_mask_tells_tokens_apart_depends_on_its_start(
+    start: str, least: float, most: float
+) -> None:
+    """docs/algorithms/learned-masks.md: of one key, at depth 32."""
+    torch.manual_seed(0)
+    module = LearnedMask(MaskConfig(depth=32), 128, 20)
+    for layer in module.layers if start == "He" else ():
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        nn.init.zeros_(layer.bias)
+    with torch.no_grad():
+        dense = module.of_tokens(torch.randn(1, 20, 128), 20).dense()[0]
+    assert least <= dense.std(dim=0).mean().item() <= most
 
 
 def test_self_attention_has_one_kind_and_lam_reads_logits_across() -> None:

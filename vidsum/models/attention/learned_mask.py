@@ -35,7 +35,7 @@ class MaskConfig:
     """Whether the first layer's mask is that of all layers; else each layer makes its own (multi-layer)."""
     identity: bool = False
     """Whether training starts as if there were no mask, so that a trained model can be extended; else the
-    layers start as any linear layer does, which is the papers' way."""
+    layers start as any linear layer of PyTorch does; the papers do not say how theirs do."""
 
     def __post_init__(self) -> None:
         """Refuse with a ValueError what makes no mask."""
