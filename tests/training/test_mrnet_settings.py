@@ -24,6 +24,8 @@ def test_presets_are_the_papers(preset: str, expected: tuple[float, ...]) -> Non
     assert (*found, settings.batch_size) == expected
     assert (settings.model.layers, settings.model.d, settings.model.gamma) == (2, 256, 0.98)
     assert settings.model.sparsity == 0.25
+    # Table A2: the row of Charades-STA in Table 3 is the one without
+    assert settings.model.cross_modal is (preset != "charades")
 
 
 def test_the_default_is_the_preset_of_activitynet() -> None:
