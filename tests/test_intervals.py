@@ -30,6 +30,18 @@ def test_many_sets_at_once_are_as_one_by_one() -> None:
     assert iou(draws, b)[1].tolist() == iou(a[::-1], b).tolist()
 
 
+def test_an_iou_of_a_half_is_a_half() -> None:
+    assert iou([(0, 4.95)], [(0, 9.9)]).item() == 0.5
+    assert iou([(0, 4.95)], [(0, 9.9)], union="lengths").item() < 0.5
+
+
+@given(a=st.lists(ends, max_size=4), b=st.lists(ends, max_size=4))
+def test_both_unions_are_the_same_but_for_rounding(
+    a: list[tuple[int, int]], b: list[tuple[int, int]]
+) -> None:
+    assert iou(a, b).tolist() == iou(a, b, union="lengths").tolist()
+
+
 def test_there_may_be_none() -> None:
     assert iou([], [(0, 1)]).shape == (0, 1)
     assert iou(np.empty((3, 0, 2)), np.empty((3, 2, 2))).shape == (3, 0, 2)

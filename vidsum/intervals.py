@@ -1,30 +1,37 @@
 """Intervals: one IoU for proposals, non-maximum suppression and evaluation; sets of them as one array."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.types import Interval, TimeArray
 
+Union = Literal["hull", "lengths"]
+"""The union of two intervals that overlap: last end - first start, as the field's measures of a single moment
+have it, or the sum of their lengths less what is common, as QVHighlights' average precision has it."""
 
-def iou(a: npt.ArrayLike, b: npt.ArrayLike) -> TimeArray:
+
+def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: Union = "hull") -> TimeArray:
     """Temporal intersection over union of each interval of one set with each of another.
 
     Args:
         a: [N, 2] pairs (start, end), in seconds or any other unit; or many such sets, [..., N, 2].
         b: [M, 2], or [..., M, 2].
+        union: how it is computed. The two ways differ by rounding alone, which decides where an IoU is a
+            threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull and less by the lengths.
 
     Returns:
-        [N, M] in [0, 1], or [..., N, M]; 0 where the two together are empty.
+        [N, M] in [0, 1], or [..., N, M]; 0 for what does not overlap, as an empty or inverted interval.
     """
     left, right = _sets(a)[..., :, None, :], _sets(b)[..., None, :, :]
-    common = np.maximum(
-        np.minimum(left[..., 1], right[..., 1]) - np.maximum(left[..., 0], right[..., 0]), 0.0
-    )
-    lengths = [np.maximum(one[..., 1] - one[..., 0], 0.0) for one in (left, right)]
-    union = lengths[0] + lengths[1] - common
-    shares: TimeArray = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    common = np.minimum(left[..., 1], right[..., 1]) - np.maximum(left[..., 0], right[..., 0])
+    if union == "hull":
+        either = np.maximum(left[..., 1], right[..., 1]) - np.minimum(left[..., 0], right[..., 0])
+    else:
+        either = (left[..., 1] - left[..., 0]) + (right[..., 1] - right[..., 0]) - common
+    shares: TimeArray = np.divide(common, either, out=np.zeros_like(common), where=common > 0)
     return shares
 
 

@@ -66,15 +66,15 @@ def test_the_document_fits_its_schema(run: Run, data: Path, mine: Path) -> None:
     rows = rows_of(document)
     assert list(rows) == ["mine", "random", "whole video"]
     assert rows["mine"] == {
-        (1, 0.1): 0.333333, (1, 0.3): 0.333333, (1, 0.5): 0.333333, (1, 0.7): 0.333333,
-        (5, 0.1): 0.666667, (5, 0.3): 0.666667, (5, 0.5): 0.666667, (5, 0.7): 0.333333,
+        (1, 0.1): 1 / 3, (1, 0.3): 1 / 3, (1, 0.5): 1 / 3, (1, 0.7): 1 / 3,
+        (5, 0.1): 2 / 3, (5, 0.3): 2 / 3, (5, 0.5): 2 / 3, (5, 0.7): 1 / 3,
     }  # fmt: skip
-    assert document["rows"][0]["miou"] == 0.333333
+    assert document["rows"][0]["miou"] == 1 / 3
 
 
 def test_the_comparison_is_named_and_matters(run: Run, data: Path, mine: Path) -> None:
     ran = run("evaluate", "moments", mine, "--data", data, "--comparison", "2d-tan", "--json")
-    assert rows_of(ran.json["data"])["mine"][5, 0.5] == 0.333333  # 8 to 12 of 8 to 16 is .5, not above
+    assert rows_of(ran.json["data"])["mine"][5, 0.5] == 1 / 3  # 8 to 12 of 8 to 16 is .5, not above
     shown = run("evaluate", "moments", mine, "--data", data, "--comparison", "2d-tan").out
     assert "IoU > the threshold (2d-tan)" in shown
     assert "IoU >= the threshold (mmn)" in run("evaluate", "moments", mine, "--data", data).out

@@ -18,9 +18,17 @@ LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
 
 
 def overlap(a: Sequence[float], b: Sequence[float]) -> float:
-    """IoU of two intervals."""
+    """IoU of two intervals, the second not empty, as moments are ranked by it."""
     common = max(0.0, min(a[1], b[1]) - max(a[0], b[0]))
-    return common / (a[1] - a[0] + b[1] - b[0] - common)
+    return common / ((a[1] - a[0]) + (b[1] - b[0]) - common)
+
+
+def overlap_of_first(moment: Sequence[float], windows: Sequence[Sequence[float]]) -> float:
+    """IoU of the first moment with the window that it meets best (by `overlap`), as R1 takes it."""
+    ious = [overlap(moment, window) for window in windows]
+    best = windows[ious.index(max(ious))]
+    common = max(0.0, min(moment[1], best[1]) - max(moment[0], best[0]))
+    return common / (max(moment[1], best[1]) - min(moment[0], best[0]))
 
 
 def moment_ap(moments: Sequence[Sequence[float]], windows: Sequence[Sequence[float]], at: float) -> float:
@@ -61,7 +69,7 @@ def moment_figures(
         precision, recall = {}, {}
         for at in THRESHOLDS:
             precision[str(at)] = np.mean([moment_ap(moments, windows, at) for moments, windows in asked])
-            found = [any(overlap(moments[0], one) >= at for one in windows) for moments, windows in asked]
+            found = [overlap_of_first(moments[0], windows) >= at for moments, windows in asked]
             recall[str(at)] = np.mean(found)
         precision["average"] = np.mean(list(precision.values()))
         figures[name] = {"MR-mAP": precision, "MR-R1": recall}

@@ -11,8 +11,10 @@ from tests.evaluation.highlight_loop import LENGTHS, LEVELS, clip_figures, momen
 from vidsum.evaluation import highlight_measures
 from vidsum.evaluation.highlight_measures import THRESHOLDS, measure_clips, measure_moments, moment_precisions
 
-interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [one[0], one[0] + one[1]])
-scored = st.tuples(interval, st.integers(0, 3)).map(lambda one: [*one[0], one[1]])
+# tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
+interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [one[0] / 5, sum(one) / 5])
+maybe_empty = interval | st.integers(0, 80).map(lambda at: [at / 5, at / 5])
+scored = st.tuples(maybe_empty, st.integers(0, 3)).map(lambda one: [*one[0], one[1]])
 answer = st.tuples(
     st.lists(scored, min_size=1, max_size=12),
     st.lists(interval, min_size=1, max_size=5, unique_by=tuple),
@@ -48,7 +50,7 @@ def test_moments_are_measured_as_by_a_direct_loop(
             continue
         figures = moment_figures(*lines(cases), [name])[name]
         assert measures is not None
-        assert list(measures.recall.values()) == pytest.approx(list(figures["MR-R1"].values()))
+        assert list(measures.recall.values()) == list(figures["MR-R1"].values())
         found_ap = [*measures.precision.values(), measures.mean_precision]
         assert found_ap == pytest.approx(list(figures["MR-mAP"].values()))
 
@@ -113,6 +115,22 @@ def test_the_first_moment_is_that_of_the_file_not_of_the_best_score() -> None:
     measured = measure_moments(moments, np.array([[0.1, 0.9]]), windows)["full"]
     assert measured is not None
     assert (measured.recall[0.5], measured.precision[0.5]) == (0.0, 1.0)
+
+
+def test_an_empty_moment_is_a_wrong_one() -> None:
+    window, empty = [0.0, 10.0], [4.0, 4.0]  # inside the window, and better than what is right
+    moments = np.array([[empty, window], [window, empty]])
+    measured = measure_moments(moments, np.array([[0.9, 0.1]] * 2), np.array([[window], [window]]))["full"]
+    assert measured is not None
+    assert (measured.recall[0.5], measured.precision[0.5]) == (0.5, 0.75)
+
+
+def test_an_iou_that_is_the_threshold_counts_as_published() -> None:
+    moments, windows = np.array([[[0.0, 4.95]]]), np.array([[[0.0, 9.9]]])
+    measured = measure_moments(moments, np.zeros((1, 1)), windows)["full"]
+    assert measured is not None
+    # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, is a little less
+    assert (measured.recall[0.5], measured.precision[0.5]) == (1.0, 0.0)
 
 
 def test_lengths_at_the_edge_belong_to_the_shorter() -> None:

@@ -15,18 +15,20 @@ from vidsum.evaluation.moments import CURVE, THRESHOLDS, TOP, Comparison, best_i
 from vidsum.intervals import stacked
 from vidsum.types import Interval, Moment
 
-windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (float(w[0]), float(w[0] + w[1])))
+# tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
+windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (w[0] / 10, sum(w) / 10))
+answers = windows | st.integers(0, 15).map(lambda at: (at / 10, at / 10))
 queries = st.lists(
-    st.tuples(st.lists(windows, max_size=7), st.lists(windows, min_size=1, max_size=3)),
+    st.tuples(st.lists(answers, max_size=7), st.lists(windows, min_size=1, max_size=3)),
     min_size=1,
     max_size=6,
 )
 
 
 def slow_iou(a: Interval, b: Interval) -> float:
-    """Of two intervals that are not empty."""
+    """Of two intervals of which the second is not empty."""
     common = max(0.0, min(a[1], b[1]) - max(a[0], b[0]))
-    return common / (a[1] - a[0] + b[1] - b[0] - common)
+    return common / (max(a[1], b[1]) - min(a[0], b[0]))
 
 
 def slow_recall(

@@ -49,9 +49,14 @@ def test_ious_are_those_of_the_one_iou() -> None:
             assert float(ious[b, m, i, j]) == pytest.approx(expected, abs=1e-6)
 
 
+def test_an_iou_of_a_half_is_a_half() -> None:
+    assert float(window_iou(torch.tensor([0.0, 4.95]), torch.tensor([0.0, 9.9]))) == 0.5
+
+
 def test_an_empty_window_overlaps_nothing() -> None:
     empty = torch.zeros(2)
     assert float(window_iou(empty, torch.tensor([0.0, 1.0]))) == 0
+    assert float(window_iou(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))) == 0
     assert float(window_iou(empty, empty)) == 0
     padded = torch.tensor([[[[0.2, 0.6], [0.0, 0.0]]]])
     assert torch.equal(proposal_ious(padded, T), proposal_ious(padded[:, :, :1], T))

@@ -10,11 +10,9 @@ from vidsum.evaluation.report import SummaryReport
 
 SCHEMA = "vidsum.evaluation/1"
 
-_DECIMALS = 6
-
 
 def report_document(report: SummaryReport, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A report as JSON-ready data.
+    """A report as JSON-ready data, its measures unrounded: who prints them rounds once.
 
     Args:
         report: of `evaluate_summaries` or `evaluate_annotations`.
@@ -55,4 +53,4 @@ def _measures(measures: Measures) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> float | None:
-    return None if value is None else round(value, _DECIMALS) + 0.0  # + 0.0: no -0.0
+    return None if value is None else value + 0.0  # no -0.0

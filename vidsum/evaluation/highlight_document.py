@@ -8,11 +8,9 @@ from vidsum.evaluation.highlight_report import HighlightReport, HighlightRow
 
 SCHEMA = "vidsum.highlight_evaluation/1"
 
-_DECIMALS = 6
-
 
 def highlight_report_document(report: HighlightReport, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A report as JSON-ready data.
+    """A report as JSON-ready data, its shares unrounded: who prints them rounds once.
 
     Args:
         report: of `evaluate_highlights`.
@@ -43,11 +41,11 @@ def _of_windows(measures: WindowMeasures | None) -> dict[str, Any] | None:
     if measures is None:
         return None
     return {
-        "r1": [{"iou": at, "share": round(share, _DECIMALS)} for at, share in measures.recall.items()],
-        "map": [{"iou": at, "share": round(share, _DECIMALS)} for at, share in measures.precision.items()],
-        "mean_map": round(measures.mean_precision, _DECIMALS),
+        "r1": [{"iou": at, "share": share} for at, share in measures.recall.items()],
+        "map": [{"iou": at, "share": share} for at, share in measures.precision.items()],
+        "mean_map": measures.mean_precision,
     }
 
 
 def _of_clips(measures: ClipMeasures) -> dict[str, Any]:
-    return {"map": round(measures.precision, _DECIMALS), "hit1": round(measures.hit, _DECIMALS)}
+    return {"map": measures.precision, "hit1": measures.hit}

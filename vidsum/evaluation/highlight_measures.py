@@ -63,24 +63,36 @@ def measure_moments(
         scores: [Q, K] by which average precision ranks them; of one score, in their order.
         windows: [Q, W, 2] what is right, with empty ones where a query has less.
     """
-    ious = iou(moments, windows)
+    # the published code finds the right window of R1, and ranks, by one IoU, but measures R1 by the other
+    ious = iou(moments, windows, union="lengths")
+    of_first = iou(moments[:, :1], windows)[:, 0]
     order = np.argsort(-scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(ious, order[..., None], axis=1)
     lengths_s = windows[..., 1] - windows[..., 0]
-    return {
-        name: _measured(ious[:, 0], ranked, (above < lengths_s) & (lengths_s <= at_most))
-        for name, (above, at_most) in LENGTHS_S.items()
-    }
+    found = {}
+    for name, (above, at_most) in LENGTHS_S.items():
+        counts = (above < lengths_s) & (lengths_s <= at_most)
+        asked = counts.any(axis=-1)
+        found[name] = _measured(
+            _best(ious[asked, 0], of_first[asked], counts[asked]),
+            ranked[asked] * counts[asked, None],
+            counts[asked].sum(axis=-1),
+        )
+    return found
 
 
-def _measured(first: TimeArray, ranked: TimeArray, counts: BoolArray) -> WindowMeasures | None:
-    """Of the first moments [Q, W] and of all [Q, K, W], where the windows count that [Q, W] tells."""
-    asked = counts.any(axis=-1)
-    if not asked.any():
+def _best(found_by: TimeArray, ious: TimeArray, counts: BoolArray) -> TimeArray:
+    """[Q] IoU of the first moment with its right window, the best by `found_by`; all of them [Q, W]."""
+    right = np.where(counts, found_by, -1.0).argmax(axis=-1)
+    best: TimeArray = np.take_along_axis(ious, right[:, None], axis=-1)[:, 0]
+    return best
+
+
+def _measured(best: TimeArray, ranked: TimeArray, n_windows: IntArray) -> WindowMeasures | None:
+    """Of the IoU of first moments [Q], and of all [Q, K, W] with windows of which [Q] count."""
+    if not len(best):
         return None
-    counts = counts[asked]
-    best = (first[asked] * counts).max(axis=-1)
-    precision = moment_precisions(ranked[asked] * counts[:, None], counts.sum(axis=-1)).mean(axis=0)
+    precision = moment_precisions(ranked, n_windows).mean(axis=0)
     return WindowMeasures(
         recall={at: float((best >= at).mean()) for at in THRESHOLDS},
         precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),

@@ -8,11 +8,9 @@ from vidsum.evaluation.moments import CURVE, MomentMeasures
 
 SCHEMA = "vidsum.moment_evaluation/1"
 
-_DECIMALS = 6
-
 
 def moment_report_document(report: MomentReport, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A report as JSON-ready data.
+    """A report as JSON-ready data, its shares unrounded: who prints them rounds once.
 
     Args:
         report: of `evaluate_moments`.
@@ -33,13 +31,7 @@ def moment_report_document(report: MomentReport, provenance: Mapping[str, Any]) 
 
 def _measures(measures: MomentMeasures) -> dict[str, Any]:
     return {
-        "recall": [
-            {"top": top, "iou": iou, "share": round(share, _DECIMALS)}
-            for (top, iou), share in measures.recall.items()
-        ],
-        "miou": round(measures.miou, _DECIMALS),
-        "curve": [
-            {"iou": iou, "share": round(share, _DECIMALS)}
-            for iou, share in zip(CURVE, measures.curve, strict=True)
-        ],
+        "recall": [{"top": top, "iou": iou, "share": share} for (top, iou), share in measures.recall.items()],
+        "miou": measures.miou,
+        "curve": [{"iou": iou, "share": share} for iou, share in zip(CURVE, measures.curve, strict=True)],
     }

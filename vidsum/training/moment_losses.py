@@ -41,13 +41,13 @@ class LossSettings:
 
 
 def window_iou(a: Tensor, b: Tensor) -> Tensor:
-    """IoU of windows [..., 2]; leading dimensions broadcast. 0 where the two together are empty.
+    """IoU of windows [..., 2]; leading dimensions broadcast. 0 for those that do not overlap.
 
     `vidsum.intervals.iou` in float32 on the device: a batch has millions of pairs in every step.
     """
     common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
-    union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - common
-    return common / union.clamp(min=1e-9)
+    hull = torch.maximum(a[..., 1], b[..., 1]) - torch.minimum(a[..., 0], b[..., 0])
+    return common / hull.clamp(min=1e-9)
 
 
 def proposal_ious(windows: Tensor, n_clips: int) -> Tensor:
