@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 
 SEVERAL_MEANINGS = frozenset(
     {"clips", "data", "features", "head", "layers", "lr", "mask", "model", "output", "overwrite", "plot"}
@@ -54,14 +54,12 @@ def read_config(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: the file cannot be read or holds something else.
     """
-    import yaml
+    from vidsum.yaml_files import read_yaml  # PyYAML is slow to load, and most runs have no file
 
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())})") from error
+        loaded = read_yaml(path)
+    except InputError as error:
+        raise UsageError(error.message, error.hint) from error
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):

@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, whole_file
 from vidsum.provenance import digest_of
+from vidsum.text_files import read_json
 from vidsum.types import (
     Features,
     Grounding,
@@ -159,13 +159,9 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read or holds no JSON object.
     """
-    source = Path(path)
-    try:
-        document = json.loads(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{source}: cannot be read as JSON ({error})") from error
+    document = read_json(path)
     if not isinstance(document, dict):
-        raise InputError(f"{source}: holds no JSON object")
+        raise InputError(f"{os.fspath(path)}: holds no JSON object")
     return document
 
 

@@ -164,6 +164,19 @@ def test_queries_with_several_right_windows(run: Run) -> None:
     assert ran.json["rows"][0]["miou"] == 1
 
 
+def test_empty_moments_count_as_wrong_with_a_warning(run: Run) -> None:
+    data = write_lines(Path("val.jsonl"), highlight(3, "x", "A dog", (0, 10), (100, 140)))
+    line = {"qid": 3, "vid": "x", "query": "A dog"}
+    moments = [[140, 140, 0.9], [100, 140, 0.5], [8.0, 8.0, 0.1]]
+    mine = write_lines(Path("mine.jsonl"), {**line, "pred_relevant_windows": moments})
+    ran = run("evaluate", "moments", mine, "--data", data, "-o", "-")
+    assert (ran.code, ran.json["rows"][0]["miou"]) == (0, 0)
+    assert rows_of(ran.json)["mine"][5, 0.7] == 1
+    (warning,) = ran.json["warnings"]
+    assert warning.startswith("mine: ")
+    assert warning.endswith("empty and count as wrong: 2")
+
+
 @pytest.mark.shared
 def test_the_published_example_of_qvhighlights(run: Run, shared: Path) -> None:
     folder = shared / "data" / "qvhighlights"

@@ -119,15 +119,27 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         ([line(7)], r"lacks 1 of 2 queries, such as qid 8, 'A dog' of y"),
         ([], "lacks 2 of 2 queries"),
         ([{**line(7), "qid": 9}], "line 1: qid 9 is not in the data"),
-        ([{key: value for key, value in line(7).items() if key != "qid"}], "line 1: qid None is not in the"),
+        (
+            [{key: value for key, value in line(7).items() if key != "qid"}],
+            "line 1: has no number or text qid",
+        ),
         ([line(7, vid="z")], "line 1: vid z is not the video of qid 7 in the data, x"),
         ([line(7, vid=None)], "line 1: has no text vid"),
         ([line(7, query=None)], "line 1: has no text query"),
-        ([line(7, pred_relevant_windows=[[6, 2, 1]])], "line 1: has a moment that ends at or before"),
-        ([line(7, pred_relevant_windows=[[2, 2, 1]])], "line 1: has a moment that ends at or before"),
-        ([line(7, pred_relevant_windows=[[2, 6, float("nan")]])], "line 1: has a moment with NaN"),
-        ([line(7, pred_relevant_windows=[[2, float("inf"), 1]])], "line 1: has a moment with NaN or inf"),
-        ([line(7, pred_relevant_windows=[[2, 6]])], "line 1: has a moment that is no start, end and score"),
+        ([line(7, pred_relevant_windows=[[6, 2, 1]])], "line 1: has a moment that ends before"),
+        (
+            [line(7, pred_relevant_windows=[[2, 1.9, 1]])],
+            "line 1: has a moment that ends before its start: .2, 1.9, 1.$",
+        ),
+        (
+            [line(7, pred_relevant_windows=[[2, 6, float("nan")]])],
+            "line 1: .* not a start, end and score: .2, 6, nan",
+        ),
+        (
+            [line(7, pred_relevant_windows=[[2, float("inf"), 1]])],
+            "line 1: .* not a start, end and score: .2, inf, 1",
+        ),
+        ([line(7, pred_relevant_windows=[[2, 6]])], "line 1: .* not a start, end and score: .2, 6.$"),
         ([line(7, pred_relevant_windows=3)], "line 1: has no list pred_relevant_windows"),
         ([line(7, pred_saliency_scores=[1, 2])], "line 1: has 2 pred_saliency_scores for the 4 clips of 2 s"),
         ([line(7, pred_saliency_scores=[1] * 5)], "line 1: has 5 pred_saliency_scores for the 4 clips"),
@@ -147,6 +159,12 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], 
     with pytest.raises(InputError, match=reason) as caught:
         read_highlight_predictions(path, QUERIES)
     assert str(caught.value).startswith(str(path))
+
+
+def test_an_empty_moment_is_kept_in_its_place(tmp_path: Path) -> None:
+    given_ = [[9, 9, 0.9], [2, 6, 0.5]]
+    path = write_lines(tmp_path / "mine.jsonl", line(7, pred_relevant_windows=given_), line(8))
+    assert read_highlight_predictions(path, QUERIES)["7"].moments == (Moment(9, 9, 0.9), Moment(2, 6, 0.5))
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"text", b'{"qid": 7'])

@@ -160,6 +160,18 @@ def test_a_query_without_moments_counts_as_missed() -> None:
     assert own.moments["full"].recall[0.5] == own.moments["full"].precision[0.5] == pytest.approx(2 / 3)
 
 
+def test_empty_moments_are_wrong_ones_and_counted() -> None:
+    given = answers()
+    given["7"] = HighlightPrediction("7", "A girl", "x", (Moment(4, 4, 1.0), Moment(2, 6, 0.9)), (1, 2, 3, 4))
+    report = evaluate_highlights(QUERIES, given, n_seeds=1)
+    assert report.warnings == ("moments that are empty and count as wrong: 1",)
+    own = report.rows[0].moments
+    assert own is not None
+    assert own["full"] is not None
+    assert own["full"].recall[0.5] == pytest.approx(2 / 3)
+    assert own["full"].precision[0.5] == pytest.approx((1 / 2 + 1 + 1) / 3)
+
+
 def test_what_is_odd_is_told() -> None:
     given = answers()
     given["7"] = HighlightPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))

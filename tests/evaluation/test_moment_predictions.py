@@ -140,13 +140,20 @@ BIRDS = "v_b", "a bird"
         ([*ALL, ALL[0], ALL[0]], "line 5: answers 'She cuts.' of s1.avi again"),
         ([*ALL, submitted("v_b", "a fish")], "line 4: 'a fish' of v_b is not in the data"),
         ([*ALL, submitted("v_x", "a bird")], "line 4: 'a bird' of v_x is not in the data"),
-        ([submitted(*BIRDS, (5, 5, 1))], "has a moment that ends at or before its start: [5, 5, 1]"),
-        ([ALL[0], submitted(*BIRDS, (5, 4, 1))], "line 2: has a moment that ends at or before its start"),
-        ([ALL[0], submitted(*BIRDS, (5, 6, float("nan")))], "line 2: has a moment with NaN"),
-        ([ALL[0], submitted(*BIRDS, (5, float("inf"), 1))], "line 2: has a moment with NaN or infinite"),
-        ([ALL[0], submitted(*BIRDS, (5, 6))], "line 2: has a moment that is no start, end and score"),
+        ([submitted(*BIRDS, (5, 4.9, 1))], "has a moment that ends before its start: [5, 4.9, 1]"),
+        ([ALL[0], submitted(*BIRDS, (5, 4, 1))], "line 2: has a moment that ends before its start"),
+        (
+            [ALL[0], submitted(*BIRDS, (5, 6, float("nan")))],
+            "line 2: has a moment that is not a start, end and",
+        ),
+        ([ALL[0], submitted(*BIRDS, (5, float("inf"), 1))], "not a start, end and score: [5, inf, 1]"),
+        ([ALL[0], submitted(*BIRDS, (5, 6))], "not a start, end and score: [5, 6]"),
         ([ALL[0], {**ALL[1], "pred_relevant_windows": 3}], "line 2: has no list pred_relevant_windows"),
         ([ALL[0], {**ALL[1], "vid": 3}], "line 2: has no text vid"),
+        ([submitted(*BIRDS, ("5", 6, 1))], "not a start, end and score: ['5', 6, 1]"),
+        ([submitted(*BIRDS, (5, 10**400, 1))], "not a start, end and score"),
+        ([{**ALL[2], "pred_relevant_windows": [{"5": 1, "6": 1, "1": 1}]}], "not a start, end and score"),
+        ([ALL[0], {**ALL[1], "qid": True}], "line 2: has no number or text qid"),
         ([ALL[0], {"vid": "v_b"}], "line 2: has neither pred_relevant_windows nor the queries"),
         ([ALL[0], [1]], "line 2: is no JSON object"),
         ([ALL[0], {"ok": False, "data": {}}], "line 2: is the result of a command that failed"),
@@ -154,7 +161,7 @@ BIRDS = "v_b", "a bird"
         ([{"video": {"path": "v_b"}, "queries": [{"query": "a bird"}]}], "has no list moments"),
         (
             [{"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments": [{}]}]}],
-            "has a moment that is no",
+            "has a moment that is not a",
         ),
     ],
 )
@@ -163,6 +170,19 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], 
         read_predictions(write(tmp_path, *lines), VIDEOS)
     assert str(caught.value).startswith(str(tmp_path / "mine.jsonl"))
     assert reason in str(caught.value)
+
+
+def test_an_empty_moment_is_kept_in_its_place(tmp_path: Path) -> None:
+    line = submitted("v_b", "a bird", (3, 4, 0.1), (6, 6, 0.9))
+    found = read_predictions(write(tmp_path, *ALL[:2], line), VIDEOS)
+    assert found["v_b"] == [(Moment(6, 6, 0.9), Moment(3, 4, 0.1))]
+
+
+def test_a_document_over_several_lines_that_is_damaged_is_named_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "v_b_moments.json"
+    path.write_text(json.dumps(grounded("v_b.mp4", {"a bird": [BIRD]}), indent=1)[:-20])
+    with pytest.raises(InputError, match=r"v_b_moments\.json: cannot be read as JSON .*line \d\d"):
+        read_predictions(path, {"v_b": VIDEOS["v_b"]})
 
 
 def test_an_unknown_number_is_named(tmp_path: Path) -> None:

@@ -37,10 +37,13 @@ def test_a_file_may_hold_some_videos_under_either_name(name: str, tmp_path: Path
         ("{}", "no scores of a video"),
         ('{"video_9": [1]}', "video_9 is not in the data"),
         ('{"made/video_9": [1]}', "made/video_9 is not in the data"),
-        ('{"video_1": [1, 2, 3]}', r"the scores are \[3\], but the video has 40 features"),
-        ('{"video_1": "many"}', "not a list of numbers"),
-        ('{"video_1": [[1], [1, 2]]}', "not a list of numbers"),
-        (json.dumps({"video_1": [float("nan")] * 40}), "NaN"),
+        ('{"video_1": [1, 2, 3]}', "has 3 scores, but the video has 40 features"),
+        ('{"video_1": "many"}', "no list: 'many'"),
+        ('{"video_1": [[1], [1, 2]]}', r"no finite numbers: \[1\]"),
+        (json.dumps({"video_1": [float("nan")] * 40}), "no finite numbers: nan"),
+        (json.dumps({"video_1": [1e300] * 40}), "no finite numbers: 1e"),
+        ('{"video_1": [1], "video_1": [2]}', "has the key 'video_1' twice"),
+        ("[" * 100_000, "nested too deep"),
     ],
 )
 def test_what_is_wrong_with_a_file(text: str, reason: str, tmp_path: Path) -> None:
@@ -51,5 +54,5 @@ def test_what_is_wrong_with_a_file(text: str, reason: str, tmp_path: Path) -> No
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such file"):
         read_scores(tmp_path / "no.json", VIDEOS)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from vidsum.checkpoints.registry import Entry, EntryFile
-from vidsum.errors import WeightsError
+from vidsum.errors import InputError, WeightsError
 from vidsum.hashing import hash_file
 from vidsum.home import home
+from vidsum.text_files import read_json
 
 State = Literal["present", "missing", "bad"]
 _RECORD = "record.json"
@@ -57,9 +58,9 @@ def place_of(entry: Entry) -> Path:
 def read_records(entry: Entry) -> dict[str, Record]:
     """The records of an entry's files, by file name; none where they cannot be read."""
     try:
-        text = (weights_folder() / entry.name / _RECORD).read_text("utf-8")
-        return {name: Record(**fields) for name, fields in json.loads(text).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        records = read_json(weights_folder() / entry.name / _RECORD)
+        return {name: Record(**fields) for name, fields in records.items()}
+    except (InputError, TypeError, AttributeError):
         return {}
 
 

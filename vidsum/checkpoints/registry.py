@@ -7,9 +7,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-import yaml
-
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.yaml_files import parse_yaml
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
 """What the published file is. The first three are stored as safetensors, the last two as they are."""
@@ -121,9 +120,9 @@ def parse(text: str) -> dict[str, Entry]:
         WeightsError: the text is not such a file; the message names the place and the fault.
     """
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise WeightsError(f"registry: not YAML ({' '.join(str(error).split())})") from error
+        document = parse_yaml(text, "registry")
+    except InputError as error:
+        raise WeightsError(error.message, error.hint) from error
     models = _fields(document, "registry", required={"models": dict})["models"]
     return {str(name): _entry(str(name), value) for name, value in models.items()}
 

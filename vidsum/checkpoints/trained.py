@@ -17,6 +17,7 @@ from safetensors.torch import save
 
 from vidsum.errors import InputError
 from vidsum.outputs import whole_file
+from vidsum.text_files import parse_json
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -132,10 +133,7 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
 def _facts(text: str | None, source: Path) -> dict[str, Any]:
     if text is None:
         raise InputError(f"{source}: holds tensors, but does not say of which model (no {_KEY!r} metadata)")
-    try:
-        facts = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{source}: its {_KEY!r} metadata is not JSON") from error
+    facts = parse_json(text, f"{source}: its {_KEY!r} metadata")
     if not isinstance(facts, dict):
         raise InputError(f"{source}: its {_KEY!r} metadata holds no JSON object")
     return facts

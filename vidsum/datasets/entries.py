@@ -1,27 +1,18 @@
 """The JSON objects of a data set's files, whose faults say where they are."""
 
-import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vidsum.errors import InputError
-from vidsum.features.arrays import existing
+from vidsum.text_files import json_lines, shown
 from vidsum.types import Interval
 
-
-def read_text(path: Path) -> str:
-    """The text of a file.
-
-    Raises:
-        InputError: it cannot be read, or is no text.
-    """
-    try:
-        return existing(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not a text file") from error
+_LARGEST = float(np.finfo(np.float32).max)
+"""Of a number: it fits into float32, and in float64 the sum and product of two are still finite."""
 
 
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
@@ -30,18 +21,15 @@ def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
     Raises:
         InputError: a line is no JSON object.
     """
-    for number, line in numbered(text):
-        where = f"{path}: line {number}"
-        try:
-            values = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{where}: cannot be read as JSON ({error})") from error
+    for where, values in json_lines(path, text):
         yield entry_of(where, values)
 
 
-def numbered(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers. JSON may hold other signs that end a line."""
-    return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+def number_of(value: Any) -> float | None:
+    """A JSON value as a finite number; None if it is something else, or beyond what can be reckoned with."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        return None
+    return float(value)
 
 
 def entry_of(where: str, values: Any) -> "Entry":
@@ -74,6 +62,13 @@ class Entry:
             raise self.fault(f"has no text {key}")
         return value
 
+    def number_or_text(self, key: str) -> str:
+        """A value that must be a whole number or a text, as text."""
+        value = self.values.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise self.fault(f"has no number or text {key}")
+        return str(value)
+
     def list(self, key: str) -> list[Any]:
         """A value that must be a list."""
         value = self.values.get(key)
@@ -94,26 +89,27 @@ class Entry:
 
     def positive(self, key: str) -> float:
         """A value that must be a positive number."""
-        value = self.values.get(key)
-        if not isinstance(value, int | float) or not 0 < value < math.inf:
+        value = number_of(self.values.get(key))
+        if value is None or value <= 0:
             raise self.fault(f"has no positive number {key}")
-        return float(value)
+        return value
 
     def window(self, value: Any) -> Interval:
         """A start and an end, which must be finite numbers."""
         try:
-            start, end = map(float, value)
-        except (TypeError, ValueError):
-            start = end = math.nan
-        if not (math.isfinite(start) and math.isfinite(end)):
-            raise self.fault(f"has a window that is no start and end: {value!r}")
+            start, end = self.numbers(value, "a window")
+        except (InputError, ValueError) as error:
+            raise self.fault(f"has a window that is no start and end: {shown(value)}") from error
         return start, end
 
     def numbers(self, values: Any, called: str) -> tuple[float, ...]:
         """What must be a list of finite numbers."""
         if not isinstance(values, list):
-            raise self.fault(f"has {called} that are no list: {values!r}")
+            raise self.fault(f"has {called} that are no list: {shown(values)}")
+        found = []
         for value in values:
-            if not isinstance(value, int | float) or not math.isfinite(value):
-                raise self.fault(f"has {called} that are no finite numbers: {value!r}")
-        return tuple(map(float, values))
+            number = number_of(value)
+            if number is None:
+                raise self.fault(f"has {called} that are no finite numbers: {shown(value)}")
+            found.append(number)
+        return tuple(found)

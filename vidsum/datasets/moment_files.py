@@ -11,15 +11,19 @@ Told apart by what is in them, not by name:
 """
 
 import csv
-import json
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vidsum.datasets.entries import Entry, entry_of, numbered, parse_lines, read_text
+from vidsum.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.errors import InputError
+from vidsum.text_files import is_lines, numbered, parse_json, read_text, shown
 from vidsum.types import Interval
+
+LONGEST_S = 1e6
+"""A longer video (this is eleven days) is a fault of its file: some arrays have an entry for each clip."""
 
 _CHARADES_LINE = re.compile(r"(\S+) (\S+) (\S+?)##(.*)")
 
@@ -32,7 +36,7 @@ class Annotation:
     """File, and line or name in it."""
     video: str
     duration_s: float
-    """Positive."""
+    """Positive, at most `LONGEST_S`."""
     text: str
     windows: tuple[Interval, ...]
     """(start_s, end_s), finite."""
@@ -56,30 +60,39 @@ def _layout(text: str) -> Callable[[Path, str], Iterator[Annotation]]:
     first = text.lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return _of_charades_text
+    if is_lines(text):
+        return _of_lines
     try:
-        return _of_lines if "vid" in json.loads(first) else _of_json
-    except ValueError:  # an object over several lines
+        return _of_lines if "vid" in parse_json(first, "") else _of_json
+    except InputError:  # an object over several lines, or what the reader of one will complain of
         return _of_json
 
 
 def _of_json(path: Path, text: str) -> Iterator[Annotation]:
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from error
-    for name, values in document.items():
+    document = entry_of(str(path), parse_json(text, str(path)))
+    for name, values in document.values.items():
         entry = entry_of(f"{path}: {name}", values)
         windows, sentences = entry.list("timestamps"), entry.list("sentences")
         if len(windows) != len(sentences):
             raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
         in_frames = "num_frames" in entry.values
         per_s = entry.positive("fps") if in_frames else 1.0
-        length = entry.positive("num_frames" if in_frames else "duration")
+        duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
         for window, sentence in zip(windows, sentences, strict=True):
             if not isinstance(sentence, str):
-                raise entry.fault(f"has a sentence that is no text: {sentence!r}")
+                raise entry.fault(f"has a sentence that is no text: {shown(sentence)}")
             start, end = entry.window(window)
-            yield Annotation(entry.where, name, length / per_s, sentence, ((start / per_s, end / per_s),))
+            yield Annotation(entry.where, name, duration_s, sentence, ((start / per_s, end / per_s),))
+
+
+def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
+    """Seconds of a video, by a length of so many units a second."""
+    length = entry.positive(key)
+    if key == "num_frames" and not length.is_integer():
+        raise entry.fault(f"has num_frames that are no whole number: {length:g}")
+    if length > per_s * LONGEST_S:
+        raise entry.fault(f"has a duration of more than {LONGEST_S:g} s")
+    return length / per_s
 
 
 def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
@@ -89,10 +102,10 @@ def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
         yield Annotation(
             where=entry.where,
             video=entry.text("vid"),
-            duration_s=entry.positive("duration"),
+            duration_s=_duration(entry, "duration"),
             text=entry.text("query"),
             windows=tuple(entry.window(window) for window in entry.list("relevant_windows")),
-            qid=str(entry.values["qid"]) if "qid" in entry.values else None,
+            qid=entry.number_or_text("qid") if "qid" in entry.values else None,
             saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
         )
 
@@ -103,8 +116,8 @@ def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
         raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
     found = {}
     for clip, of_clip in zip(clips, scores, strict=True):
-        if not isinstance(clip, int) or clip < 0 or clip in found:
-            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {clip!r}")
+        if isinstance(clip, bool) or not isinstance(clip, int) or clip < 0 or clip in found:
+            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {shown(clip)}")
         found[clip] = entry.numbers(of_clip, "saliency_scores")
     return found
 
@@ -122,8 +135,16 @@ def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
         if name not in lengths:
             raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {name}")
         entry = Entry(where, {"length": lengths[name]})
-        window = entry.window([start, end])
-        yield Annotation(where, name, entry.positive("length"), sentence, (window,))
+        window = entry.window([_number(start), _number(end)])
+        yield Annotation(where, name, _duration(entry, "length"), sentence, (window,))
+
+
+def _number(text: str) -> float | str:
+    """The number that a text is, or the text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:
@@ -136,9 +157,9 @@ def _charades_lengths(path: Path) -> dict[str, float]:
         )
     lengths: dict[str, float] = {}
     for table in tables:
-        with table.open(encoding="utf-8", newline="") as file:
-            try:
-                lengths |= {row["id"]: float(row["length"]) for row in csv.DictReader(file)}
-            except (KeyError, TypeError, ValueError, csv.Error) as error:
-                raise InputError(f"{table}: has no columns id and length in seconds") from error
+        rows = csv.DictReader(io.StringIO(read_text(table), newline=""))
+        try:
+            lengths |= {row["id"]: float(row["length"]) for row in rows}
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise InputError(f"{table}: has no columns id and length in seconds") from error
     return lengths

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from vidsum.datasets.highlights import CLIP_S
 from vidsum.datasets.moment_files import Annotation, read_annotations
 from vidsum.errors import InputError
 from vidsum.types import Interval
@@ -106,6 +107,10 @@ def _query(annotation: Annotation, notes: list[str]) -> MomentQuery | None:
 
 def _saliency(annotation: Annotation) -> tuple[float, ...]:
     scored = annotation.saliency or {}
+    if scored and max(scored) * CLIP_S >= annotation.duration_s:
+        raise InputError(
+            f"{annotation.where}: has clip {max(scored)} in relevant_clip_ids, which begins after the end"
+        )
     return tuple(float(sum(scored.get(clip, ()))) for clip in range(max(scored, default=-1) + 1))
 
 

@@ -1,7 +1,6 @@
 """Splits of annotated videos into training, validation and test: the published ones, our own folds, and the
 three settings of the field."""
 
-import json
 import os
 import random
 from collections import Counter
@@ -10,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
-
 from vidsum.datasets.summaries import dataset_name
 from vidsum.errors import InputError, UsageError
+from vidsum.text_files import read_json
+from vidsum.yaml_files import read_yaml
 
 Setting = Literal["canonical", "augmented", "transfer"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
@@ -95,16 +94,11 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
 
 
 def _entries(source: Path) -> list[dict[str, list[str]]]:
-    if not source.is_file():
-        raise InputError(
-            f"{source}: {'is not a file' if source.exists() else 'no such file'}",
-            hint=f"a file of splits, or one of {', '.join(SETTINGS)}",
-        )
     try:
-        text = source.read_text(encoding="utf-8")
-        content = json.loads(text) if source.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{source}: cannot be read as a list of splits") from error
+        content = read_json(source) if source.suffix == ".json" else read_yaml(source)
+    except InputError as error:
+        hint = error.hint or f"a file of splits, or one of {', '.join(SETTINGS)}"
+        raise InputError(error.message, hint) from error
     if not isinstance(content, list) or not content:
         raise InputError(f"{source}: is not a list of splits")
     for number, entry in enumerate(content, start=1):

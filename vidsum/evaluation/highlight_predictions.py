@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.datasets.entries import Entry, parse_lines, read_text
+from vidsum.datasets.entries import Entry, parse_lines
 from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_predictions import moment_of
 from vidsum.outputs import as_utf8, whole_file
+from vidsum.text_files import read_text
 from vidsum.types import Moment
 
 _WINDOWS, _SALIENCY = "pred_relevant_windows", "pred_saliency_scores"
@@ -48,7 +49,7 @@ def read_highlight_predictions(
     Raises:
         InputError: the file cannot be read; a query is not in the data, is asked of another video, is
             answered twice or not at all; a line has neither moments nor saliency, or not what the first has;
-            a moment ends at or before its start; there is not one saliency score for each clip; or a number
+            a moment ends before its start; there is not one saliency score for each clip; or a number
             is NaN or infinite. The message names the line.
     """
     found: dict[str, HighlightPrediction] = {}
@@ -96,7 +97,7 @@ def _line(prediction: HighlightPrediction) -> str:
 
 
 def _prediction(entry: Entry, queries: Mapping[str, HighlightQuery]) -> HighlightPrediction:
-    qid, video = str(entry.values.get("qid")), entry.text("vid")
+    qid, video = entry.number_or_text("qid"), entry.text("vid")
     if qid not in queries:
         raise entry.fault(f"qid {qid} is not in the data")
     if video != queries[qid].video:

@@ -16,6 +16,7 @@ from vidsum.evaluation.highlight_measures import (
 )
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
+from vidsum.evaluation.moments import count_empty
 from vidsum.intervals import stacked
 from vidsum.types import TimeArray
 
@@ -149,6 +150,8 @@ def _warnings(queries: Sequence[HighlightQuery], given: Sequence[HighlightPredic
     if given[0].moments is None:
         yield "the predictions have no pred_relevant_windows: saliency alone is measured"
     moments = [one.moments for one in given if one.moments]
+    if n_empty := count_empty(moments):
+        yield f"moments that are empty and count as wrong: {n_empty}"
     if n_disordered := sum(max(one.score for one in row) > row[0].score for row in moments):
         yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
     if given[0].saliency is None:

@@ -6,18 +6,17 @@ Two kinds of JSON lines are read, told apart by what is in them:
 - what `vidsum ground --json` prints, or the document that it writes, for the videos of the data.
 """
 
-import json
-import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.datasets.entries import Entry, entry_of, parse_lines, read_text
+from vidsum.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_report import MomentPredictions
+from vidsum.text_files import is_lines, parse_json, read_text, shown
 from vidsum.types import Moment
 
 _Place = tuple[str, int]
@@ -52,8 +51,8 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
 
     Raises:
         InputError: the file cannot be read, or is of another layout; a query is not in the data, is answered
-            too often, or not at all; a moment ends at or before its start, or is not of finite numbers. The
-            message names the line.
+            too often, or not at all; a moment ends before its start, or is not of finite numbers. The message
+            names the line.
     """
     found: dict[_Place, tuple[Moment, ...]] = {}
     for places, answers in _by_places(_answers(path), videos).items():
@@ -120,21 +119,18 @@ def _answers(path: Path) -> Iterator[_Answer]:
 def _entries(path: Path) -> Iterator[Entry]:
     """The JSON objects of a file: one over several lines, or one a line."""
     text = read_text(path)
-    if "\n" in text.strip():
-        try:
-            return iter([entry_of(str(path), json.loads(text))])
-        except ValueError:  # more than one object
-            pass
-    return parse_lines(path, text)
+    if is_lines(text) or "\n" not in text.strip():
+        return parse_lines(path, text)
+    return iter([entry_of(str(path), parse_json(text, str(path)))])
 
 
 def _of_submission(entry: Entry) -> _Answer:
-    qid = entry.values.get("qid")
+    has_number = entry.values.get("qid") is not None
     return _Answer(
         where=entry.where,
         video=entry.text("vid"),
         query=entry.text("query"),
-        qid=None if qid is None else str(qid),
+        qid=entry.number_or_text("qid") if has_number else None,
         moments=_moments(entry, entry.list("pred_relevant_windows")),
     )
 
@@ -158,17 +154,15 @@ def _moments(entry: Entry, rows: Sequence[Any]) -> tuple[Moment, ...]:
 
 
 def moment_of(entry: Entry, row: Any) -> Moment:
-    """A moment from [start_s, end_s, score].
+    """A moment from [start_s, end_s, score]; it may be empty, as those that published models give at times.
 
     Raises:
-        InputError: it is something else, or ends at or before its start.
+        InputError: it is something else, or ends before its start.
     """
     try:
-        start, end, score = map(float, row)
-    except (TypeError, ValueError) as error:
-        raise entry.fault(f"has a moment that is no start, end and score: {row!r}") from error
-    if not all(map(math.isfinite, (start, end, score))):
-        raise entry.fault(f"has a moment with NaN or infinite numbers: {row!r}")
-    if end <= start:
-        raise entry.fault(f"has a moment that ends at or before its start: {row!r}")
+        start, end, score = entry.numbers(row, "a moment")
+    except (InputError, ValueError) as error:
+        raise entry.fault(f"has a moment that is not a start, end and score: {shown(row)}") from error
+    if end < start:
+        raise entry.fault(f"has a moment that ends before its start: {shown(row)}")
     return Moment(start, end, score)

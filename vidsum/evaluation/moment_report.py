@@ -1,6 +1,6 @@
 """The report on moment retrieval: every row of predictions beside chance and the whole video."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from vidsum.datasets.moments import MomentVideo, mended
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
-from vidsum.evaluation.moments import TOP, Comparison, MomentMeasures, best_ious, measure
+from vidsum.evaluation.moments import TOP, Comparison, MomentMeasures, best_ious, count_empty, measure
 from vidsum.intervals import stacked
 from vidsum.types import Moment, TimeArray
 
@@ -35,7 +35,7 @@ class MomentReport:
     comparison: Comparison
     n_seeds: int
     warnings: tuple[str, ...] = ()
-    """What was mended in the annotations."""
+    """What was mended in the annotations, and how many predicted moments are empty."""
 
 
 def evaluate_moments(
@@ -73,8 +73,15 @@ def evaluate_moments(
         n_queries=len(windows),
         comparison=comparison,
         n_seeds=n_seeds,
-        warnings=mended(videos),
+        warnings=(*mended(videos), *_empty_moments(predictions)),
     )
+
+
+def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str]:
+    for row, of_videos in predictions.items():
+        answers = (moments for of_queries in of_videos.values() for moments in of_queries)
+        if n_empty := count_empty(answers):
+            yield f"{row}: moments that are empty and count as wrong: {n_empty}"
 
 
 def _in_order(row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]) -> TimeArray:

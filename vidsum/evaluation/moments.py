@@ -1,12 +1,12 @@
 """Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.intervals import iou
-from vidsum.types import TimeArray
+from vidsum.types import Moment, TimeArray
 
 Comparison = Literal["mmn", "2d-tan"]
 COMPARISONS: tuple[Comparison, ...] = ("mmn", "2d-tan")
@@ -44,6 +44,11 @@ def best_ious(moments: TimeArray, windows: TimeArray) -> TimeArray:
     """
     best: TimeArray = iou(moments, windows).max(axis=-1, initial=0.0)
     return best
+
+
+def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
+    """How many of the moments of some queries end where they start: their IoU is 0 with whatever is right."""
+    return sum(moment.end_s <= moment.start_s for moments in answers for moment in moments)
 
 
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:

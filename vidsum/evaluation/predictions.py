@@ -1,6 +1,5 @@
 """Rows of the report: scores by a training-free scorer, or read from a file that other code wrote."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from vidsum.datasets.entries import Entry
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError
 from vidsum.evaluation.key_shots import BUDGET
 from vidsum.settings import Selection
 from vidsum.summary.score import score
+from vidsum.text_files import read_json
 from vidsum.types import FloatArray
 
 
@@ -81,27 +82,17 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
 
 
 def _read_object(source: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{source}: cannot be read as JSON ({error})") from error
+    document = read_json(source)
     if not isinstance(document, dict):
         raise InputError(f"{source}: must hold {{video: [scores]}}")
     return document
 
 
 def _row(source: Path, name: str, scores: Any, n_samples: int) -> FloatArray:
-    try:
-        row = np.asarray(scores, np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{source}: {name}: the scores are not a list of numbers") from error
-    if row.shape != (n_samples,):
-        raise InputError(
-            f"{source}: {name}: the scores are {list(row.shape)}, but the video has {n_samples} features"
-        )
-    if not np.isfinite(row).all():
-        raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
-    return row
+    row = Entry(f"{source}: {name}", {}).numbers(scores, "scores")
+    if len(row) != n_samples:
+        raise InputError(f"{source}: {name}: has {len(row)} scores, but the video has {n_samples} features")
+    return np.array(row, np.float32)
 
 
 def _some(videos: Mapping[str, Any]) -> str:

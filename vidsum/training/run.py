@@ -7,6 +7,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.outputs import as_utf8, whole_file
+from vidsum.text_files import read_json
 from vidsum.training.state import CURVES, LAST, clear, make_folder, require_same
 
 SCHEMA = "vidsum.training_run/1"
@@ -52,9 +53,9 @@ def read_run(out: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"{out}: holds no training run ({NAME})", hint="give the --out of `vidsum train`")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON", hint="train anew with --overwrite") from error
+        document = read_json(path)
+    except InputError as error:
+        raise InputError(error.message, hint="train anew with --overwrite") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
     return document

@@ -1,0 +1,95 @@
+"""Text and JSON that anyone may have written: read, or refused in one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vidsum.errors import InputError
+from vidsum.text_files import is_lines, json_lines, parse_json, read_json, read_text, shown
+
+
+def one_line(error: InputError) -> str:
+    """The message, which must fit on a line."""
+    assert "\n" not in error.message
+    assert len(error.message) < 400
+    return error.message
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("\ufeff[1]", encoding="utf-8")
+    assert (read_text(path), read_json(path)) == ("[1]", [1])
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "Expecting value"),
+        ("[1, 2", "line 1 column 6"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"a":' * 100_000, "nested too deep"),
+        ("9" * 5000, "thousands of digits"),
+        ('{"a": 1, "b": {"c": 2, "d": 3, "c": 4}}', "the key 'c' twice"),
+    ],
+)
+def test_what_is_not_json_is_refused_in_one_line(text: str, word: str) -> None:
+    with pytest.raises(InputError, match=r"^mine\.json: cannot be read as JSON") as caught:
+        parse_json(text, "mine.json")
+    assert word in one_line(caught.value)
+
+
+def test_what_is_too_large_for_the_memory_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(text: str) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("vidsum.text_files._JSON.decode", no_memory)
+    with pytest.raises(InputError, match="memory"):
+        parse_json("[]", "mine.json")
+
+
+def test_a_line_at_fault_is_named(tmp_path: Path) -> None:
+    lines = json_lines(tmp_path / "a.jsonl", '{"a": 1}\n\n {"a": "\u2028"} \n{"a": 1}{\n')
+    assert [next(lines), next(lines)] == [
+        (f"{tmp_path / 'a.jsonl'}: line 1", {"a": 1}),
+        (f"{tmp_path / 'a.jsonl'}: line 3", {"a": "\u2028"}),
+    ]
+    with pytest.raises(InputError, match=r"a\.jsonl: line 4: cannot be read as JSON"):
+        next(lines)
+
+
+def test_lines_are_told_from_one_object() -> None:
+    document = {"a": {"b": 1}, "c": [2]}
+    assert is_lines(f"{json.dumps(document)}\n{json.dumps(document)}")
+    assert is_lines('{"a": }\n{"a": 1}')  # damaged, but lines
+    assert not is_lines(json.dumps(document) + "\n")
+    assert not is_lines(json.dumps(document, indent=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("none.json", None, "no such file"),
+        ("n" * 300, None, "too long"),
+        ("a\0b", None, ""),
+        ("", None, "is not a file"),
+        ("binary.json", b"\xff\xfe{", "UTF-8"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | None, word: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_text(tmp_path / name)
+    assert word in one_line(caught.value)
+
+
+def test_values_are_quoted_in_short() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (deep, list(range(10_000)), "x\n" * 10_000, 10**4000, {str(key): key for key in range(999)}):
+        assert len(shown(value)) < 200
+        assert "\n" not in shown(value)
+    assert shown([2, 1.5, None]) == "[2, 1.5, None]"

@@ -1,0 +1,117 @@
+"""Text, JSON and JSON lines from files that anyone may have written: whatever is wrong is one InputError.
+
+A key that an object has twice is an error: Python would drop the first value. NaN and Infinity, which JSON does
+not have, are read as Python does, so that whoever needs the number can say where it is; see `entries.number_of`.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from reprlib import Repr
+from typing import Any
+
+from vidsum.errors import InputError
+
+_quoted = Repr()
+_quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
+
+
+def shown(value: Any) -> str:
+    """A value of a file as messages quote it: in one line, and short whatever it is."""
+    return _quoted.repr(value)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, without a byte order mark.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    source = Path(path)
+    try:
+        if source.exists() and not source.is_file():  # a device or pipe may never end
+            raise InputError(f"{source}: is not a file")
+        return source.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise InputError(f"{source}: no such file") from error
+    except PermissionError as error:
+        raise InputError(f"{source}: there is no permission to read it") from error
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    except MemoryError as error:
+        raise InputError(f"{source}: is too large for the memory of this machine") from error
+    except ValueError as error:
+        raise InputError(f"{source}: is not a text file in UTF-8") from error
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        InputError: it cannot be read, or is not JSON.
+    """
+    return parse_json(read_text(path), str(path))
+
+
+def parse_json(text: str, where: str) -> Any:
+    """What a JSON text holds.
+
+    Args:
+        text: one value.
+        where: file, and line or key in it, for messages.
+
+    Raises:
+        InputError: it is not JSON, has a number or depth beyond what Python reads, or is too large.
+    """
+    try:
+        return _JSON.decode(text)
+    except json.JSONDecodeError as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "nested too deep"
+    except MemoryError:
+        reason = "too large for the memory of this machine"
+    except _TwiceError as error:
+        reason = str(error)
+    except ValueError:  # what is left is Python's limit for the digits of whole numbers
+        reason = "a number of thousands of digits"
+    raise InputError(f"{where}: cannot be read as JSON ({reason})")
+
+
+def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, Any]]:
+    """The values of JSON lines, each with the file and line that it is from; blank lines are passed over.
+
+    Raises:
+        InputError: a line is not JSON.
+    """
+    for number, line in numbered(text):
+        where = f"{path}: line {number}"
+        yield where, parse_json(line, where)
+
+
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers. JSON may hold other signs that end a line."""
+    return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+
+
+def is_lines(text: str) -> bool:
+    """Whether a text of JSON is one of several lines with an object each, rather than a single object."""
+    first, _, rest = text.strip().partition("\n")
+    return bool(rest) and first.rstrip().endswith("}")
+
+
+class _TwiceError(ValueError):
+    """An object has a key twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        (again, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise _TwiceError(f"an object has the key {shown(again)} twice")
+    return values
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object)
