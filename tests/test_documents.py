@@ -27,7 +27,20 @@ def test_a_document_is_written_and_read_whatever_the_name(tmp_path: Path) -> Non
     assert read_document(tmp_path / "d.json") == document
 
 
-@pytest.mark.parametrize("content", [b"", b"text", b"[1]", b"\xff\xfe", None])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"text",
+        b"[1]",
+        b"\xff\xfe",
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": 1, "a": 2}',
+        b"[" * 100_000,
+        None,
+    ],
+)
 def test_what_is_no_document_is_refused_by_its_path(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "d.json"
     if content is not None:

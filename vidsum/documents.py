@@ -157,11 +157,16 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
-        InputError: the file cannot be read or holds no JSON object.
+        InputError: the file cannot be read, holds no JSON object, or holds what no document does: NaN, or
+            lists in lists that cannot be written again.
     """
     document = read_json(path)
     if not isinstance(document, dict):
         raise InputError(f"{os.fspath(path)}: holds no JSON object")
+    try:
+        to_text(document)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{os.fspath(path)}: holds infinite numbers, or is nested too deep") from error
     return document
 
 

@@ -1,7 +1,8 @@
 """Text, JSON and JSON lines from files that anyone may have written: whatever is wrong is one InputError.
 
-A key that an object has twice is an error: Python would drop the first value. NaN and Infinity, which JSON does
-not have, are read as Python does, so that whoever needs the number can say where it is; see `entries.number_of`.
+A key that an object has twice is an error: Python would drop the first value. NaN and Infinity, which JSON
+does not have, are read as Python does, so that whoever needs the number can say where it is; see
+`vidsum.datasets.entries.number_of`.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 
+_LONGEST_NAME = 100
 _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 
@@ -21,6 +23,11 @@ _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 
 def shown(value: Any) -> str:
     """A value of a file as messages quote it: in one line, and short whatever it is."""
     return _quoted.repr(value)
+
+
+def named(text: str) -> str:
+    """A name from a file as messages have it: as it is, or quoted where it does not fit into a line."""
+    return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
+from vidsum.text_files import shown
 
 if TYPE_CHECKING:
     from vidsum.types import Interval
@@ -22,12 +23,16 @@ def parse_time(text: str) -> float:
     """
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
-        return float(match[1])
-    if match := _CLOCK.fullmatch(text):
-        return int(match[1] or 0) * 3600 + int(match[2]) * 60 + float(match[3])
-    if match := _LONG_MINUTES.fullmatch(text):
-        return int(match[1]) * 60 + float(match[2])
-    raise UsageError(f"not a time: {text!r}", hint="write 90, 90s, 1:30 or 0:01:30.5")
+        seconds = float(match[1])
+    elif match := _CLOCK.fullmatch(text):
+        seconds = float(match[1] or 0) * 3600 + float(match[2]) * 60 + float(match[3])
+    elif match := _LONG_MINUTES.fullmatch(text):
+        seconds = float(match[1]) * 60 + float(match[2])
+    else:
+        seconds = math.nan
+    if not math.isfinite(seconds):  # hundreds of digits are infinite, too
+        raise UsageError(f"not a time: {shown(text)}", hint="write 90, 90s, 1:30 or 0:01:30.5")
+    return seconds
 
 
 def parse_optional_time(text: str | None) -> float | None:
@@ -43,10 +48,12 @@ def parse_interval(text: str) -> "Interval":
     """
     start_text, dash, end_text = text.partition("-")
     if not dash:
-        raise UsageError(f"not a stretch of time: {text!r}", hint="write START-END, for example 1:00-1:30")
+        raise UsageError(
+            f"not a stretch of time: {shown(text)}", hint="write START-END, for example 1:00-1:30"
+        )
     start, end = parse_time(start_text), parse_time(end_text)
     if end <= start:
-        raise UsageError(f"the stretch {text!r} ends before it starts")
+        raise UsageError(f"the stretch {shown(text)} ends before it starts")
     return start, end
 
 
@@ -82,7 +89,7 @@ def parse_budget(text: str | float, duration_s: float) -> float:
 
 
 def _bad_budget(text: str) -> UsageError:
-    return UsageError(f"not a budget: {text!r}", hint="write 15%, 0.15, 45s or 1:30")
+    return UsageError(f"not a budget: {shown(text)}", hint="write 15%, 0.15, 45s or 1:30")
 
 
 def format_time(seconds: float) -> str:

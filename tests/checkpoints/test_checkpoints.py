@@ -116,7 +116,16 @@ def test_fetch_mends_a_changed_file(fetched: Path, server: Server) -> None:
     assert checkpoints.verify("text").state == "present"
 
 
-@pytest.mark.parametrize("record", ["", "{", "[]", '{"net.safetensors": {}}', '{"net.safetensors": 3}'])
+ODD_RECORD = {"source_sha256": 3, "source": "a test", "stored_sha256": "ab", "stored_bytes": "9"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *("", "{", "[]", "[" * 100_000, '{"net.safetensors": {}}', '{"net.safetensors": 3}'),
+        json.dumps({"net.safetensors": ODD_RECORD}),
+    ],
+)
 def test_file_without_a_readable_record_counts_as_missing(fetched: Path, record: str) -> None:
     (fetched / "net" / "record.json").write_text(record)
     assert checkpoints.verify("net").state == "missing"

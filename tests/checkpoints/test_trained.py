@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from vidsum.checkpoints.trained import Trained, read_tensors, read_trained, save_trained, write_tensors
+from vidsum.checkpoints.trained import Trained, built, read_tensors, read_trained, save_trained, write_tensors
 from vidsum.errors import InputError, OutputError
 
 
@@ -102,6 +102,20 @@ def test_tensors_without_our_metadata_are_refused(
     save_file({"a": torch.zeros(1)}, tmp_path / "m.safetensors", metadata=metadata)
     with pytest.raises(InputError, match=message):
         read_trained(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (torch.tensor([[float("nan")]]), "NaN"),
+        (torch.tensor([[1j]]), "do not fit together"),
+        (torch.zeros(2, 2), "do not fit together"),
+    ],
+)
+def test_weights_that_no_model_can_have_are_refused(weight: torch.Tensor, message: str) -> None:
+    trained = _trained(tensors={"weight": weight})
+    with pytest.raises(InputError, match=message):
+        built(trained, "fulltransnet", lambda config: torch.nn.Linear(1, 1, bias=False), "m.safetensors")
 
 
 def test_tensors_of_another_schema_are_kept_apart(tmp_path: Path) -> None:

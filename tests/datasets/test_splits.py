@@ -191,6 +191,7 @@ def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path
         ("[]", "is not a list of splits"),
         ("7", "is not a list of splits"),
         ("[7]", "split 1: train_keys must be a list of names"),
+        ('[{"train_keys": ["made/é\\n"], "test_keys": ["made/b"]}]', r"names 'made/é\\n', but"),
         ('[{"train_keys": ["a"]}]', "split 1: test_keys must be a list of names"),
         ('[{"train_keys": [1], "test_keys": ["a"]}]', "split 1: train_keys must be a list of names"),
     ],

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from vidsum.checkpoints.registry import Entry, EntryFile
 from vidsum.errors import InputError, WeightsError
@@ -59,9 +59,17 @@ def read_records(entry: Entry) -> dict[str, Record]:
     """The records of an entry's files, by file name; none where they cannot be read."""
     try:
         records = read_json(weights_folder() / entry.name / _RECORD)
-        return {name: Record(**fields) for name, fields in records.items()}
+        return {name: _record(fields) for name, fields in records.items()}
     except (InputError, TypeError, AttributeError):
         return {}
+
+
+def _record(fields: Mapping[str, Any]) -> Record:
+    record = Record(**fields)
+    texts = (record.source_sha256, record.source, record.stored_sha256)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(record.stored_bytes, int):
+        raise TypeError("not what write_records writes")
+    return record
 
 
 def write_records(folder: Path, records: Mapping[str, Record]) -> None:

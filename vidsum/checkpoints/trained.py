@@ -17,7 +17,7 @@ from safetensors.torch import save
 
 from vidsum.errors import InputError
 from vidsum.outputs import whole_file
-from vidsum.text_files import parse_json
+from vidsum.text_files import named, parse_json, shown
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -83,13 +83,21 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
         InputError: it is of another model, or its tensors do not fit its configuration.
     """
     if trained.model != model:
-        raise InputError(f"{name}: a checkpoint of {trained.model}, not of {model}")
+        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {model}")
     try:
         made = make(trained.config)
-        made.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
+        made.load_state_dict({key: _weights(tensor) for key, tensor in trained.tensors.items()})
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    if not all(tensor.isfinite().all() for tensor in made.state_dict().values()):
+        raise InputError(f"{name}: its tensors hold NaN or infinite values")
     return made.eval()
+
+
+def _weights(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_complex():
+        raise TypeError("complex numbers are no weights")
+    return tensor.float()
 
 
 def write_tensors(
@@ -122,7 +130,7 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
             facts = _facts((file.metadata() or {}).get(_KEY), source)
             if facts.get("schema") != schema:
                 raise InputError(
-                    f"{source}: has the schema {facts.get('schema')!r}, not {schema!r}",
+                    f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}",
                     hint="the checkpoint of a trained split is its best.safetensors",
                 )
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)

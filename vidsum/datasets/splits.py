@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from vidsum.datasets.summaries import dataset_name
 from vidsum.errors import InputError, UsageError
-from vidsum.text_files import read_json
+from vidsum.text_files import named, read_json
 from vidsum.yaml_files import read_yaml
 
 Setting = Literal["canonical", "augmented", "transfer"]
@@ -39,7 +39,7 @@ class Split:
         uses = Counter(self.train + self.validation + self.test)
         twice = [video for video, times in uses.items() if times > 1]
         if twice:
-            raise UsageError(f"{self.name}: names {twice[0]} twice")
+            raise UsageError(f"{self.name}: names {named(twice[0])} twice")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
     if len(fitting) != 1:
         raise InputError(
-            f"{source}: does not say which of {', '.join(datasets)} its {video} is in",
+            f"{source}: does not say which of {', '.join(datasets)} its {named(video)} is in",
             hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
         )
     return f"{fitting[0]}/{video}"
@@ -132,10 +132,10 @@ def _check_available(source: Path, names: Iterable[str], available: Collection[s
         return
     dataset = _dataset_of(absent[0])
     if dataset in {_dataset_of(name) for name in available}:
-        raise InputError(f"{source}: names {absent[0]}, which the file of {dataset} does not hold")
+        raise InputError(f"{source}: names {named(absent[0])}, which the file of {dataset} does not hold")
     raise InputError(
-        f"{source}: names {absent[0]}, but the videos of {dataset} are not given",
-        hint=f"add --data eccv16_dataset_{dataset}_google_pool5.h5",
+        f"{source}: names {named(absent[0])}, but the videos of {named(dataset)} are not given",
+        hint=f"add --data eccv16_dataset_{named(dataset)}_google_pool5.h5",
     )
 
 

@@ -24,6 +24,7 @@ from vidsum.models.detr import DETRConfig
 from vidsum.models.detr_inputs import inputs_of
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.spans import start_end
+from vidsum.text_files import named
 from vidsum.types import FloatArray, Moment, TimeArray
 
 _BATCH = 32
@@ -84,7 +85,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> DETRGround
             it reads.
     """
     if trained.model not in MODELS:
-        raise InputError(f"{name}: a checkpoint of {trained.model}, not of {', '.join(MODELS)}")
+        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {', '.join(MODELS)}")
     model = built(trained, trained.model, lambda given: build(trained.model, DETRConfig(**given)), name)
     reads = reads_of(trained, name)
     return DETRGrounder(

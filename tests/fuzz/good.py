@@ -1,0 +1,73 @@
+"""What small good files of each kind hold."""
+
+import json
+from typing import Any
+
+from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency
+
+QUERIES = [
+    with_saliency(
+        {**highlight(number, f"v{number}", f"A dog {number}", (2, 10), (20, 30)), "duration": 60},
+        dict.fromkeys((1, 2, 3, 4, 10, 11), (1, 2, 3)),
+    )
+    for number in range(3)
+]
+PREDICTIONS = [
+    {
+        "qid": line["qid"],
+        "query": line["query"],
+        "vid": line["vid"],
+        "pred_relevant_windows": [[2, 10, 0.9], [20, 30, 0.5], [40, 40, 0.25]],
+        "pred_saliency_scores": [0.125] * 30,
+    }
+    for line in QUERIES
+]
+ACTIVITYNET = {
+    name: in_seconds(60.5, (1.5, 20, "He runs."), (0, 60.5, "He sits.")) for name in ("v_a", "v_b")
+}
+TACOS = {
+    name: {"fps": 29.4, "num_frames": 1000, "timestamps": [[10, 200]], "sentences": ["Cut it."]}
+    for name in ("s1.avi", "s2.avi")
+}
+MOMENTS = {
+    "schema": "vidsum.moments/1",
+    "video": {"path": "v_a.mp4"},
+    "queries": [
+        {"query": query, "moments": [{"start_s": 1.5, "end_s": 20.0, "score": 0.5}]}
+        for query in ("He runs.", "He sits.")
+    ],
+}
+SPLITS = [{"train_keys": ["video_1", "video_2"], "test_keys": [f"video_{n}"]} for n in (3, 4)]
+CONFIG = {
+    "device": "cpu",
+    "quiet": True,
+    "summarize": {"budget": "20%", "seed": 3, "fps": 2.0, "max-shots": 10, "keep": ["1:00-1:10"]},
+    "train": {"fulltransnet": {"epochs": 10}},
+}
+SCORES = {"made/video_1": [0.5] * 40, "video_2": [0.25] * 40}
+SUMMARY = {
+    "schema": "vidsum.summary/1",
+    "provenance": {"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
+    "segments": [{"start_s": 0.0, "end_s": 2.5}],
+    "importance": {"timestamps_s": [0.0, 0.5], "scores": [0.25, 1.0]},
+    "warnings": [],
+}
+RUN = {
+    "schema": "vidsum.training_run/1",
+    "model": "fulltransnet",
+    "settings": {"lr": 5e-4},
+    "splits": [{"folder": "1", "name": "fold-1", "train": ["a"], "validation": [], "test": ["b"]}],
+}
+RECORDS = {
+    "mobilenet_v2.safetensors": {
+        "source_sha256": "ab" * 32,
+        "source": "a test",
+        "stored_sha256": "cd" * 32,
+        "stored_bytes": 9,
+    }
+}
+
+
+def lines_of(entries: list[Any]) -> str:
+    """JSON lines."""
+    return "".join(json.dumps(entry) + "\n" for entry in entries)

@@ -1,0 +1,103 @@
+"""Kinds of input that are not video: how a damaged file of each is made, and what reads it."""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.fuzz import arrays, good, reads
+from tests.fuzz.mutations import damage_json
+
+Read = Callable[[Path], None]
+"""Reads a file as a command does and asserts that what was read makes sense."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One damaged file, and what reads it."""
+
+    name: str
+    """Of the file."""
+    content: bytes
+    read: Read
+
+
+def of_jsonl(rng: random.Random) -> Case:
+    """A submission, as `evaluate highlights` and `evaluate moments` read it."""
+    if rng.random() < 0.25:
+        text_of = rng.choice([json.dumps, _over_lines])
+        return Case("mine.json", damage_json(good.MOMENTS, rng, text_of), reads.read_moment_predictions)
+    read = rng.choice([reads.read_highlight_predictions, reads.read_moment_predictions])
+    return Case("mine.jsonl", damage_json(good.PREDICTIONS, rng, _lines_or_json), read)
+
+
+def of_json(rng: random.Random) -> Case:
+    """Annotations, as `evaluate` and `train` read them, and scores as PGL-SUM writes them."""
+    layout = rng.randrange(5)
+    if layout < 2:
+        data = (good.ACTIVITYNET, good.TACOS)[layout]
+        text_of = rng.choice([json.dumps, _over_lines])
+        return Case("data.json", damage_json(data, rng, text_of), reads.read_moments)
+    if layout < 4:
+        read = (reads.read_moments, reads.read_highlights)[layout - 2]
+        return Case("data.jsonl", damage_json(good.QUERIES, rng, _lines_or_json), read)
+    return Case("scores.json", damage_json(good.SCORES, rng), reads.read_scores)
+
+
+def of_yaml(rng: random.Random) -> Case:
+    """Splits and the options of `--config`."""
+    if rng.random() < 0.5:
+        suffix, text_of = rng.choice([("yml", yaml.safe_dump), ("json", json.dumps)])
+        return Case(f"made_splits.{suffix}", damage_json(good.SPLITS, rng, text_of), reads.read_splits)
+    return Case("own.yaml", damage_json(good.CONFIG, rng, yaml.safe_dump), reads.read_config)
+
+
+def of_record(rng: random.Random) -> Case:
+    """What vidsum wrote itself: a summary, a training run, the records of cached weights."""
+    name, data, read = rng.choice(
+        [
+            ("summary.json", good.SUMMARY, reads.read_record),
+            ("run.json", good.RUN, reads.read_run),
+            ("record.json", good.RECORDS, reads.read_weights),
+        ]
+    )
+    return Case(name, damage_json(data, rng, _over_lines), read)
+
+
+def of_safetensors(rng: random.Random) -> Case:
+    """A checkpoint of a small model, as `ground --model` reads it."""
+    return Case("own.safetensors", arrays.checkpoint(rng), reads.read_checkpoint)
+
+
+def of_npz(rng: random.Random) -> Case:
+    """Features, as `shots` and `summarize` read them."""
+    return Case("features.npz", arrays.npz(rng), reads.read_features)
+
+
+def of_h5(rng: random.Random) -> Case:
+    """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
+    return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
+
+
+def _over_lines(data: Any) -> str:
+    return json.dumps(data, indent=1)
+
+
+def _lines_or_json(data: Any) -> str:
+    return good.lines_of(data) if isinstance(data, list) else json.dumps(data)
+
+
+KINDS: dict[str, Callable[[random.Random], Case]] = {
+    "jsonl": of_jsonl,
+    "json": of_json,
+    "yaml": of_yaml,
+    "record": of_record,
+    "safetensors": of_safetensors,
+    "npz": of_npz,
+    "h5": of_h5,
+}
+"""Ways to make a case, by the names of the kinds."""

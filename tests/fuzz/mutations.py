@@ -1,0 +1,131 @@
+"""Damage to files: to their bytes, to the numbers in their text, and to the data that they hold."""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+ODD_NUMBERS = (
+    "0", "-1", "-0.0", "0.5", "1e308", "-1e308", "1e999", "5e-324", "NaN", "Infinity", "-Infinity",
+    "9007199254740993", "18446744073709551616", "1" + "0" * 400, "9" * 5000, "true", "null", '"1"',
+    "0x_", "0b_", "2001-99-99", "1:99",
+)  # fmt: skip
+ODD_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 0.5, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 10**18, 10**400, "",
+    "x", "\x1b[31m\n", "1", "é" * 300, [], [[]], {}, {"": 0}, [0] * 1000, [None],
+)  # fmt: skip
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
+
+
+def damage(content: bytes, rng: random.Random) -> bytes:
+    """One to three changes to the bytes: bits, ends, chunks."""
+    for _ in range(rng.randint(1, 3)):
+        content = rng.choice(_OF_BYTES)(content, rng)
+    return content
+
+
+def damage_text(text: str, rng: random.Random) -> bytes:
+    """A number put in place of another, a depth that no reader follows, or damage to the bytes."""
+    chosen = rng.random()
+    numbers = list(_NUMBER.finditer(text))
+    if chosen < 0.4 and numbers:
+        for _ in range(rng.randint(1, 3)):
+            at = rng.choice(list(_NUMBER.finditer(text)) or numbers)
+            text = text[: at.start()] + rng.choice(ODD_NUMBERS) + text[at.end() :]
+        return text.encode()
+    if chosen < 0.5:
+        at_place = rng.randrange(len(text) + 1)
+        return (
+            text[:at_place] + rng.choice("[{(") * rng.choice([10, 900, 100_000]) + text[at_place:]
+        ).encode()
+    return damage(text.encode(), rng)
+
+
+def damage_data(data: Any, rng: random.Random) -> Any:
+    """One to three changes to JSON-ready data: a value of another kind, a key left out, renamed or moved."""
+    data = deepcopy(data)
+    for _ in range(rng.randint(1, 3)):
+        places = list(_places(data))
+        if not places:
+            return rng.choice(ODD_VALUES)
+        holder, key = rng.choice(places)
+        change = rng.randrange(6)
+        if change == 0:
+            del holder[key]
+        elif change == 1 and isinstance(holder, dict):
+            holder[f"{key}x"] = holder.pop(key)
+        elif change == 2:
+            other, other_key = rng.choice(places)
+            holder[key] = deepcopy(other[other_key])
+        elif change == 3:
+            deep: Any = holder[key]
+            for _ in range(rng.choice([1, 2, 70, 100])):
+                deep = [deep]
+            holder[key] = deep
+        else:
+            holder[key] = deepcopy(rng.choice(ODD_VALUES))
+    return data
+
+
+def damage_json(data: Any, rng: random.Random, text_of: Callable[[Any], str] = json.dumps) -> bytes:
+    """Either of the above on a file that holds data as text."""
+    if rng.random() < 0.5:
+        return text_of(damage_data(data, rng)).encode("utf-8", "surrogatepass")
+    return damage_text(text_of(data), rng)
+
+
+def _places(data: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of every value inside data."""
+    found: list[tuple[Any, Any]] = []
+    waiting = [data]
+    while waiting:
+        holder = waiting.pop()
+        keys = range(len(holder)) if isinstance(holder, list) else holder if isinstance(holder, dict) else ()
+        for key in keys:
+            found.append((holder, key))
+            waiting.append(holder[key])
+    return found
+
+
+def _flip(content: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(content)
+    for _ in range(rng.choice([1, 1, 4, 32]) if changed else 0):
+        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def _cut(content: bytes, rng: random.Random) -> bytes:
+    return content[: rng.randrange(len(content) + 1)]
+
+
+def _chunk(content: bytes, rng: random.Random) -> tuple[int, int]:
+    start = rng.randrange(len(content) + 1)
+    return start, min(len(content), start + rng.choice([1, 4, 16, 64, 512]))
+
+
+def _drop(content: bytes, rng: random.Random) -> bytes:
+    start, end = _chunk(content, rng)
+    return content[:start] + content[end:]
+
+
+def _double(content: bytes, rng: random.Random) -> bytes:
+    start, end = _chunk(content, rng)
+    return content[:end] + content[start:]
+
+
+def _splice(content: bytes, rng: random.Random) -> bytes:
+    start, end = _chunk(content, rng)
+    place = rng.randrange(len(content) + 1)
+    return content[:place] + content[start:end] + content[place + end - start :]
+
+
+def _noise(content: bytes, rng: random.Random) -> bytes:
+    start, end = _chunk(content, rng)
+    filler = rng.choice([rng.randbytes(end - start), b"\xff" * (end - start), bytes(end - start)])
+    return content[:start] + filler + content[end:]
+
+
+_OF_BYTES = (_flip, _cut, _drop, _double, _splice, _noise)

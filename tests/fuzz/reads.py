@@ -1,0 +1,178 @@
+"""Reading a file as a command does, and asserting that what was read makes sense.
+
+What reads is imported where it is used: a process that tries one kind need not load what the others do.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz import good
+
+
+def finite(*values: Any) -> None:
+    """Assert that numbers can be reckoned with."""
+    for value in values:
+        assert np.isfinite(np.asarray(value, np.float64)).all(), f"not finite: {value!r:.200}"
+
+
+def read_highlight_predictions(path: Path) -> None:
+    from vidsum.datasets.highlights import read_highlights
+    from vidsum.evaluation.highlight_predictions import read_highlight_predictions
+    from vidsum.evaluation.highlight_report import evaluate_highlights
+
+    data = path.with_name("good.jsonl")
+    data.write_text(good.lines_of(good.QUERIES))
+    queries = read_highlights(data)
+    found = read_highlight_predictions(path, queries)
+    for one in found.values():
+        for moment in one.moments or ():
+            finite(moment.start_s, moment.end_s, moment.score)
+            assert moment.start_s <= moment.end_s
+        finite(one.saliency or ())
+    evaluate_highlights(queries, found, n_seeds=1)
+
+
+def read_moment_predictions(path: Path) -> None:
+    from vidsum.datasets.moments import read_moments
+    from vidsum.evaluation.moment_predictions import read_predictions
+    from vidsum.evaluation.moment_report import evaluate_moments
+
+    of_grounding = path.suffix == ".json"
+    data = path.with_name("good.json" if of_grounding else "good.jsonl")
+    data.write_text(
+        json.dumps({"v_a": good.ACTIVITYNET["v_a"]}) if of_grounding else good.lines_of(good.QUERIES)
+    )
+    videos = read_moments(data)
+    found = read_predictions(path, videos)
+    for moment in (one for answers in found.values() for moments in answers for one in moments):
+        finite(moment.start_s, moment.end_s, moment.score)
+        assert moment.start_s <= moment.end_s
+    finite([row.measures.miou for row in evaluate_moments(videos, {"mine": found}, n_seeds=1).rows])
+
+
+def read_moments(path: Path) -> None:
+    from vidsum.datasets.moments import read_moments
+    from vidsum.evaluation.moment_report import evaluate_moments
+
+    videos = read_moments(path)
+    for video in videos.values():
+        finite(video.duration_s, *(query.saliency for query in video.queries))
+        for start, end in (window for query in video.queries for window in query.windows):
+            assert 0 <= start < end <= video.duration_s
+    if any(video.queries for video in videos.values()):
+        finite([row.measures.miou for row in evaluate_moments(videos, {}, n_seeds=1).rows])
+
+
+def read_highlights(path: Path) -> None:
+    from vidsum.datasets.highlights import read_highlights
+
+    for query in read_highlights(path).values():
+        for start, end in query.windows:
+            assert 0 <= start < end <= query.duration_s
+        if query.saliency is not None:
+            finite(query.saliency)
+
+
+def read_scores(path: Path) -> None:
+    from tests.evaluation.annotated import dataset
+    from vidsum.evaluation.predictions import read_scores
+
+    finite(*read_scores(path, dataset(2)).values())
+
+
+def read_splits(path: Path) -> None:
+    from vidsum.datasets.splits import read_splits
+
+    names = [f"made/video_{number}" for number in range(1, 5)]
+    for split in read_splits(path, names):
+        assert {*split.train, *split.test} <= set(names)
+
+
+def read_config(path: Path) -> None:
+    """Through the whole command line, up to the input, which is missing."""
+    from vidsum.commands.app import main
+    from vidsum.errors import UsageError
+
+    told = io.StringIO()
+    before, sys.argv = sys.argv, ["vidsum", "summarize", "missing.npz", "--config", str(path)]
+    code: Any = 0
+    try:
+        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+            main()
+    except SystemExit as left:
+        code = left.code
+    finally:
+        sys.argv = before
+    assert code in (2, 3), f"exit code {code}: {told.getvalue()[:300]}"
+    assert "internal fault" not in told.getvalue(), told.getvalue()[:300]
+    assert "Traceback" not in told.getvalue(), told.getvalue()[-300:]
+    if code == 2:
+        raise UsageError("refused")
+
+
+def read_record(path: Path) -> None:
+    from vidsum.documents import to_text
+    from vidsum.pipeline import recorded_document
+
+    document = recorded_document(path)
+    if document is not None:
+        to_text(document)
+
+
+def read_run(path: Path) -> None:
+    from vidsum.training.run import read_run
+
+    assert isinstance(read_run(path.parent), dict)
+
+
+def read_weights(path: Path) -> None:
+    from vidsum.checkpoints import registry
+    from vidsum.checkpoints.cached import status_of
+
+    folder = path.parent / "weights" / "mobilenet_v2"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / path.name).write_bytes(path.read_bytes())
+    before = os.environ.get("VIDSUM_HOME")
+    os.environ["VIDSUM_HOME"] = str(path.parent)
+    try:
+        assert status_of(registry.get("mobilenet_v2"), hashed=True).state in ("missing", "bad")
+    finally:
+        os.environ.pop("VIDSUM_HOME")
+        if before is not None:
+            os.environ["VIDSUM_HOME"] = before
+
+
+def read_checkpoint(path: Path) -> None:
+    from vidsum.checkpoints.trained import read_trained
+    from vidsum.grounding.detr import grounder_of
+
+    grounder = grounder_of(read_trained(path), str(path), "cpu")
+    finite(*(weights.detach().numpy() for weights in grounder.model.parameters()))
+
+
+def read_features(path: Path) -> None:
+    from vidsum.features.store import read_features
+
+    video = "video_1" if path.suffix == ".h5" else None
+    features = read_features(path, video)
+    assert features.array.ndim == 2
+    finite(features.array, features.timestamps, features.step_s, features.duration_s)
+    assert (np.diff(features.timestamps) > 0).all()
+
+
+def read_annotated(path: Path) -> None:
+    from vidsum.datasets.summaries import read_annotated
+
+    for video in read_annotated(path).values():
+        finite(
+            video.features.array,
+            video.features.timestamps,
+            *([] if video.gtscore is None else [video.gtscore]),
+        )

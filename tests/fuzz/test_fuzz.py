@@ -1,0 +1,54 @@
+"""A few damaged files of each kind; `python -m tests.fuzz.fuzz_inputs` tries as many as you like."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fuzz.fuzz_inputs import case_of, outcome, run_apart
+from tests.fuzz.kinds import KINDS, Case
+from vidsum.errors import InputError
+
+COUNT = 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_are_read_or_refused_in_one_line(kind: str) -> None:
+    found = run_apart(kind, seed=0, first=0, count=COUNT)
+    assert len(found) == COUNT
+    assert {number: result for number, result in found.items() if result not in ("read", "refused")} == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_is_the_same_at_every_call(kind: str) -> None:
+    cases = [case_of(kind, 0, 7) for _ in range(2)]
+    assert cases[0] == cases[1]
+    assert cases[0].content != case_of(kind, 1, 7).content
+
+
+def _refuse(message: str) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        raise InputError(message)
+
+    return read
+
+
+def _warn(path: Path) -> None:
+    warnings.warn("something is odd", stacklevel=1)
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (lambda path: path.read_bytes(), "read"),
+        (_refuse("a.json: is no JSON"), "refused"),
+        (_refuse("a.json: is\nno JSON"), "a message that is no line"),
+        (_warn, "warning: something is odd"),
+        (lambda path: 1 // 0, "ZeroDivisionError"),
+    ],
+)
+def test_what_is_a_fault(tmp_path: Path, read: Callable[[Path], Any], expected: str) -> None:
+    assert expected in outcome(Case("a.json", b"{}", read), tmp_path)
+    assert list(tmp_path.iterdir()) == []
