@@ -122,8 +122,16 @@ LINE = highlight(1, "x", "A dog", (1, 2))
         (json.dumps({**LINE, "qid": True}) + "\n", "line 1: has no number or text qid"),
         (json.dumps(LINE)[:-9] + "}\n" + json.dumps(LINE), "line 1: cannot be read as JSON"),
         (
-            json.dumps({**LINE, "relevant_clip_ids": [10**9], "saliency_scores": [[1]]}),
-            "line 1: has clip 1000000000 in relevant_clip_ids, which begins after the end",
+            json.dumps({**LINE, "relevant_clip_ids": [10**5], "saliency_scores": [[1]]}),
+            "line 1: has clip 100000 in relevant_clip_ids, which begins after the end",
+        ),
+        (
+            json.dumps({**LINE, "relevant_clip_ids": [10**400], "saliency_scores": [[1]]}),
+            "line 1: has relevant_clip_ids that are not numbers of different clips",
+        ),
+        (
+            json.dumps({"v" * 5000: {**GOOD, "duration": 0}}),
+            "vvv': has no positive number duration",
         ),
         (json.dumps({"v_a": 3}), "v_a: is no JSON object"),
         (json.dumps({"v_a": {**GOOD, "duration": 0}}), "v_a: has no positive number duration"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from vidsum.datasets.moment_files import Annotation, read_annotations
 from vidsum.errors import InputError
+from vidsum.text_files import named
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
@@ -56,7 +57,7 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, HighlightQuery]:
     for annotation in read_annotations(source):
         query = _query(annotation)
         if query.qid in queries:
-            raise InputError(f"{annotation.where}: has qid {query.qid} again")
+            raise InputError(f"{annotation.where}: has qid {named(query.qid)} again")
         queries[query.qid] = query
         n_now = 0 if query.saliency is None else query.saliency.shape[1]
         if n_annotators not in (-1, n_now):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from vidsum.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.errors import InputError
-from vidsum.text_files import is_lines, numbered, parse_json, read_text, shown
+from vidsum.text_files import is_lines, named, numbered, parse_json, read_text, shown
 from vidsum.types import Interval
 
 LONGEST_S = 1e6
@@ -71,7 +71,7 @@ def _layout(text: str) -> Callable[[Path, str], Iterator[Annotation]]:
 def _of_json(path: Path, text: str) -> Iterator[Annotation]:
     document = entry_of(str(path), parse_json(text, str(path)))
     for name, values in document.values.items():
-        entry = entry_of(f"{path}: {name}", values)
+        entry = entry_of(f"{path}: {named(name)}", values)
         windows, sentences = entry.list("timestamps"), entry.list("sentences")
         if len(windows) != len(sentences):
             raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
@@ -116,7 +116,8 @@ def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
         raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
     found = {}
     for clip, of_clip in zip(clips, scores, strict=True):
-        if isinstance(clip, bool) or not isinstance(clip, int) or clip < 0 or clip in found:
+        is_number = isinstance(clip, int) and not isinstance(clip, bool) and 0 <= clip < LONGEST_S
+        if not is_number or clip in found:
             raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {shown(clip)}")
         found[clip] = entry.numbers(of_clip, "saliency_scores")
     return found
@@ -133,7 +134,7 @@ def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
         if lengths is None:  # not before the file is known to be of this layout
             lengths = _charades_lengths(path)
         if name not in lengths:
-            raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {name}")
+            raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {named(name)}")
         entry = Entry(where, {"length": lengths[name]})
         window = entry.window([_number(start), _number(end)])
         yield Annotation(where, name, _duration(entry, "length"), sentence, (window,))

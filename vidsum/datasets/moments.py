@@ -13,6 +13,7 @@ from pathlib import Path
 from vidsum.datasets.highlights import CLIP_S
 from vidsum.datasets.moment_files import Annotation, read_annotations
 from vidsum.errors import InputError
+from vidsum.text_files import named
 from vidsum.types import Interval
 
 _INVERTED = "annotations left out that end at or before their start"
@@ -70,7 +71,7 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
         raise InputError(f"{source}: holds no annotation")
     for name, of_video in annotations.items():
         if len({one.duration_s for one in of_video}) > 1:
-            raise InputError(f"{source}: {name}: two of its entries give it different durations")
+            raise InputError(f"{source}: {named(name)}: two of its entries give it different durations")
     return {name: _video(of_video) for name, of_video in annotations.items()}
 
 
@@ -80,7 +81,7 @@ def mended(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
     for name, video in videos.items():
         for note in video.mended:
             found.setdefault(note, []).append(name)
-    return tuple(f"{note}: {len(names)}, first in {names[0]}" for note, names in found.items())
+    return tuple(f"{note}: {len(names)}, first in {named(names[0])}" for note, names in found.items())
 
 
 def _video(annotations: list[Annotation]) -> MomentVideo:

@@ -16,7 +16,7 @@ from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_predictions import moment_of
 from vidsum.outputs import as_utf8, whole_file
-from vidsum.text_files import read_text
+from vidsum.text_files import named, read_text, shown
 from vidsum.types import Moment
 
 _WINDOWS, _SALIENCY = "pred_relevant_windows", "pred_saliency_scores"
@@ -61,12 +61,12 @@ def read_highlight_predictions(
             raise entry.fault(f"has {_named(given)}; the first line has {_named(parts)}")
         prediction = _prediction(entry, queries)
         if prediction.qid in found:
-            raise entry.fault(f"answers qid {prediction.qid} again")
+            raise entry.fault(f"answers qid {named(prediction.qid)} again")
         found[prediction.qid] = prediction
     if missing := [query for qid, query in queries.items() if qid not in found]:
         raise InputError(
-            f"{path}: lacks {len(missing)} of {len(queries)} queries, such as qid {missing[0].qid}, "
-            f"{missing[0].text!r} of {missing[0].video}"
+            f"{path}: lacks {len(missing)} of {len(queries)} queries, such as qid {named(missing[0].qid)}, "
+            f"{shown(missing[0].text)} of {named(missing[0].video)}"
         )
     return {qid: found[qid] for qid in queries}
 
@@ -99,9 +99,10 @@ def _line(prediction: HighlightPrediction) -> str:
 def _prediction(entry: Entry, queries: Mapping[str, HighlightQuery]) -> HighlightPrediction:
     qid, video = entry.number_or_text("qid"), entry.text("vid")
     if qid not in queries:
-        raise entry.fault(f"qid {qid} is not in the data")
+        raise entry.fault(f"qid {named(qid)} is not in the data")
     if video != queries[qid].video:
-        raise entry.fault(f"vid {video} is not the video of qid {qid} in the data, {queries[qid].video}")
+        right = named(queries[qid].video)
+        raise entry.fault(f"vid {named(video)} is not the video of qid {qid} in the data, {right}")
     moments = saliency = None
     if _WINDOWS in entry.values:
         moments = tuple(moment_of(entry, row) for row in entry.list(_WINDOWS))
@@ -114,9 +115,8 @@ def _prediction(entry: Entry, queries: Mapping[str, HighlightQuery]) -> Highligh
 def _check_clips(entry: Entry, n_scores: int, query: HighlightQuery) -> None:
     """Features often end within the last clip: the official evaluation takes its score for 0."""
     if n_scores not in (query.n_clips, query.n_clips - 1) or not n_scores:
-        raise entry.fault(
-            f"has {n_scores} {_SALIENCY} for the {query.n_clips} clips of {CLIP_S:g} s of {query.video}"
-        )
+        clips = f"{query.n_clips} clips of {CLIP_S:g} s of {named(query.video)}"
+        raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
 
 
 def _named(parts: tuple[str, ...]) -> str:

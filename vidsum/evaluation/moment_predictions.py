@@ -16,7 +16,7 @@ from vidsum.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_report import MomentPredictions
-from vidsum.text_files import is_lines, parse_json, read_text, shown
+from vidsum.text_files import is_lines, named, parse_json, read_text, shown
 from vidsum.types import Moment
 
 _Place = tuple[str, int]
@@ -57,7 +57,8 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
     found: dict[_Place, tuple[Moment, ...]] = {}
     for places, answers in _by_places(_answers(path), videos).items():
         if len(answers) not in (1, len(places)):
-            raise InputError(f"{answers[-1].where}: answers {answers[-1].query!r} of {places[0][0]} again")
+            last, video = answers[-1], places[0][0]
+            raise InputError(f"{last.where}: answers {shown(last.query)} of {named(video)} again")
         moments = [answer.moments for answer in answers]
         found |= dict(zip(places, moments * (len(places) // len(moments)), strict=True))
     wanted = [(name, number) for name, video in videos.items() for number in range(len(video.queries))]
@@ -65,7 +66,7 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
         name, number = missing[0]
         raise InputError(
             f"{path}: lacks {len(missing)} of {len(wanted)} queries, such as "
-            f"{videos[name].queries[number].text!r} of {name}"
+            f"{shown(videos[name].queries[number].text)} of {named(name)}"
         )
     return {
         name: [found[name, number] for number in range(len(video.queries))] for name, video in videos.items()
@@ -87,13 +88,13 @@ def _by_places(
     for answer in answers:
         called = _name(answer.video, videos)
         if by_qid and answer.qid is not None:
-            known = f"qid {answer.qid}"
+            known = f"qid {named(answer.qid)}"
             places = [place for place in by_qid.get(answer.qid, []) if place[0] == called]
         else:
-            known = repr(answer.query)
+            known = shown(answer.query)
             places = by_text.get((called, _plain(answer.query)), [])
         if not places:
-            raise InputError(f"{answer.where}: {known} of {answer.video} is not in the data")
+            raise InputError(f"{answer.where}: {known} of {named(answer.video)} is not in the data")
         found.setdefault(tuple(places), []).append(answer)
     return found
 

@@ -14,7 +14,7 @@ from vidsum.errors import InputError
 from vidsum.evaluation.key_shots import BUDGET
 from vidsum.settings import Selection
 from vidsum.summary.score import score
-from vidsum.text_files import read_json
+from vidsum.text_files import named, read_json
 from vidsum.types import FloatArray
 
 
@@ -73,7 +73,9 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
         if name in by_name:
             found[by_name[name]] = _row(source, name, scores, len(videos[by_name[name]].picks))
         elif "/" not in name or name.partition("/")[0] in datasets:
-            raise InputError(f"{source}: {name} is not in the data", hint=f"its videos: {_some(videos)}")
+            raise InputError(
+                f"{source}: {named(name)} is not in the data", hint=f"its videos: {_some(videos)}"
+            )
     if not found:
         raise InputError(
             f"{source}: holds no scores of a video in the data", hint=f"its videos: {_some(videos)}"
