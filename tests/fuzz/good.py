@@ -3,7 +3,11 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency
+from vidsum.documents import summary_document
+from vidsum.types import ScoredShot, Summary
 
 QUERIES = [
     with_saliency(
@@ -45,13 +49,21 @@ CONFIG = {
     "train": {"fulltransnet": {"epochs": 10}},
 }
 SCORES = {"made/video_1": [0.5] * 40, "video_2": [0.25] * 40}
-SUMMARY = {
-    "schema": "vidsum.summary/1",
-    "provenance": {"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
-    "segments": [{"start_s": 0.0, "end_s": 2.5}],
-    "importance": {"timestamps_s": [0.0, 0.5], "scores": [0.25, 1.0]},
-    "warnings": [],
-}
+SUMMARY = summary_document(
+    Summary(
+        segments=((0.0, 2.5),),
+        shots=(ScoredShot(0.0, 2.5, 0.75, True), ScoredShot(2.5, 5.0, 0.25, False)),
+        importance=np.array([0.75, 0.25], np.float32),
+        timestamps=np.array([0.0, 2.5]),
+        budget_s=2.5,
+        video_duration_s=5.0,
+        video_fps=25.0,
+        model="highlights",
+        model_reason="it was asked for",
+        shot_method="kts",
+        provenance={"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
+    )
+)
 RUN = {
     "schema": "vidsum.training_run/1",
     "model": "fulltransnet",
