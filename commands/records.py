@@ -69,9 +69,14 @@ def unfinished(outputs: Sequence[Path], record: Path, provenance: Mapping[str, A
         yield
     except BaseException:
         if not any(path.exists() for path in outputs):
-            mark.unlink(missing_ok=True)
+            _remove(mark)
         raise
-    mark.unlink(missing_ok=True)
+    _remove(mark)
+
+
+def _remove(mark: Path) -> None:
+    with suppress(OSError):  # it was not there, or its name was too long for one
+        mark.unlink()
 
 
 def _mark(record: Path) -> Path:

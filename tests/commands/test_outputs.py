@@ -9,6 +9,7 @@ import av
 import pytest
 
 from tests.commands.conftest import Run
+from vidsum.types import Summary
 
 
 @pytest.fixture(autouse=True)
@@ -257,3 +258,39 @@ def test_files_that_a_stopped_run_left_are_not_another_runs_to_replace(
         run("summarize", film, "--plot")
     ran = run("summarize", film, "--plot", "--budget", "40%")
     assert (ran.code, "exists already" in ran.err) == (1, True)
+
+
+def test_an_interrupted_batch_keeps_what_is_done_and_goes_on_from_there(
+    run: Run, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    films = [film, *(same_name(film, tmp_path / name).rename(tmp_path / f"{name}.mp4") for name in "bc")]
+    from vidsum import export
+
+    write_video = export.write_video
+
+    def interrupted(summary: Summary, path: Path, **options: Any) -> Any:
+        if path.name.startswith("b_"):
+            raise KeyboardInterrupt
+        return write_video(summary, path, **options)
+
+    with monkeypatch.context() as context:
+        context.setattr("vidsum.export.write_video", interrupted)
+        ran = run("summarize", *films)
+    assert (ran.code, ran.err.splitlines()) == (130, ["interrupted"])
+    assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]
+    assert list(Path().glob(".*")) == []
+    lines = run("summarize", *films, "--json").json_lines
+    assert [line["data"].get("up_to_date", False) for line in lines] == [True, False, False]
+    assert all(line["ok"] for line in lines)
+
+
+@pytest.mark.parametrize("link", ["symlink", "hardlink"])
+def test_a_link_to_the_input_is_no_way_to_write_over_it(run: Run, film: Path, link: str) -> None:
+    before = film.read_bytes()
+    if link == "symlink":
+        Path("s.mp4").symlink_to(film)
+    else:
+        Path("s.mp4").hardlink_to(film)
+    ran = run("summarize", film, "-o", "s.mp4", "--overwrite")
+    assert ran.code == (2 if link == "symlink" else 0), ran.err
+    assert film.read_bytes() == before
