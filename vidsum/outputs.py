@@ -35,6 +35,18 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
 def as_utf8(text: str) -> str:
     r"""The text with escapes (`\udce9`, which are JSON's too) for bytes of file names that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,6 +1,7 @@
 """Bringing weights into the cache: sources in order, hashes, offline, processes at once or killed."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -9,11 +10,13 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
 from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
+from tests.full_disk import small_disk
 from vidsum import checkpoints
 from vidsum.checkpoints import download
 from vidsum.errors import WeightsError
@@ -312,3 +315,21 @@ def test_file_that_comes_with_vidsum_but_was_changed(home: Path, use_registry: U
     use_registry({"toy": model(file_of(SHIPPED + b"x", {"shipped": "registry.yaml"}))})
     with pytest.raises(WeightsError, match="vidsum itself has"):
         checkpoints.fetch("toy")
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "kib"), [(False, 100), (False, 400), (False, 700), (True, 100), (True, 400)]
+)
+def test_a_disk_that_is_full_is_told_at_every_step(
+    tmp_path: Path, home: Path, server: Server, use_registry: UseRegistry, by_hand: bool, kib: int
+) -> None:
+    """What does not fit is the archive, the file in it, or the converted one, 300 KB each."""
+    content = pickle.dumps({"w": np.frombuffer(os.urandom(300_000), np.uint8)})
+    server.publish("toy", NAME, wheel({"toy/weights.bin": content}))
+    file = file_of(content, in_wheel(), name="w.safetensors", format="numpy_pickle")
+    use_registry({"toy": model(file)})
+    (tmp_path / "mine").write_bytes(content)
+    with small_disk(home, kib):
+        with pytest.raises(WeightsError, match=r"cannot be (stored|written)|No space"):
+            checkpoints.add(tmp_path / "mine", "toy") if by_hand else checkpoints.fetch("toy")
+        assert not visible(home)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.registry import Format
+from vidsum.checkpoints.tensors import load_tensors, state_dict_of
 from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle
 from vidsum.errors import WeightsError
 
@@ -17,9 +18,14 @@ def convert(source: Path, format: Format, target: Path) -> None:
     """Write to `target` what is kept of the checked file `source`.
 
     Raises:
-        WeightsError: the file does not hold what its format says.
+        WeightsError: the file does not hold what its format says, or the other cannot be written.
     """
-    _CONVERTERS[format](source, target)
+    from safetensors import SafetensorError
+
+    try:
+        _CONVERTERS[format](source, target)
+    except SafetensorError as error:  # which is what safetensors makes of a full disk
+        raise WeightsError(f"{target.name}: cannot be written ({error})") from error
 
 
 def _keep(source: Path, target: Path) -> None:
@@ -35,18 +41,14 @@ def _from_numpy_pickle(source: Path, target: Path) -> None:
 
 
 def _from_torch(source: Path, target: Path) -> None:
-    import torch
-
     try:
-        found = torch.load(source, map_location="cpu", weights_only=True)
+        found = load_tensors(source)
     except (*UNPICKLING_ERRORS, RuntimeError) as error:
         raise WeightsError(f"{source.name}: not a torch file of weights only ({error})") from error
     # training frameworks put the tensors under this key, beside the epoch and the like
     if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
         found = found["state_dict"]
-    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise WeightsError(f"{source.name}: is not a state dict, a mapping of names to tensors")
-    _save(found, target)
+    _save(state_dict_of(found, source.name, source.stat().st_size), target)
 
 
 def _from_torchscript(source: Path, target: Path) -> None:

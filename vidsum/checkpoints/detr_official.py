@@ -100,10 +100,10 @@ def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping
     config = {
         "dim_video": len(tensors["inputs.video.0.weight"]),
         "dim_query": len(tensors["inputs.words.0.weight"]),
-        "clips": options["max_v_l"],
-        "words": options["max_q_l"],
+        "clips": int(options["max_v_l"]),
+        "words": int(options["max_q_l"]),
         "d": len(reader.take("transformer.encoder.layers.0.linear2.bias")),
-        "heads": options["nheads"],
+        "heads": int(options["nheads"]),
         "d_ff": len(reader.take("transformer.encoder.layers.0.linear1.bias")),
         "layers": reader.count(r"transformer\.encoder\.layers\.(\d+)\."),
         "decoder_layers": reader.count(r"transformer\.decoder\.layers\.(\d+)\."),

@@ -66,10 +66,7 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
     """
     with _locked(entry) as staging:
         raw = staging / "added"
-        try:
-            shutil.copyfile(path, raw)
-        except OSError as error:
-            raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+        _copy(path, raw)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
         if file is None:
@@ -77,6 +74,15 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
             raise WeightsError(f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {wanted}")
         _store(entry, file, raw, "added by hand")
     return status_of(entry, hashed=False)
+
+
+def _copy(path: Path, target: Path) -> None:
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+    with source, target.open("wb") as stream:  # a fault from here on is the cache's
+        shutil.copyfileobj(source, stream)
 
 
 def is_offline() -> bool:

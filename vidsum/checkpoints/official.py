@@ -12,6 +12,7 @@ from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, WeightsError
+from vidsum.outputs import make_folder
 
 Format = Literal["mrnet-official", "detr-official"]
 
@@ -73,8 +74,13 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
         trained = official.checkpoint(published)
     except WeightsError as error:
         raise WeightsError(f"{file}: {error.message}", hint=error.hint or official.hint) from error
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
+        raise WeightsError(
+            f"{file}: its tensors or options do not have the form of {name}", hint=official.hint
+        ) from error
     path = _place(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     save_trained(path, trained)
     return path
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vidsum.checkpoints.tensors import load_tensors, state_dict_of
 from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS
 from vidsum.errors import WeightsError
 
@@ -47,16 +48,15 @@ def read_published(file: Path, hint: str) -> Published:
         raise WeightsError(f"{file}: is empty", hint=hint)
     try:
         with torch.serialization.safe_globals(_OPTIONS):
-            found = torch.load(file, map_location="cpu", weights_only=True)
+            found = load_tensors(file)
     except OSError as error:
         raise WeightsError(f"{file}: cannot be read ({error.strerror})") from error
     except (*UNPICKLING_ERRORS, RuntimeError) as error:
         # the text of the error is many lines, with advice to run whatever code the file holds
         raise WeightsError(f"{file}: not a torch file of weights only", hint=hint) from error
     # trainers put the tensors under this key, beside the optimizer and the epoch
-    tensors = found.get("model", found) if isinstance(found, dict) else found
-    if not isinstance(tensors, dict) or not all(isinstance(one, torch.Tensor) for one in tensors.values()):
-        raise WeightsError(f"{file}: is not a state dict, a mapping of names to tensors", hint=hint)
+    held = found.get("model", found) if isinstance(found, dict) else found
+    tensors = state_dict_of(held, str(file), file.stat().st_size, hint)
     options = found.get("opt", {})
     if not isinstance(options, dict):
         raise WeightsError(f"{file}: its options (opt) are no mapping", hint=hint)

@@ -4,6 +4,7 @@ A pickle names the functions that rebuild its objects; here it may name only the
 """
 
 import pickle
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,19 @@ import numpy.typing as npt
 
 from vidsum.errors import WeightsError
 
-UNPICKLING_ERRORS = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError)
+UNPICKLING_ERRORS = (
+    pickle.UnpicklingError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    AssertionError,
+    MemoryError,
+    RecursionError,
+    struct.error,
+)
 """What a pickle that is damaged, or is something else, can raise while it is read."""
 
 # NumPy 2 moved the function, and pickles name it by either place; asking an array for it works with both

@@ -7,11 +7,11 @@ import torch
 
 from vidsum import __version__
 from vidsum.device import Precision, choose_device
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.features.extractor import Extractor, Network, Spec
 from vidsum.features.torch_backend import build_encoder
 from vidsum.home import home
-from vidsum.outputs import whole_file
+from vidsum.outputs import make_folder, whole_file
 from vidsum.types import FloatArray, Picture
 
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
@@ -102,10 +102,7 @@ def export(spec: Spec, network: Network, path: Path) -> None:
     """
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path.parent}: cannot be made ({error.strerror})") from error
+    make_folder(path.parent)
     with whole_file(path) as part:
         torch.onnx.export(
             build_encoder(spec, network),

@@ -1,0 +1,112 @@
+"""Torch files of others: only mappings of names to plain numbers are taken, by whatever way they come in."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.checkpoints.published_detr import at_random, moment_detr
+from vidsum.checkpoints.convert import convert
+from vidsum.checkpoints.official import OFFICIAL, add_official
+from vidsum.datasets.moment_features import read_parts
+from vidsum.errors import InputError, OutputError, WeightsError
+
+
+def quantized() -> torch.Tensor:
+    """Eight bits with a scale, as an older PyTorch wrote them."""
+    return torch.quantize_per_tensor(torch.ones(3, 2), 0.1, 0, torch.qint8)
+
+
+def widened() -> torch.Tensor:
+    """One stored number that claims to be 4 TB of them."""
+    return torch.zeros(1).expand(1_000_000, 1_000_000)
+
+
+NOT_PLAIN: dict[str, Callable[[], Any]] = {
+    "sparse": lambda: torch.eye(3).to_sparse(),
+    "meta": lambda: torch.empty(3, 2, device="meta"),
+    "complex": lambda: torch.ones(3, 2, dtype=torch.complex64),
+    "widened": widened,
+    "quantized": quantized,
+}
+NOT_A_STATE_DICT: dict[str, Callable[[], Any]] = {
+    "integer keys": lambda: {1: torch.ones(2), 2: torch.ones(2)},
+    "keys of both kinds": lambda: {"a": torch.ones(2), 2: torch.ones(2)},
+    "a list": lambda: [torch.ones(2)],
+    "a tensor": lambda: torch.ones(2),
+    "a number": lambda: 3,
+    "nothing": lambda: None,
+    "nested mappings": lambda: {"a": {"b": torch.ones(2)}},
+    "no tensors": lambda: {"a": 1},
+    "integer keys under model": lambda: {"model": {1: torch.ones(2)}, "state_dict": {1: torch.ones(2)}},
+    "a list under model": lambda: {"model": [torch.ones(2)], "state_dict": [torch.ones(2)]},
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore:torch.q.*are deprecated", "ignore:.*sparse.*beta state")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.parametrize("make", NOT_A_STATE_DICT.values(), ids=NOT_A_STATE_DICT)
+def test_what_is_no_state_dict_is_refused(tmp_path: Path, make: Callable[[], Any]) -> None:
+    torch.save(make(), tmp_path / "m.pth")
+    with pytest.raises(WeightsError, match="state dict"):
+        convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+    for name in OFFICIAL:
+        with pytest.raises(WeightsError, match=r"m\.pth: .*state dict"):
+            add_official(tmp_path / "m.pth", name)
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("make", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_tensors_that_are_not_plain_numbers_are_refused(tmp_path: Path, make: Callable[[], Any]) -> None:
+    torch.save({"a": torch.ones(2), "odd": make()}, tmp_path / "m.pth")
+    with pytest.raises(WeightsError, match=r"m\.pth: "):
+        convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+    with pytest.raises(WeightsError, match=r"m\.pth: "):
+        add_official(tmp_path / "m.pth", "mrnet-activitynet")
+    torch.save(make(), tmp_path / "v_a.pt")
+    with pytest.raises(InputError, match=r"v_a\.pt: "):
+        read_parts([tmp_path], "v_a")
+
+
+def test_a_file_that_repeats_one_tensor_without_end_is_refused(tmp_path: Path) -> None:
+    shared = torch.zeros(100_000)
+    torch.save({f"{number}": shared for number in range(100)}, tmp_path / "m.pth")
+    with pytest.raises(WeightsError, match="more than the file holds"):
+        convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_published_model_of_other_shapes_is_refused(tmp_path: Path, seed: int) -> None:
+    """Each tensor in turn is one number, or lies the other way round: some of it is read, none is a crash."""
+    whole = at_random(moment_detr(16, 8, 12, 12))
+    for number, name in enumerate(whole):
+        if number % 12 != seed:
+            continue
+        for odd in (torch.tensor(1.0), whole[name].reshape(-1)[:0], whole[name][None, None]):
+            torch.save({"model": {**whole, name: odd}}, tmp_path / "m.ckpt")
+            with suppress(WeightsError):  # what is not used, or is only more, is let pass
+                add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
+
+
+@pytest.mark.parametrize(
+    "options", [{"nheads": "eight"}, {"max_v_l": [75]}, {"clip_length": 0}, {"clip_length": None}]
+)
+def test_options_that_are_no_numbers_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    torch.save({"model": at_random(moment_detr(16, 8, 12, 12)), "opt": options}, tmp_path / "m.ckpt")
+    with pytest.raises(WeightsError, match=r"m\.ckpt: .*options"):
+        add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
+
+
+def test_a_file_in_the_way_of_the_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    torch.save({"model": at_random(moment_detr(16, 8, 12, 12))}, tmp_path / "m.ckpt")
+    with pytest.raises(OutputError, match="cannot be made"):
+        add_official(tmp_path / "m.ckpt", "moment-detr-qvhighlights")
