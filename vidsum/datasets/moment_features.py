@@ -23,6 +23,8 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.features.arrays import refusing
+from vidsum.features.hdf5 import array_of, member, opened
+from vidsum.features.numpy_files import read_array, read_arrays
 from vidsum.features.resample import resample
 from vidsum.types import FloatArray
 
@@ -79,7 +81,7 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
         if source.is_dir():
             held = {file.stem for file in source.iterdir() if file.suffix in _FOLDER_SUFFIXES}
         else:
-            with refusing(_h5_file(source)), h5py.File(source, "r") as file:
+            with opened(_h5_file(source)) as file:
                 held = set(file)
         missing = [video for video in videos if video not in held]
         if missing:
@@ -137,16 +139,17 @@ def _unit_rows(rows: FloatArray) -> FloatArray:
 
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
     """What an HDF5 file has of a video, and the name of the place."""
-    with refusing(_h5_file(source)), h5py.File(source, "r") as file:
-        if video not in file:
+    with opened(_h5_file(source)) as file:
+        entry = member(file, video)
+        if entry is None:
             raise InputError(f"{source}: has no features of {video}")
-        entry = file[video]
-        if isinstance(entry, h5py.Dataset):
-            return f"{source}: {video}", entry[()]
-        key = next((key for key in _H5_KEYS if key in entry), None)
-        if key is None:
-            raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
-        return f"{source}: {video}/{key}", entry[key][()]
+        places = {video: entry}
+        if isinstance(entry, h5py.Group):
+            places = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
+        for place, dataset in places.items():
+            if isinstance(dataset, h5py.Dataset):
+                return f"{source}: {place}", array_of(dataset)
+        raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
 
 
 def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
@@ -161,28 +164,33 @@ def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
     if file.suffix == ".npz":
         return _from_npz(file, "features")
     with refusing(file):
-        return str(file), np.load(file, allow_pickle=False)
+        return str(file), read_array(file)
 
 
 def _from_npz(file: Path, key: str) -> tuple[str, Any]:
     """An array of a file, and the name of the place."""
-    with refusing(file), np.load(file, allow_pickle=False) as stored:
-        if key not in stored:
-            raise InputError(f"{file}: has no array named {key}")
-        return f"{file}: {key}", stored[key]
+    with refusing(file):
+        stored = read_arrays(file, (key,))
+    if key not in stored:
+        raise InputError(f"{file}: has no array named {key}")
+    return f"{file}: {key}", stored[key]
 
 
 def _from_torch(file: Path) -> Any:
     """The tensor of a `.pt` file, or that called `features` of several; nothing else in it is ever run."""
     import torch
 
+    from vidsum.checkpoints.tensors import fault_of, load_tensors
+
     try:
         with refusing(file):
-            stored = torch.load(file, map_location="cpu", weights_only=True)
+            stored = load_tensors(file)
     except pickle.UnpicklingError as error:
         raise InputError(f"{file}: holds more than tensors, or is damaged") from error
     if isinstance(stored, dict):
         stored = stored.get("features")
     if not isinstance(stored, torch.Tensor):
         raise InputError(f"{file}: holds no tensor, alone or named features")
-    return stored.float().numpy()
+    if fault := fault_of(stored):
+        raise InputError(f"{file}: its tensor {fault}")
+    return stored.detach().float().numpy()

@@ -14,6 +14,7 @@ import numpy as np
 
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
+from vidsum.features.hdf5 import checked, member, members, opened
 from vidsum.types import FloatArray
 
 _FIELDS = ("video", "title", "category", "length", "nframes", "user_anno", "gt_score")
@@ -51,26 +52,22 @@ def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, TVSumAnnotations]:
         InputError: the file is missing, is not MATLAB 7.3, or lacks a field; or scores and frames disagree.
     """
     source = Path(path)
-    if not source.is_file():
-        raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
-    try:
-        with h5py.File(source, "r") as file:
-            return _all_annotations(file, source)
-    except (OSError, ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
-        raise InputError(f"{source}: not a MATLAB 7.3 file of TVSum (damaged, or of another kind)") from error
+    with opened(source, "MATLAB 7.3 file of TVSum") as file:
+        return _all_annotations(file, source)
 
 
-def _all_annotations(file: Any, source: Path) -> dict[str, TVSumAnnotations]:
-    if "tvsum50" not in file:
+def _all_annotations(file: h5py.File, source: Path) -> dict[str, TVSumAnnotations]:
+    table = member(file, "tvsum50")
+    if not isinstance(table, h5py.Group):
         raise InputError(f"{source}: tvsum50 is missing")
-    table = file["tvsum50"]
+    columns = members(table)
     for field in _FIELDS:
-        if field not in table:
+        if field not in columns:
             raise InputError(f"{source}: tvsum50: {field} is missing")
     annotations = {}
-    for row in range(len(table["title"])):
+    for row in range(len(columns["title"])):
         # each cell of the table is a reference to an array elsewhere in the file
-        cells = {field: file[table[field][row, 0]][()] for field in _FIELDS}
+        cells = {field: checked(file[columns[field][row, 0]])[()] for field in _FIELDS}
         name = f"tvsum/video_{row + 1}"
         annotations[name] = _annotations(name, cells, source)
     return annotations

@@ -1,7 +1,9 @@
 """Features as named arrays and a JSON text, which is what feature files hold, whether npz or h5."""
 
 import json
+import lzma
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -24,14 +26,19 @@ _UNREADABLE = (
     OSError,
     EOFError,
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
     AttributeError,
+    ArithmeticError,
+    MemoryError,
     RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
 )
-"""What NumPy and h5py raise at files that are damaged or none of ours."""
+"""What NumPy and h5py raise at files that are damaged or none of ours: NumPy reads its headers as Python."""
 
 
 def metadata_of(features: Features) -> dict[str, Any]:
@@ -102,11 +109,11 @@ def existing(path: Path) -> Path:
 
 
 @contextmanager
-def refusing(path: Path) -> Iterator[None]:
+def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
     """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
     try:
         yield
     except UsageError as error:
-        raise InputError(f"{path}: not a feature file ({error})") from error
+        raise InputError(f"{path}: not a {kind} ({error})") from error
     except _UNREADABLE as error:  # what the libraries say speaks of their internals
-        raise InputError(f"{path}: not a feature file (damaged, or of another kind)") from error
+        raise InputError(f"{path}: not a {kind} (damaged, or of another kind)") from error

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.features.arrays import existing, features_of, metadata_of, refusing, timed
+from vidsum.features.arrays import features_of, metadata_of, timed
+from vidsum.features.hdf5 import array_of, member, members, opened, text_attribute
 from vidsum.outputs import as_utf8, whole_file
 from vidsum.types import Features
 
@@ -57,12 +58,21 @@ def write_groups(
     Raises:
         OutputError: the file cannot be written.
     """
-    with whole_file(path) as part, h5py.File(part, "w") as file:
+    with whole_file(path) as part:
+        part.write_bytes(_file_of(groups))
+
+
+def _file_of(groups: Mapping[str, tuple[Features, Mapping[str, Any]]]) -> bytes:
+    """The bytes of such a file, made in memory: HDF5 itself crashes the process on a full disk."""
+    with h5py.File("made in memory", "w", driver="core", backing_store=False) as file:
         for name, (features, arrays) in groups.items():
             group = file.create_group(as_utf8(name))
             for key, value in arrays.items():
                 group.create_dataset(key, data=value, track_times=False)
             group.attrs["vidsum"] = json.dumps(metadata_of(features))
+        file.flush()
+        content: bytes = file.id.get_file_image()
+    return content
 
 
 def h5_arrays(entry: H5Video) -> dict[str, Any]:
@@ -96,9 +106,8 @@ def group_names(path: str | os.PathLike[str]) -> list[str]:
     Raises:
         InputError: the file is missing, is not HDF5, or holds no group.
     """
-    source = existing(Path(path))
-    with refusing(source), h5py.File(source, "r") as file:
-        names = [name for name, group in file.items() if isinstance(group, h5py.Group)]
+    with opened(Path(path)) as file:
+        names = [name for name, one in members(file).items() if isinstance(one, h5py.Group)]
         if not names:
             raise UsageError("it holds no video")
         return names
@@ -114,18 +123,20 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """The datasets of one group as they stand, and as `metadata` what `write_groups` put into the attribute.
+    """The numbers of one group as they stand, and as `metadata` what `write_groups` put into the attribute.
 
     Raises:
-        InputError: the file is not HDF5, or is damaged.
+        InputError: the file is not HDF5, is damaged, or takes data from other files.
     """
-    source = Path(path)
-    with refusing(source), h5py.File(source, "r") as file:
-        group = file[name]
-        arrays = {key: group[key][()] for key in group if isinstance(group[key], h5py.Dataset)}
+    with opened(Path(path)) as file:
+        group = member(file, name)
+        if not isinstance(group, h5py.Group):
+            raise UsageError(f"it holds no group {name}")
+        found = members(group).items()
+        arrays = {key: array_of(one) for key, one in found if isinstance(one, h5py.Dataset)}
         arrays.pop("metadata", None)  # a dataset of that name is none of ours
-        if "vidsum" in group.attrs:
-            arrays["metadata"] = np.array(group.attrs["vidsum"])
+        if (metadata := text_attribute(group, "vidsum")) is not None:
+            arrays["metadata"] = np.array(metadata)
         return arrays
 
 

@@ -11,8 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.features.arrays import existing, features_of, metadata_of, refusing
+from vidsum.features.numpy_files import read_arrays
 from vidsum.outputs import whole_file
 from vidsum.types import Features
+
+_NAMES = ("features", "timestamps", "metadata", "logits")
 
 
 def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
@@ -37,6 +40,4 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
     """
     source = existing(Path(path))
     with refusing(source):
-        with source.open("rb") as file, np.load(file, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
-        return features_of(arrays)
+        return features_of(read_arrays(source, _NAMES))
