@@ -24,7 +24,7 @@ from vidsum.commands import (
 from vidsum.commands.batch import run_one
 from vidsum.commands.config import SEVERAL_MEANINGS
 from vidsum.commands.result import Result, View, render
-from vidsum.errors import UsageError
+from vidsum.errors import OutputError, UsageError
 
 _INTERRUPTED = 130
 
@@ -88,14 +88,14 @@ def main() -> None:
         code = app(standalone_mode=False)
         if code == _INTERRUPTED:  # typer turns an interruption inside a command into its code, in silence
             code = _interrupted()
+        sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = _interrupted()
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our stdout went away; there is nobody left to tell
         code = 1
     except Exception as error:
-        # usage errors are of typer's own copy of click, or of click itself: known by what they can do
-        code = _report_usage(error) if hasattr(error, "format_message") else _report(error)
+        code = _failed(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -105,9 +105,26 @@ def _stop(signum: int, frame: object) -> None:
     sys.exit(128 + signum)
 
 
+def _drop_stdout() -> None:
+    """Let what stdout holds go nowhere: else Python fails on it once more as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _interrupted() -> int:
     print("interrupted", file=sys.stderr)
     return _INTERRUPTED
+
+
+def _failed(error: Exception) -> int:
+    """Tell of an error that reached the top, and return its code."""
+    # usage errors are of typer's own copy of click, or of click itself: known by what they can do
+    if hasattr(error, "format_message"):
+        return _report_usage(error)
+    if isinstance(error, OSError) and error.filename is None:
+        _drop_stdout()  # what writes files knows their names, and turns its own errors into results
+        print(f"error: stdout cannot be written to ({error.strerror})", file=sys.stderr)
+        return OutputError.exit_code
+    return _report(error)
 
 
 def _report(error: Exception) -> int:

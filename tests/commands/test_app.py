@@ -267,6 +267,20 @@ def test_file_names_need_not_be_utf8(tmp_path: Path, film: Path, how: list[str])
     ran.stdout.decode("utf-8")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "arguments",
+    ["--version", "--help", "info --help", "weights list", "weights list --json", "info x --json"],
+)
+def test_a_stdout_that_takes_nothing_is_one_line_and_1(arguments: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "vidsum", *arguments.split()]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "stdout" in ran.stderr
+
+
 def test_every_error_has_its_exit_code() -> None:
     def below(error: type[VidsumError]) -> dict[str, int]:
         codes = {error.__name__: error.exit_code}
