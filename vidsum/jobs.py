@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from vidsum import __version__, checkpoints, provenance
 from vidsum.device import choose_device
-from vidsum.features import Extractor, cache, check_backend, describe, load_extractor
+from vidsum.features import Extractor, cache, check_backend, describe, kept_extractor
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Spec
+from vidsum.memory import trimming
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.video.fan_out import Consumer, fan_out
@@ -105,7 +106,7 @@ def run_jobs(
         consumers = [jobs[number].consumer(progress) for number in missing]
         samplings = [jobs[number].sampling for number in missing]
         with read_frames(video.path, samplings, reader=how.reader, strict=how.strict, info=video) as frames:
-            made = fan_out(frames, consumers)
+            made = fan_out(trimming(frames), consumers)
         for number, features in zip(missing, made, strict=True):
             whole = replace(
                 features,
@@ -123,10 +124,9 @@ def run_jobs(
     ]
 
 
-@lru_cache(maxsize=1)
 def _extractor(how: Extraction) -> Extractor:
     """An extractor, kept for the next video of a batch."""
-    return load_extractor(
+    return kept_extractor(
         how.extractor,
         device=how.device,
         precision=how.precision,

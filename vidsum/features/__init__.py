@@ -1,6 +1,7 @@
 """Features of a video: one vector for each frame or clip, by a pretrained network."""
 
 from dataclasses import replace
+from functools import lru_cache
 from importlib import import_module
 
 from vidsum.device import Precision
@@ -8,7 +9,16 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import BACKENDS, Backend, Extractor, Spec
 from vidsum.types import Progress
 
-__all__ = ["EXTRACTORS", "Backend", "Extractor", "Spec", "check_backend", "describe", "load_extractor"]
+__all__ = [
+    "EXTRACTORS",
+    "Backend",
+    "Extractor",
+    "Spec",
+    "check_backend",
+    "describe",
+    "kept_extractor",
+    "load_extractor",
+]
 
 _SPECS = {
     "mobilenet_v2": ("vidsum.features.mobilenet_v2", "SPEC"),
@@ -19,6 +29,9 @@ _SPECS = {
     "c3d_fc7": ("vidsum.features.c3d", "SPEC_FC7"),
     "clip": ("vidsum.features.clip", "SPEC"),
 }
+
+_KEPT = 4
+"""Extractors in memory at a time; a command runs at most three of them on a video."""
 
 EXTRACTORS = tuple(_SPECS)
 """The names of the extractors; the first is the default."""
@@ -110,3 +123,35 @@ def load_extractor(
 
     digest = checkpoints.sha256_of(spec.checkpoint)
     return onnx_extractor(spec, spec.build(weights), digest, device=device, precision=precision)
+
+
+def kept_extractor(
+    name: str,
+    *,
+    device: str = "auto",
+    precision: Precision = "fp32",
+    backend: Backend = "torch",
+    fps: float | None = None,
+    clip_frames: int | None = None,
+    stride_frames: int | None = None,
+) -> Extractor:
+    """`load_extractor`, with its network kept for the next call: the next video of a batch has it ready.
+
+    Arguments and errors are those of `load_extractor`. Networks that were loaded long ago are dropped.
+    """
+    spec = describe(name, fps=fps, clip_frames=clip_frames, stride_frames=stride_frames)
+    from vidsum import checkpoints
+
+    # the rate and the stride are no part of the network; the clips' length is part of an exported one
+    loaded = _loaded(
+        name, device, precision, backend, spec.clip_frames, checkpoints.sha256_of(spec.checkpoint)
+    )
+    return replace(loaded, spec=spec)
+
+
+@lru_cache(maxsize=_KEPT)
+def _loaded(
+    name: str, device: str, precision: Precision, backend: Backend, clip_frames: int, weights_sha256: str
+) -> Extractor:
+    """An extractor by all that its network depends on; other weights of the same name are loaded anew."""
+    return load_extractor(name, device=device, precision=precision, backend=backend, clip_frames=clip_frames)

@@ -67,11 +67,12 @@ def load_text_tower(name: str, device: str = "auto") -> TextTower:
     """
     if name not in _LOADERS:
         raise UsageError(f"there is no text tower {name!r}", hint=f"choose from {', '.join(TEXT_TOWERS)}")
-    return _load(name, device)
+    return _load(name, device, checkpoints.sha256_of(name))
 
 
-@lru_cache(maxsize=2)
-def _load(name: str, device: str) -> TextTower:
+@lru_cache(maxsize=3)
+def _load(name: str, device: str, weights_sha256: str) -> TextTower:
+    """As many as there are; other weights of the same name are loaded anew."""
     return _LOADERS[name](device)
 
 
@@ -130,10 +131,10 @@ def _clip(device: str) -> TextTower:
     """The text tower of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
     import open_clip
 
-    from vidsum.features import load_extractor
+    from vidsum.features import kept_extractor
     from vidsum.features.clip import MODEL
 
-    extractor = load_extractor("clip", device=device)
+    extractor = kept_extractor("clip", device=device)  # whose other half sees the video
     tokenizer = open_clip.get_tokenizer(MODEL)
 
     def count_tokens(text: str) -> int:

@@ -4,6 +4,7 @@ The frames must be all frames of the video, 48 x 27 pixels: `SAMPLING` asks a re
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -24,15 +25,22 @@ _STEP = WINDOW - 2 * _MARGIN
 
 
 def load_model(device: str = "auto", progress: Progress | None = None) -> TransNetV2:
-    """TransNetV2 with its published weights.
+    """TransNetV2 with its published weights, kept for the next video of a batch.
 
     Raises:
         WeightsError: the weights cannot be had.
         UsageError: there is no such device.
     """
+    if checkpoints.find(CHECKPOINT) is None:
+        checkpoints.fetch(CHECKPOINT, progress)
+    return _loaded(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
+
+
+@lru_cache(maxsize=1)
+def _loaded(device: str, weights_sha256: str) -> TransNetV2:
     model = TransNetV2()
-    model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT, progress))
-    return model.eval().to(choose_device(device))
+    model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT))
+    return model.eval().to(device)
 
 
 def see_transitions(

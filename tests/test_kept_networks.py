@@ -1,0 +1,119 @@
+"""The networks of a run are loaded once for all files of a batch, however many a command uses at once."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import vidsum
+from tests import media
+from tests.features import networks
+from vidsum import checkpoints, features
+from vidsum.features import Extractor, kept_extractor
+from vidsum.grounding import locate, text
+from vidsum.grounding.text import TextTower
+from vidsum.models.transnetv2 import TransNetV2
+from vidsum.shots import transnetv2
+from vidsum.summary import score
+from vidsum.types import FloatArray
+
+_KEPT = (features._loaded, transnetv2._loaded, text._load, locate._loaded, score._loaded)
+
+
+@pytest.fixture
+def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Networks that are loaded, with random weights, but not run; counts how often each is loaded."""
+    counted: Counter[str] = Counter()
+
+    def load_state_dict(name: str, progress: object = None) -> dict[str, torch.Tensor]:
+        counted[name] += 1
+        torch.manual_seed(0)
+        return TransNetV2().state_dict() if name == "transnetv2" else networks.WEIGHTS[name]()
+
+    def minilm(device: str) -> TextTower:
+        counted["minilm"] += 1
+        return TextTower("minilm", 384, _encode, lambda texts: [_encode(texts)], len)
+
+    def read_trained(path: Path) -> Any:
+        counted[Path(path).parent.name] += 1
+        return read(path)
+
+    from vidsum.checkpoints.trained import read_trained as read
+
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
+    monkeypatch.setattr(checkpoints, "find", lambda name: None if name == "clip" else Path(name))
+    monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
+    monkeypatch.setattr("vidsum.summary.fulltransnet.read_trained", read_trained)
+    monkeypatch.setattr(Extractor, "encode", lambda self, clips: np.ones((len(clips), self.spec.dim), "f4"))
+    monkeypatch.setitem(text._LOADERS, "minilm", minilm)
+    for kept in _KEPT:
+        kept.cache_clear()
+    yield counted
+    for kept in _KEPT:
+        kept.cache_clear()
+
+
+def _encode(texts: Sequence[str]) -> FloatArray:
+    rows = np.random.default_rng(0).normal(size=(len(texts), 384))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("films")
+    return [media.make_video(folder / f"{number}.mp4", n_frames=34 + number).path for number in range(3)]
+
+
+def extract(film: Path) -> None:
+    vidsum.extract(film, device="cpu", cache=False)
+
+
+def summarize(film: Path) -> None:
+    vidsum.summarize(film, shots="transnetv2", device="cpu", cache=False)
+
+
+def ground(film: Path) -> None:
+    vidsum.ground(film, "a dog runs", snap="transnetv2", device="cpu", cache=False)
+
+
+def highlights(film: Path) -> None:
+    vidsum.find_highlights(film, device="cpu", cache=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "networks_used"),
+    [
+        (extract, {"mobilenet_v2"}),
+        (summarize, {"mobilenet_v2", "transnetv2", "fulltransnet"}),
+        (ground, {"i3d", "efficientnet_lite0", "transnetv2", "minilm", "mrnet"}),
+        (highlights, {"mobilenet_v2"}),
+    ],
+)
+def test_each_network_is_loaded_once_for_a_batch(
+    films: list[Path], loads: Counter[str], command: Callable[[Path], None], networks_used: set[str]
+) -> None:
+    for film in films:
+        command(film)
+    assert loads == dict.fromkeys(networks_used, 1)
+
+
+def test_a_rate_is_no_other_network_but_a_precision_is(loads: Counter[str]) -> None:
+    slow, quick = (kept_extractor("mobilenet_v2", device="cpu", fps=fps) for fps in (1.0, 4.0))
+    assert (slow.spec.fps, quick.spec.fps) == (1.0, 4.0)
+    assert loads["mobilenet_v2"] == 1
+    kept_extractor("mobilenet_v2", device="cpu", precision="bf16")
+    assert loads["mobilenet_v2"] == 2
+
+
+def test_other_weights_of_the_same_name_are_loaded(
+    loads: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_extractor("mobilenet_v2", device="cpu")
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "1234")
+    kept_extractor("mobilenet_v2", device="cpu")
+    assert loads["mobilenet_v2"] == 2

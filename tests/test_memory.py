@@ -1,0 +1,36 @@
+"""Memory is given back now and then, and nothing of what passes is lost."""
+
+import ctypes
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from vidsum import memory
+from vidsum.memory import trimming
+
+
+def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, trims = [0.0], []
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(memory, "_malloc_trim", lambda: trims.append)
+    passed = []
+    for item in trimming(range(10)):
+        passed.append(item)
+        now[0] += 2.0
+    assert passed == list(range(10))
+    assert len(trims) == 3  # in 18 seconds
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+def test_the_function_is_found_and_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(ctypes.CDLL(None), "malloc_trim"):
+        pytest.skip("not the GNU C library")
+    monkeypatch.setattr(memory, "_EVERY_S", -1.0)
+    assert list(trimming("abc")) == ["a", "b", "c"]
+
+
+def test_elsewhere_items_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_malloc_trim", lambda: None)
+    monkeypatch.setattr(memory, "_EVERY_S", -1.0)
+    assert list(trimming("abc")) == ["a", "b", "c"]
