@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 from vidsum.types import Interval, TimeArray
 
-Union = Literal["hull", "lengths"]
+UnionRule = Literal["hull", "lengths"]
 """The union of two intervals that overlap: last end - first start, as the field's measures of a single moment
 have it, or the sum of their lengths less what is common, as QVHighlights' average precision has it."""
 
 
-def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: Union = "hull") -> TimeArray:
+def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: UnionRule = "hull") -> TimeArray:
     """Temporal intersection over union of each interval of one set with each of another.
 
     Args:

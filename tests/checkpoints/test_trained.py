@@ -2,6 +2,7 @@
 
 import json
 import resource
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,17 @@ def test_weights_that_no_model_can_have_are_refused(weight: torch.Tensor, messag
     trained = _trained(tensors={"weight": weight})
     with pytest.raises(InputError, match=message):
         built(trained, "fulltransnet", lambda config: torch.nn.Linear(1, 1, bias=False), "m.safetensors")
+
+
+@pytest.mark.parametrize("layers", [10**18, 10**400, "two", -1])
+def test_sizes_that_no_model_has_are_refused(layers: Any) -> None:
+    def make(config: Mapping[str, Any]) -> torch.nn.Module:
+        return (
+            torch.nn.Linear(1, 1) if config["layers"] == 1 else torch.nn.ModuleList([None] * config["layers"])
+        )
+
+    with pytest.raises(InputError, match="do not fit together"):
+        built(_trained(config={"layers": layers}), "fulltransnet", make, "m.safetensors")
 
 
 def test_tensors_of_another_schema_are_kept_apart(tmp_path: Path) -> None:

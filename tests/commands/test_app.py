@@ -341,6 +341,11 @@ class TestConfiguration:
             ("- a\n- b", "mapping"),
             ("summarize: 3", "mapping"),
             ("a: [", "YAML"),
+            ("[" * 100_000, "deep"),
+            ("budget: 2001-99-99", "quotes"),
+            ("seed: 0b_", "line 1"),
+            ("seed: " + "9" * 5000, "line 1"),
+            ("seed: 1\nseed: 2", "'seed' twice"),
         ],
     )
     def test_a_file_that_makes_no_sense_is_2(

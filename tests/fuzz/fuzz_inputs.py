@@ -30,7 +30,8 @@ from tests.fuzz.kinds import KINDS, Case
 from vidsum.errors import VidsumError
 
 SECONDS, MEBIBYTES = 20, 1024
-"""What a case may take; the memory is address space beyond that of a process that has read a good file."""
+"""What a case may take: time of the processor, which does not depend on what else runs, and address space
+beyond that of a process that has read files of the kind."""
 LONGEST_MESSAGE = 1000
 ROOT = Path(__file__).parents[2]
 
@@ -48,9 +49,9 @@ def outcome(case: Case, folder: Path) -> str:
     """What comes of a case: `read`, `refused`, or what is wrong in the words of a traceback."""
     path = folder / case.name
     path.write_bytes(case.content)
-    signal.signal(signal.SIGALRM, _stop)
-    signal.alarm(SECONDS)
-    faulthandler.dump_traceback_later(2 * SECONDS, exit=True)  # where C code does not come back
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    faulthandler.dump_traceback_later(20 * SECONDS, exit=True)  # for what waits, or does not leave C code
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -62,7 +63,7 @@ def outcome(case: Case, folder: Path) -> str:
     except (Exception, _TooSlow):
         result = traceback.format_exc(limit=-4)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
         path.unlink(missing_ok=True)
     return f"warning: {warned[0].message}" if warned else result

@@ -76,7 +76,7 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
     Args:
         trained: the checkpoint.
         model: which model it must be of.
-        make: the model of a configuration; may raise TypeError or ValueError.
+        make: the model of a configuration; may raise TypeError or ValueError, or fail at absurd sizes.
         name: of the checkpoint, for messages.
 
     Raises:
@@ -87,7 +87,7 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
     try:
         made = make(trained.config)
         made.load_state_dict({key: _weights(tensor) for key, tensor in trained.tensors.items()})
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     if not all(tensor.isfinite().all() for tensor in made.state_dict().values()):
         raise InputError(f"{name}: its tensors hold NaN or infinite values")
