@@ -63,7 +63,7 @@ def measure_moments(
         scores: [Q, K] by which average precision ranks them; of one score, in their order.
         windows: [Q, W, 2] what is right, with empty ones where a query has less.
     """
-    # the published code finds the right window of R1, and ranks, by one IoU, but measures R1 by the other
+    # as published: windows are chosen by one IoU, for R1 too, but whether R1's is met enough by the other
     ious = iou(moments, windows, union="lengths")
     of_first = iou(moments[:, :1], windows)[:, 0]
     order = np.argsort(-scores, axis=-1, kind="stable")
