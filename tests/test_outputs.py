@@ -1,5 +1,6 @@
 """No half files: outputs appear whole or not at all."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,30 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
 def test_a_disk_fault_names_the_target(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"out\.json: cannot be written"), whole_file(tmp_path / "out.json"):
         raise OSError(28, "No space left on device")
+
+
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path: Path) -> None:
+    target = tmp_path / f"{'n' * 250}.json"
+    with whole_file(target) as part:
+        part.write_text("whole")
+    assert target.read_text() == "whole"
+
+
+def test_a_name_longer_than_that_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"), whole_file(tmp_path / f"{'n' * 300}.json"):
+        pass
+
+
+def test_several_threads_and_one_output_leave_one_whole_file(tmp_path: Path) -> None:
+    target = tmp_path / "out.bin"
+
+    def write(number: int) -> None:
+        for _ in range(50):
+            with whole_file(target) as part:
+                part.write_bytes(bytes([number]) * 100_000)
+            assert len(set(target.read_bytes())) == 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert [path.name for path in tmp_path.iterdir()] == ["out.bin"]
+    assert len(target.read_bytes()) == 100_000

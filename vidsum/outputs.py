@@ -8,31 +8,40 @@ from pathlib import Path
 
 from vidsum.errors import OutputError
 
+_STEM = 40
+"""Letters of a name that the temporary one keeps: the whole could be as long as names may be."""
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path in the folder of `path`; on success rename it to `path`, on failure remove it.
 
-    The temporary name keeps the suffix, for writers that choose the format by it.
+    The temporary name keeps the suffix, for writers that choose the format by it. Several processes may write
+    one file at a time: each writes its own, and the last to end is the one that stays.
 
     Raises:
         OutputError: the folder does not exist or cannot be written to, or `path` is a folder.
     """
     target = Path(path)
+    part = target.with_name(f".{target.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
+    try:
+        _check(target)
+        try:
+            yield part
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
+
+
+def _check(target: Path) -> None:
     if target.is_dir():
         raise OutputError(f"{target}: is a folder, not a file to write")
     if not target.parent.is_dir():
         raise OutputError(f"{target}: there is no folder {target.parent}", hint=f"mkdir -p {target.parent}")
     if not os.access(target.parent, os.W_OK):
         raise OutputError(f"{target}: the folder cannot be written to")
-    part = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.part{target.suffix}")
-    try:
-        yield part
-        part.replace(target)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def make_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The cache of features: hits, misses, eviction, and a cache that cannot be used."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,3 +78,29 @@ def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -
         cache.put(features_of(1))
     with pytest.raises(UsageError, match="VIDSUM_CACHE_LIMIT"):
         cache.get({"fps": 2.0, "video": 1})
+
+
+def test_an_entry_that_is_a_folder_is_passed_over() -> None:
+    cache.put(features_of(1))
+    (entry,) = cache.folder().glob("*.npz")
+    entry.unlink()
+    entry.mkdir()
+    assert cache.get({"fps": 2.0, "video": 1}) is None
+    cache.put(features_of(1))
+    assert [path.name for path in cache.folder().iterdir()] == [entry.name]
+
+
+def test_one_entry_may_be_put_and_got_and_dropped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_CACHE_LIMIT", "1")
+    dim = 30_000  # 360 kB an entry: there is room for two of three
+
+    def use(number: int) -> None:
+        for turn in range(10):
+            video = (number + turn) % 3
+            cache.put(features_of(video, dim))
+            found = cache.get({"fps": 2.0, "video": video})
+            assert found is None or (found.array == video).all()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(use, range(6)))
+    assert all(path.suffix == ".npz" and path.is_file() for path in cache.folder().iterdir())

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.errors import OutputError
+from vidsum.errors import InputError, OutputError
+from vidsum.features.arrays import refusing
+from vidsum.features.numpy_files import read_array
 from vidsum.home import home
 from vidsum.outputs import whole_file
 from vidsum.provenance import digest_of
@@ -23,8 +25,8 @@ def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], Floa
     """
     path = home() / folder / f"{digest_of(made_from)}.npy"
     if path.is_file():
-        with contextlib.suppress(OSError, ValueError, EOFError):  # a damaged file is made anew
-            kept: FloatArray = np.load(path)
+        with contextlib.suppress(InputError), refusing(path):  # a damaged file is made anew
+            kept: FloatArray = read_array(path)
             return kept
     made = make()
     with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing

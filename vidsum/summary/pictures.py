@@ -54,7 +54,7 @@ def save_key_frames(
         save_picture(image, path)
     for old in folder.iterdir():
         if _KEY_FRAME_NAME.fullmatch(old.name) and old not in paths:
-            old.unlink()
+            old.unlink(missing_ok=True)  # another process may be at the same folder
     return paths
 
 
