@@ -1,6 +1,6 @@
 """How much memory summaries and moments of a long video take: resident memory while they run, and its peak.
 
-python tests/benchmarks/memory.py [CLIP ...] --minutes 120 [--task summarize] [--task ground] [--every 60]
+python tests/benchmarks/memory.py [CLIP ...] --minutes 120 [--task summarize] [--every 60] [--film KEPT.mp4]
 
 The film is made of the clips (or of noise that moves, if none is given) at 320x240, encoded once and repeated
 without encoding it again. Each task runs in a process of its own with an empty cache. Linux only: what is
@@ -13,8 +13,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from ctypes import c_double
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -54,15 +54,6 @@ TASKS = {
     "ground-similarity": ground_similarity,
     "transnetv2": transnetv2,
 }
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look at a running task."""
-
-    wall_s: float
-    video_s: float
-    resident_mib: float
 
 
 def make_film(clips: Sequence[Path], minutes: float, target: Path) -> None:
@@ -112,23 +103,22 @@ def _repeat(source: Path, seconds: float, target: Path) -> None:
                 shift += stream.duration
 
 
-def watch(task: str, film: Path, every_s: float) -> tuple[list[Look], float]:
-    """Run a task in a process of its own: looks at it about every so many seconds, and its peak in MiB."""
+def watch(task: str, film: Path, every_s: float) -> float:
+    """Run a task in a process of its own, print a row about every so many seconds; its peak in MiB."""
     context = multiprocessing.get_context("spawn")
-    done_s = context.Value(c_double, 0.0)
-    peak = context.Value(c_double, 0.0)
+    done_s, peak = context.Value(c_double, 0.0), context.Value(c_double, 0.0)
     process = context.Process(target=_run, args=(task, str(film), done_s, peak))
-    looks: list[Look] = []
     start = time.perf_counter()
     process.start()
     while process.is_alive():
         process.join(every_s)
-        resident = _memory_mib(f"/proc/{process.pid}/status", "VmRSS") if process.is_alive() else 0.0
-        if resident:
-            looks.append(Look(time.perf_counter() - start, done_s.value, resident))
+        with suppress(OSError):  # it may just have ended
+            resident = _memory_mib(f"/proc/{process.pid}/status", "VmRSS")
+            if resident:
+                print(f"{time.perf_counter() - start:8.0f} {done_s.value:9.0f} {resident:6.0f}", flush=True)
     if process.exitcode:
         raise SystemExit(f"{task} failed")
-    return looks, peak.value
+    return peak.value
 
 
 def _run(task: str, film: str, done_s: Any, peak: Any) -> None:
@@ -163,11 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not film.exists():
             make_film(options.clips, options.minutes, film)
         for task in options.task or ["summarize", "ground", "ground-similarity"]:
-            looks, peak = watch(task, film, options.every)
-            print(f"{task}: peak {peak:.0f} MiB")
-            print("  wall s  video s  MiB")
-            for look in looks:
-                print(f"{look.wall_s:8.0f} {look.video_s:8.0f} {look.resident_mib:5.0f}", flush=True)
+            print(f"{task}\n  wall s   video s    MiB", flush=True)
+            print(f"{task}: peak {watch(task, film, options.every):.0f} MiB", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """NumPy files of others: no array larger than what the file holds of it, and no objects."""
 
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from vidsum.datasets.moment_features import read_parts, read_words
 from vidsum.errors import InputError
+from vidsum.features.arrays import metadata_of
 from vidsum.features.store import read_features
+from vidsum.types import Features
 
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
 
@@ -142,6 +145,49 @@ def test_metadata_that_is_none_is_refused(tmp_path: Path, metadata: bytes) -> No
         archive.writestr("timestamps.npy", npy(np.arange(6.0)))
         archive.writestr("metadata.npy", metadata)
     with pytest.raises(InputError, match="not a feature file"):
+        read_features(tmp_path / "f.npz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"duration_s": float("inf")},
+        {"duration_s": float("nan")},
+        {"duration_s": 1e300},
+        {"duration_s": 10**400},
+        {"duration_s": True},
+        {"step_s": "0.5"},
+        {"covers_s": None},
+        {"video_fps": 1e300},
+        {"extractor": 3},
+        {"video": "film.mp4"},
+        {"video": {"path": float("nan")}},
+        {"provenance": [1]},
+        {"provenance": {"seconds": float("nan")}},
+        {"warnings": {"a": 1}},
+        {"warnings": [1]},
+    ],
+    ids=str,
+)
+def test_metadata_that_no_video_has_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    facts = {**metadata_of(Features.from_array(ROWS)), **change}
+    arrays = {"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": np.array(json.dumps(facts))}
+    np.savez(tmp_path / "f.npz", **arrays)
+    with pytest.raises(InputError, match="not a feature file"):
+        read_features(tmp_path / "f.npz")
+
+
+@pytest.mark.parametrize("logits", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
+def test_class_scores_of_another_shape_are_refused(tmp_path: Path, logits: np.ndarray[Any, Any]) -> None:
+    metadata = np.array(json.dumps(metadata_of(Features.from_array(ROWS))))
+    np.savez(tmp_path / "f.npz", features=ROWS, timestamps=np.arange(6) / 2, metadata=metadata, logits=logits)
+    with pytest.raises(InputError, match="not a feature file"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_numbers_too_large_for_features_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", features=np.full((3, 2), 1e300))
+    with pytest.raises(InputError, match="infinite"):
         read_features(tmp_path / "f.npz")
 
 

@@ -22,6 +22,20 @@ SCHEMA = "vidsum.features/1"
 
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    "extractor": (str,),
+    "step_s": (int, float),
+    "covers_s": (int, float),
+    "duration_s": (int, float),
+    "video_fps": (int, float),
+    "video": (dict, type(None)),
+    "provenance": (dict,),
+    "warnings": (list,),
+}
+_UNSEEN_S = 60.0
+"""What a video may have after its last feature, beside twice what they cover: frames that no clip sees."""
+_MOST_FPS = 10_000
+
 _UNREADABLE = (
     OSError,
     EOFError,
@@ -61,20 +75,59 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     """
     if "features" not in arrays:
         raise UsageError("it has no array named features")
-    array = np.ascontiguousarray(arrays["features"], dtype=np.float32)
-    metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else {}
+    array = _float32(arrays["features"])
+    metadata = _metadata(str(arrays["metadata"])) if "metadata" in arrays else {}
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
     if not metadata:
         return Features.from_array(array) if times is None else timed(array, times)
-    return Features(
+    made = Features(
         array=array,
         timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
         **{name: metadata[name] for name in _PASSED_ON},
-        logits=arrays.get("logits"),
+        logits=_float32(arrays["logits"]) if "logits" in arrays else None,
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
         provenance=metadata["provenance"],
         warnings=tuple(metadata["warnings"]),
     )
+    _check(made)
+    return made
+
+
+def _float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    """What `metadata_of` gave, its fields of the types that they had.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is something else.
+    """
+    metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
+    for name, kinds in _TYPES.items():
+        value = metadata[name]
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}")
+    if any(not isinstance(warning, str) for warning in metadata["warnings"]):
+        raise TypeError("a warning is not a text")
+    return metadata
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check(features: Features) -> None:
+    """Refuse lengths that no video of these features has: arrays of a number a frame are made of them."""
+    seen_s = features.timestamps[-1] + features.covers_s + features.step_s
+    if not features.duration_s <= 2 * seen_s + _UNSEEN_S:
+        raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
+    if not features.video_fps <= _MOST_FPS:
+        raise UsageError(f"its video has {features.video_fps:g} frames a second")
+    logits = features.logits
+    if logits is not None and (logits.ndim != 2 or len(logits) != len(features)):
+        raise UsageError(f"{len(features)} features have class scores of the shape {list(logits.shape)}")
 
 
 def timed(

@@ -68,7 +68,7 @@ def _read(stream: IO[bytes], name: str, n_bytes: int) -> npt.NDArray[Any]:
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether columns are stored one after another, and type."""
-    version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         read = np.lib.format.read_array_header_1_0
     elif version == (2, 0):
@@ -77,7 +77,7 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
         raise UsageError(f"it is of NumPy's format {version}, not 1 or 2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that Python 2 wrote it
-        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)  # type: ignore[no-untyped-call]
+        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
     return header
 
 
