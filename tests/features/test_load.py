@@ -47,8 +47,8 @@ def test_rate_length_and_stride_can_be_chosen() -> None:
         ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
         ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
         ("i3d", {"stride_frames": 0}, "stride must be one frame or more"),
-        ("clip", {"fps": 0.0}, "fps must be positive"),
-        ("clip", {"fps": float("nan")}, "fps must be positive"),
+        ("clip", {"fps": 0.0}, "fps must be above 0"),
+        ("clip", {"fps": float("nan")}, "fps must be above 0"),
     ],
 )
 def test_what_an_extractor_cannot_do_is_refused(name: str, how: dict[str, float], message: str) -> None:

@@ -45,13 +45,13 @@ def numbers_by_opencv(path: Path) -> list[int]:
 
 
 def numbers_within(video: MadeVideo, segments: Sequence[tuple[float, float]]) -> list[int]:
-    """The frames whose time lies in a segment, by the definition."""
-    return [
-        number
-        for start, end in segments
-        for number, time_s in enumerate(video.times_s)
-        if start - 1e-9 <= time_s < end - 1e-9
-    ]
+    """The frames whose time lies in a segment, by the definition; or else the one on screen there."""
+    numbers: list[int] = []
+    for start, end in segments:
+        begun = [number for number, time_s in enumerate(video.times_s) if time_s < start - 1e-9]
+        within = [n for n, time_s in enumerate(video.times_s) if start - 1e-9 <= time_s < end - 1e-9]
+        numbers += within or (begun[-1:] if start < video.duration_s - 1e-9 else [])
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,13 @@ def make_flash_beep(
     sound_until_s: float | None = None,
     gop: int = 60,
     right_silent: bool = False,
+    keep_every: int = 1,
 ) -> FlashBeep:
-    """Write such a video; its sound begins at `sound_from_s` and may end before the pictures do."""
+    """Write such a video; its sound begins at `sound_from_s` and may end before the pictures do.
+
+    With `keep_every` above 1 the frame rate varies: of the frames that show the same as the one before, only
+    each so manieth is there.
+    """
     made = FlashBeep(path, float(fps), sound_from_s, duration_s if sound_until_s is None else sound_until_s)
     with av.open(str(path), "w") as container:
         pictures = container.add_stream("libx264", rate=fps, options={"preset": "ultrafast", "bf": "2"})
@@ -88,6 +93,8 @@ def make_flash_beep(
         packets = []
         for number in range(round(duration_s * Fraction(fps))):
             time_s = float(number / Fraction(fps))
+            if number % keep_every and _is_on(time_s) == _is_on(time_s - 1 / float(fps)):
+                continue
             white = np.full((48, 64, 3), 255 if _is_on(time_s) else 0, dtype=np.uint8)
             frame = av.VideoFrame.from_ndarray(white, format="rgb24")
             frame.pts, frame.time_base = number + round(start_s * Fraction(fps)), 1 / Fraction(fps)

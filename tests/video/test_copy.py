@@ -203,6 +203,21 @@ def test_senseless_segments_are_refused(
         copy_segments(b_frames.path, segments, clip)
 
 
+def test_sound_that_no_mp4_takes_is_an_input_error(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "whole.ts")
+    data = bytearray(source.path.read_bytes())
+    with av.open(str(source.path)) as container:
+        first = next(packet for packet in container.demux(audio=0) if packet.pts > 2 * 90_000)
+    at = data.index(bytes(first)[:7])  # the header of an AAC frame
+    data[at + 2 : at + 6] = b"\xff" * 4
+    path = tmp_path / "damaged.ts"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="MP4") as caught:
+        copy_segments(path, [(1.0, 5.0)], clip)
+    assert "--copy" in str(caught.value.hint)
+    assert not clip.exists()
+
+
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_a_file_that_is_cut_short_is_copied_as_far_as_it_goes(
     suffix: str, tmp_path: Path, clip: Path

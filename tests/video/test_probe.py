@@ -20,7 +20,7 @@ from tests.media import (
     make_video,
 )
 from vidsum.errors import InputError
-from vidsum.video import probe as probe_module
+from vidsum.video import timing as timing_module
 from vidsum.video.probe import probe
 
 CODECS = {
@@ -103,8 +103,8 @@ def test_of_a_large_file_only_the_ends_are_read(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=1500, gop=25, sound=True)
-    monkeypatch.setattr(probe_module, "_WHOLE_SCAN_BYTES", 0)
-    monkeypatch.setattr(probe_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 4)
+    monkeypatch.setattr(timing_module, "_WHOLE_SCAN_BYTES", 0)
+    monkeypatch.setattr(timing_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 4)
     info = probe(video.path)
     assert (info.n_frames, info.is_vfr) == (1500, False)
     assert info.duration_s == pytest.approx(60.0, abs=0.001)

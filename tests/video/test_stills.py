@@ -1,17 +1,24 @@
 """Single frames by time, against the frame that is on screen then by how the video was made."""
 
-from collections.abc import Callable
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.media import GOOD_VIDEOS, MadeVideo, make_still, make_video, read_number
 from vidsum.errors import InputError
-from vidsum.video.frames import Exact, ShortSide
+from vidsum.video.frames import Exact, Sampling, ShortSide
 from vidsum.video.losses import DecodeLog
-from vidsum.video.pyav_reader import decode_frames, open_video, video_stream
+from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import decode_frames, open_video, read_packets, video_stream
+from vidsum.video.read import read_frames
 from vidsum.video.stills import read_frames_at
+from vidsum.video.write import write_segments
 
 Made = Callable[[str], MadeVideo]
 
@@ -77,6 +84,40 @@ def test_decoding_can_start_anywhere_and_again(kind: str, made: Made) -> None:
         for start_s in (video.duration_s * 0.8, video.duration_s * 0.3, video.duration_s * 0.55):
             times_s = [decoded.time_s for decoded in decode_frames(container, stream, start_s=start_s)]
             assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
+
+
+def test_a_stream_that_turns_up_midway_is_no_end(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = made("plain")
+    with open_video(video.path) as container:
+        stream = video_stream(container, video.path)
+        packets = iter(list(container.demux(stream)))
+
+        def demux(*_: object) -> Iterator[object]:
+            """PyAV fails on a packet of a stream that was not there when the file was opened."""
+            yield from islice(packets, 20)
+            raise IndexError
+
+        log = DecodeLog()
+        read = list(read_packets(SimpleNamespace(demux=demux), [stream], log))
+    assert len([packet for packet in read if packet.size]) == len(video.times_s)
+    assert log.errors > 0
+
+
+def test_pixels_of_an_absurd_shape_are_square(tmp_path: Path) -> None:
+    path = make_still(tmp_path / "odd.png")
+    chunk = b"pHYs" + struct.pack(">IIB", 1, 10**9, 0)
+    data = path.read_bytes()
+    pixels = data.index(b"IDAT") - 4
+    chunk = struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    path.write_bytes(data[:pixels] + chunk + data[pixels:])
+    info = probe(path)
+    assert (info.display_width, info.display_height) == (info.width, info.height)
+    assert read_frames_at(path, [0.0])[0].image.shape == (48, 64, 3)
+    with read_frames(path, [Sampling(1.0)]) as frames:
+        list(frames)
+    assert any("square" in warning for warning in frames.warnings)
+    write_segments(path, [(0.0, 0.02)], tmp_path / "clip.mp4")
+    assert probe(tmp_path / "clip.mp4").sample_aspect_ratio == 1
 
 
 def test_a_jump_decodes_little(tmp_path: Path) -> None:

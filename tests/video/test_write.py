@@ -28,6 +28,7 @@ from tests.video.clips import (
     worst_offsets_s,
 )
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.video.jumps import Jumps
 from vidsum.video.losses import DecodeLog
 from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.stretches import in_ticks, stretch_frames
@@ -101,7 +102,7 @@ def test_what_lies_between_segments_is_not_decoded(tmp_path: Path) -> None:
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)
         wanted = in_ticks([(5, 5.4), (15, 15.4), (35, 35.4)], stream.time_base)
-        frames = list(stretch_frames(container, stream, wanted, log))
+        frames = list(stretch_frames(container, stream, wanted, Jumps(), log))
     assert len(frames) == 30
     assert log.frames < 200
 
@@ -147,6 +148,43 @@ def test_frames_of_a_variable_rate_keep_their_durations(kind: str, tmp_path: Pat
     np.testing.assert_allclose(
         np.delete(np.diff(shown), last_of_first), np.delete(expected, last_of_first), atol=tolerance
     )
+
+
+def test_a_track_of_a_variable_rate_is_as_long_as_its_frames(tmp_path: Path, clip: Path) -> None:
+    times = [*np.arange(20) / 10, 9.0, 9.1, 9.2, 20.0, 20.1, 29.9, 30.0]
+    video = make_video(tmp_path / "screen.mkv", times_s=times, fps=10, b_frames=2, sound=True)
+    written = write_segments(video.path, [(0.0, 3.0), (8.5, 12.0), (19.0, 21.05)], clip)
+    with av.open(str(clip)) as container:
+        lengths = [float(stream.duration * stream.time_base) for stream in container.streams]
+        assert lengths == pytest.approx([8.55, 8.55], abs=0.001)
+        packets = [packet for packet in container.demux(video=0) if packet.size]
+        spans = [(float(p.pts * p.time_base), float(p.duration * p.time_base)) for p in packets]
+    assert written.duration_s == pytest.approx(8.55)
+    shown = [*np.arange(20) / 10, 3.0, 3.5, 3.6, 3.7, 6.5, 7.5, 7.6]
+    assert numbers_by_pyav(clip) == [*range(20), 19, 20, 21, 22, 22, 23, 24]
+    assert [start for start, _ in spans] == pytest.approx(shown, abs=0.0011)
+    assert [length for _, length in spans] == pytest.approx(np.diff([*shown, 8.55]).tolist(), abs=0.0011)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+@pytest.mark.parametrize(("start", "end"), [(2.953, 3.0), (2.91, 2.92), (0.05, 0.0501), (5.95, 6.0)])
+def test_a_segment_in_which_no_frame_begins_shows_the_one_on_screen(
+    suffix: str, start: float, end: float, tmp_path: Path, clip: Path
+) -> None:
+    video = make_video(tmp_path / f"ten{suffix}", n_frames=60, fps=10)
+    written = write_segments(video.path, [(start, end)], clip)
+    assert numbers_by_pyav(clip) == [int(start * 10)]
+    assert written.segments == (pytest.approx((start, start + max(end - start, 0.1)), abs=0.101),)
+    with av.open(str(clip)) as container:
+        (stream,) = container.streams.video
+        assert 0 < float(stream.duration * stream.time_base) <= 0.1
+
+
+def test_slides_are_shown_from_the_segments_start(tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / "slides.mp4", n_frames=20, fps=1)
+    written = write_segments(video.path, [(2.5, 4.2), (10.8, 12.0)], clip)
+    assert numbers_by_pyav(clip) == [2, 3, 4, 11]  # of slide 10 less than a third of a second is left
+    assert written.segments[0] == pytest.approx((2.5, 4.2), abs=0.001)
 
 
 # --- what they look like ------------------------------------------------------------------------------------
@@ -271,6 +309,12 @@ def test_tiny_pictures_can_be_written(size: tuple[int, int], tmp_path: Path, cli
     assert (decode_all(clip)[0].width, decode_all(clip)[0].height) == (width + width % 2, height + height % 2)
 
 
+def test_pictures_that_are_too_wide_are_an_input_error(tmp_path: Path, clip: Path) -> None:
+    video = make_video(tmp_path / "wide.mkv", codec="ffv1", width=17_000, height=2, n_frames=2)
+    with pytest.raises(InputError, match="17000 x 2"):
+        write_segments(video.path, [(0.0, 0.08)], clip)
+
+
 def test_a_long_last_frame_does_not_change_the_rate(tmp_path: Path, clip: Path) -> None:
     times = [number / 25 for number in range(30)]
     video = make_video(tmp_path / "held.mp4", times_s=times, fps=1)  # the last frame stays for a second
@@ -314,6 +358,9 @@ MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), 
         (".mkv", {"sound_codec": "libmp3lame", "sample_rate": 44_100, "fps": NTSC}),
         (".ts", {"sample_rate": 44_100, "layout": "stereo"}),
         (".ts", {"start_s": 7.0, "gop": 200, "sound_from_s": 0.9}),
+        (".mp4", {"keep_every": 3, "sample_rate": 44_100}),
+        (".mkv", {"keep_every": 3, "sound_from_s": 2.7}),
+        (".mkv", {"keep_every": 1000, "start_s": 3.0}),
     ],
 )
 def test_flashes_and_beeps_stay_together_at_every_cut(
@@ -482,6 +529,26 @@ def test_damaged_packets_are_skipped_with_a_warning(tmp_path: Path, clip: Path) 
     assert any("damaged" in warning for warning in written.warnings)
     assert 40 < len(decode_all(clip)) <= 75
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
+
+
+def test_sound_that_is_damaged_midway_is_silent_from_there(tmp_path: Path, clip: Path) -> None:
+    source = make_flash_beep(tmp_path / "whole.mkv")
+    data = bytearray(source.path.read_bytes())
+    with av.open(str(source.path)) as container:
+        packets = [packet for packet in container.demux(audio=0) if packet.size and packet.pts > 6000]
+    at = 0
+    for content in map(bytes, packets):
+        at = data.index(content, at)
+        data[at : at + len(content)] = b"\xff" * len(content)
+    path = tmp_path / "damaged.mkv"
+    path.write_bytes(data)
+    written = write_segments(path, [(1.0, 3.0), (7.0, 9.0)], clip)
+    assert sum("sound" in warning for warning in written.warnings) == 1
+    assert (written.has_audio, written.n_frames) == (True, 100)
+    with av.open(str(clip)) as container:
+        wave = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+    assert np.abs(wave[: 48_000 * 2]).max() > 0.5
+    assert np.abs(wave[48_000 * 2 + 3000 :]).max() < 0.1
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])

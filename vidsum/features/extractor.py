@@ -2,7 +2,6 @@
 features.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from vidsum.device import Precision
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray, Picture
-from vidsum.video.frames import Sampling, Size
+from vidsum.video.frames import MAX_FPS, Sampling, Size
 
 if TYPE_CHECKING:
     import torch
@@ -86,8 +85,8 @@ class Spec:
     """Names of the K classes of the logits, where there are logits."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.fps < math.inf:
-            raise UsageError(f"fps must be positive, not {self.fps}")
+        if not 0 < self.fps <= MAX_FPS:
+            raise UsageError(f"fps must be above 0 and at most {MAX_FPS:g}, not {self.fps:g}")
         if self.clip_frames not in self.clip_lengths:
             low, high = self.clip_lengths[0], self.clip_lengths[-1]
             wanted = str(low) if low == high else f"{low} to {high}"

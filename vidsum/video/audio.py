@@ -1,15 +1,18 @@
 """Sound for written clips: a source's samples by time, and an AAC track in step with the pictures."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from pathlib import Path
+from typing import cast
 
 import av
 import numpy as np
 
-from vidsum.types import FloatArray
-from vidsum.video.pyav_reader import open_video
+from vidsum.types import FloatArray, VideoInfo
+from vidsum.video.jumps import Jumps, Mover
+from vidsum.video.losses import DecodeLog
+from vidsum.video.playlist import is_playlist
+from vidsum.video.pyav_reader import can_seek, open_video, read_packets, seek
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -22,32 +25,47 @@ _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
 _SEEK_GAP_S = 3.0
 """Sound to skip that is shorter than this is decoded and dropped: quicker than a seek and its preroll."""
+_LOUDEST = 8.0
+"""Damaged sound can be far beyond 1, the loudest there is, or no number, which the encoder refuses."""
 _SLACK_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
 
 @contextmanager
-def open_sound(path: Path, start_s: float) -> "Iterator[SoundSource | None]":
-    """The sound of a video; None where it has none, or none that can be decoded.
+def open_sound(info: VideoInfo, jumps: Jumps) -> "Iterator[SoundSource | None]":
+    """The sound of a video, counted from its first picture; None where none of it can be decoded.
 
     Args:
-        path: a video that can be opened.
-        start_s: time stamp of the first picture; samples are counted from there.
+        info: of the video.
+        jumps: of its time stamps.
     """
-    with open_video(path) as container:
+    with ExitStack() as files:
+        container = files.enter_context(open_video(info.path, allow_playlists=is_playlist(info)))
         stream = next(iter(container.streams.audio), None)
         if stream is None or stream.codec_context is None:
             yield None
-        else:
-            first = next(_decoded(container, stream), None)
-            yield SoundSource(container, stream, first, start_s) if first is not None else None
+            return
+        first = next(_decoded(container, stream, Jumps(), DecodeLog()), None)
+        if first is not None and not can_seek(container, stream, jumps):  # then not even back to the start
+            container = files.enter_context(open_video(info.path, allow_playlists=is_playlist(info)))
+            stream = container.streams.audio[0]
+        yield SoundSource(container, stream, first, info.start_s, jumps) if first is not None else None
 
 
-def _decoded(container: av.container.InputContainer, stream: av.AudioStream) -> Iterator[av.AudioFrame]:
-    """The sound from where the container stands; what does not decode becomes silence."""
-    for packet in container.demux(stream):
-        with suppress(av.FFmpegError):
-            yield from packet.decode()
+def _decoded(
+    container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
+) -> Iterator[av.AudioFrame]:
+    """The sound from where the container stands; what cannot be read or decoded becomes silence.
+
+    If there are jumps, the container stands at the file's start.
+    """
+    mover = Mover(jumps.sound)
+    for packet in read_packets(container, [stream], log):
+        mover.move(packet)
+        try:
+            yield from cast(list[av.AudioFrame], packet.decode())
+        except av.FFmpegError:
+            log.errors += 1
 
 
 class SoundSource:
@@ -63,9 +81,16 @@ class SoundSource:
         stream: av.AudioStream,
         first: av.AudioFrame,
         start_s: float,
+        jumps: Jumps,
     ) -> None:
-        """The sound of `stream`, of which the frame `first` has been decoded."""
+        """The sound of `stream`, of which the frame `first` has been decoded.
+
+        Times count from `start_s` in the file. Where no seek helps, the container stands at its start.
+        """
         self._container, self._stream, self._start_s = container, stream, start_s
+        self._jumps = jumps
+        self.log = DecodeLog()
+        """Counts what cannot be read or decoded."""
         self._time_base = stream.time_base or Fraction(1, first.sample_rate)
         self.rate: int = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
         self.n_channels = min(first.layout.nb_channels, 2)
@@ -74,12 +99,18 @@ class SoundSource:
         self._block: tuple[int, FloatArray] | None = None
         """(number of the first sample, [channels, samples]) of the block that is being read."""
         self._next = 0
-        self._seek(0)
+        self._can_seek = can_seek(container, stream, jumps)
+        if not self._can_seek:
+            self._blocks = self._decode_blocks()
+            self._block = next(self._blocks, None)
+        else:
+            self._seek(0)
 
     def read(self, first: int, count: int) -> FloatArray:
         """Samples [first, first + count) as [channels, count]; meant to be called in rising order."""
         samples = np.zeros((self.n_channels, count), dtype=np.float32)
-        if not self._next <= first <= self._next + _SEEK_GAP_S * self.rate:
+        is_near = self._next <= first <= self._next + _SEEK_GAP_S * self.rate
+        if not is_near and self._can_seek:
             self._seek(first)
         self._next = first + count
         while self._block is not None and self._block[0] < first + count:
@@ -98,7 +129,7 @@ class SoundSource:
         sound_start_s = float((self._stream.start_time or 0) * self._time_base)
         while True:
             target_s = max(wanted_s - back_s, sound_start_s)
-            self._container.seek(round(target_s / self._time_base), stream=self._stream)
+            seek(self._container, self._stream, round(target_s / self._time_base))
             self._blocks = self._decode_blocks()
             self._block = next(self._blocks, None)
             if target_s == sound_start_s or (self._block is not None and self._block[0] <= first):
@@ -115,13 +146,14 @@ class SoundSource:
                 if position is None or abs(told - position) > _SLACK_S * self.rate:
                     position = told
             if position is not None:
-                yield position, piece.to_ndarray().astype(np.float32, copy=False)
+                block = piece.to_ndarray().astype(np.float32, copy=False)
+                yield position, np.clip(np.nan_to_num(block, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
                 position += piece.samples
 
     def _resampled(self) -> Iterator[av.AudioFrame]:
         """Frames as planar float of one rate and layout, even if the source changes its own midway."""
         resampler, made_for = None, None
-        for frame in _decoded(self._container, self._stream):
+        for frame in _decoded(self._container, self._stream, self._jumps, self.log):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if resampler is None or kind != made_for:
                 resampler, made_for = av.AudioResampler("fltp", self.layout, self.rate), kind

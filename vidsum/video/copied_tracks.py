@@ -12,8 +12,10 @@ from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.types import Interval
-from vidsum.video.pyav_reader import has_time_stamps, seek
+from vidsum.video.losses import DecodeLog
+from vidsum.video.pyav_reader import has_time_stamps, read_packets, seek
 
+ENCODE_INSTEAD = "leave --copy out to encode it again"
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
 """How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
 _BEFORE_ALL = -(2**62)
@@ -27,7 +29,7 @@ class PictureCopy:
         if not has_time_stamps(stream) or _has_wrong_times(container, stream):
             raise UsageError(
                 f"{source}: does not say when its pictures are shown, and cannot be copied",
-                hint="leave --copy out to encode it again",
+                hint=ENCODE_INSTEAD,
             )
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
@@ -184,7 +186,7 @@ def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterat
     lowest = (stream.start_time or 0) - round(1 / stream.time_base)
     seek(container, stream, max(origin + tick, lowest))
     waiting: list[Any] = []
-    for packet in container.demux(stream):
+    for packet in read_packets(container, [stream], DecodeLog()):
         if packet.size == 0 or packet.is_corrupt:
             continue
         packet.pts = (packet.pts if packet.pts is not None else packet.dts or 0) - origin
@@ -221,7 +223,7 @@ def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
     except ValueError as error:
         raise UsageError(
             f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4",
-            hint="leave --copy out to encode it again",
+            hint=ENCODE_INSTEAD,
         ) from error
     if name == "hevc":
         copied.codec_context.codec_tag = "hvc1"  # players of Apple's take no other

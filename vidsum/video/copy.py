@@ -8,14 +8,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, UsageError
 from vidsum.outputs import whole_file
-from vidsum.types import Interval, Progress
-from vidsum.video.copied_tracks import PictureCopy, SoundCopy
-from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, open_mp4
+from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.copied_tracks import ENCODE_INSTEAD, PictureCopy, SoundCopy
+from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
+from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
 from vidsum.video.stretches import in_ticks
+from vidsum.video.timing import jumps_of
 
 
 def copy_segments(
@@ -25,6 +27,7 @@ def copy_segments(
     *,
     comment: str | None = None,
     progress: Progress | None = None,
+    info: VideoInfo | None = None,
 ) -> WrittenVideo:
     """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
 
@@ -37,17 +40,24 @@ def copy_segments(
         target: the file to write; replaced if there is one, and never left half written.
         comment: kept in the file's metadata.
         progress: told the seconds of the segments copied.
+        info: of `probe`, if known already.
 
     Raises:
-        UsageError: segments overlap, are out of order, or none lies in the video; or the codec of the
-            pictures or of the sound cannot be put in an MP4.
+        UsageError: segments overlap, are out of order, or none lies in the video; the codec of the pictures
+            or of the sound cannot be put in an MP4; time stamps are missing or jump; or it
+            is a playlist.
         InputError: the source cannot be read, has no key frame to begin at, or ends before the segments.
         OutputError: the target cannot be written.
     """
-    source, info = Path(source), probe(source)
+    source, info = Path(source), info or probe(source)
+    if jumps_of(info):
+        raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=ENCODE_INSTEAD)
+    if is_playlist(info):
+        raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=ENCODE_INSTEAD)
     wanted = checked_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in wanted), 0.0
     with (
+        errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as beside,
         whole_file(target) as part,

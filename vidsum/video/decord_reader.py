@@ -11,10 +11,11 @@ import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pick_frames, pixel_size
+from vidsum.video.jumps import Jumps
 from vidsum.video.losses import DecodeLog, end_of_pictures
 from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.sampling import CannotReadError
+from vidsum.video.sampling import CannotReadError, check_plain
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
@@ -28,13 +29,14 @@ _Pick = tuple[float, int, int, int]
 
 
 def read_samples(
-    info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
+    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order.
 
     Raises:
         CannotReadError: decord fails on the video, or is known to get it wrong.
     """
+    check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):
         raise CannotReadError(f"decord gets {info.codec} in this kind of {info.container} file wrong")
     sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.types import Picture
 
+MAX_FPS = 1000.0
+"""More samples a second than any video has frames would only repeat them."""
 TOLERANCE_S = 0.0006
 """A frame counts as on screen this long before its time stamp: Matroska rounds to milliseconds."""
 
@@ -53,8 +55,10 @@ class Sampling:
     size: Size = None
 
     def __post_init__(self) -> None:
-        if self.fps is not None and not 0 < self.fps < math.inf:
-            raise UsageError(f"a sampling rate must be positive, not {self.fps}")
+        if self.fps is not None and not 0 < self.fps <= MAX_FPS:
+            raise UsageError(
+                f"a sampling rate must be above 0 and at most {MAX_FPS:g} a second, not {self.fps:g}"
+            )
         sides = (
             (self.size.pixels,)
             if isinstance(self.size, ShortSide)

@@ -1,12 +1,13 @@
 """What the two ways to write a clip share: the segments they accept, the file they open, what they return."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import av
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.types import Interval
 
 _LEAST_GAP_S = 1.0
@@ -64,6 +65,21 @@ def describe_gaps(source: Path, wanted: Sequence[Interval], written: Sequence[In
     if lost_s < _LEAST_GAP_S:
         return ()
     return (f"{source}: has no pictures for {lost_s:.1f} s of the segments, which are left out",)
+
+
+@contextmanager
+def errors_of_ffmpeg(message: str, hint: str | None = None) -> Iterator[None]:
+    """Turn what FFmpeg says in its own words into an InputError; errors of files go their way.
+
+    Raises:
+        InputError: FFmpeg refused to encode or to write something.
+    """
+    try:
+        yield
+    except av.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise
+        raise InputError(message, hint) from error
 
 
 def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:

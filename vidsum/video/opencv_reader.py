@@ -14,16 +14,17 @@ import numpy as np
 
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.jumps import Jumps
 from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
-from vidsum.video.sampling import CannotReadError, sample_stream
+from vidsum.video.sampling import CannotReadError, check_plain, sample_stream
 
 _MAX_FAILURES = 100
 """OpenCV says "no frame" at the end and at each damaged packet alike: the end is where it keeps saying so."""
 
 
 def read_samples(
-    info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
+    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order.
 
@@ -31,6 +32,7 @@ def read_samples(
         CannotReadError: OpenCV does not open the file, gets no frame out of it (AV1 without hardware), or
             gives all frames the same time (raw H.264).
     """
+    check_plain(info, jumps, "OpenCV")
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
     # a relative path with a colon would name a protocol
     capture = cv2.VideoCapture(str(Path(info.path).absolute()), cv2.CAP_FFMPEG)

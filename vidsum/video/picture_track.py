@@ -7,10 +7,13 @@ import av
 from av.video.frame import PictureType
 from av.video.reformatter import ColorRange
 
+from vidsum.video.picture import has_odd_pixels
 from vidsum.video.pyav_reader import DecodedFrame
 from vidsum.video.upright import BT709, StoredPictures, upright_yuv420p
 
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
+MAX_SIDE = 16_384
+"""Widest and highest pictures that x264 encodes, in pixels."""
 _THREADS = 8
 """x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
 _X264_PARAMS = "mbtree=0"
@@ -25,6 +28,8 @@ class Look:
     fps: float
     crf: int
     preset: str
+    is_vfr: bool
+    """Whether the times between frames vary."""
 
 
 class PictureTrack:
@@ -39,6 +44,7 @@ class PictureTrack:
     ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them."""
         self._container = container
+        self._first_dts: int | None = None
         self._stored = StoredPictures.of(first)
         options = {
             "preset": look.preset,
@@ -53,11 +59,15 @@ class PictureTrack:
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context
         encoder.time_base, encoder.thread_count = look.time_base, _THREADS
+        if look.is_vfr:  # with B-frames, MP4 would take a frame's duration from another
+            encoder.max_b_frames = 0
         encoder.sample_aspect_ratio = self._pixel_shape(source)
         self._tag_colours(encoder, source.codec_context)
 
     def _pixel_shape(self, source: av.VideoStream) -> Fraction:
         shape = source.sample_aspect_ratio or Fraction(1)
+        if has_odd_pixels(float(shape)):
+            return Fraction(1)
         return shape if self._stored.turn_deg % 180 == 0 else 1 / shape
 
     def _tag_colours(self, encoder: av.VideoCodecContext, decoder: av.VideoCodecContext) -> None:
@@ -73,12 +83,20 @@ class PictureTrack:
         frame = upright_yuv420p(frame, self._stored)
         frame.pts, frame.time_base = tick, self._stream.codec_context.time_base
         frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
-        self._container.mux(self._stream.encode(frame))
+        self._container.mux(self._noted(self._stream.encode(frame)))
 
-    def finish(self, last_tick: int, end_tick: int) -> None:
-        """Write what the encoder still holds; the last frame stays on screen until `end_tick`."""
-        packets = self._stream.encode(None)
-        for packet in packets:
-            if packet.pts == last_tick:
-                packet.duration = end_tick - last_tick
+    def finish(self, end_tick: int) -> None:
+        """Write what the encoder still holds; the last frame stays on screen until `end_tick`.
+
+        MP4 takes the length of the track from the decode times and the duration of the packet stored last.
+        """
+        packets = self._noted(self._stream.encode(None))
+        if packets:
+            packets[-1].duration = max(1, end_tick + (self._first_dts or 0) - (packets[-1].dts or 0))
         self._container.mux(packets)
+
+    def _noted(self, packets: "list[av.Packet[av.VideoStream]]") -> "list[av.Packet[av.VideoStream]]":
+        """Packets that the encoder gave, the first of all having been looked at: writing changes them."""
+        if packets and self._first_dts is None:
+            self._first_dts = packets[0].dts or 0
+        return packets

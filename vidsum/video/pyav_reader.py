@@ -19,12 +19,16 @@ from av.stream import Stream
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
+from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
+from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
 from vidsum.video.sampling import sample_stream
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
+_LONGEST_FRAME_S = 24 * 3600.0
+"""A frame that claims to stay on screen for longer is damaged."""
 _MAX_READ_ERRORS = 100
 """Failed reads in a row after which a file is given up."""
 
@@ -44,18 +48,18 @@ class DecodedFrame:
 
     @property
     def end_s(self) -> float:
-        """When it goes off screen, by its own duration; `time_s` where the file gives it none."""
-        frame = self.frame
-        return self.time_s + float((frame.duration or 0) * (frame.time_base or 0))
+        """When it goes off screen, by its own duration; `time_s` where the file gives it none that can be."""
+        length_s = float((self.frame.duration or 0) * (self.frame.time_base or 0))
+        return self.time_s + (length_s if 0 < length_s <= _LONGEST_FRAME_S else 0.0)
 
 
 def read_samples(
-    info: VideoInfo, samplings: Sequence[Sampling], log: DecodeLog
+    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order."""
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
-    with open_video(info.path) as container:
-        decoded = decode_frames(container, video_stream(container, info.path), log=log)
+    with open_video(info.path, allow_playlists=is_playlist(info)) as container:
+        decoded = decode_frames(container, video_stream(container, info.path), jumps=jumps, log=log)
         yield from sample_stream(
             ((frame.time_s, frame) for frame in decoded),
             samplings,
@@ -65,8 +69,12 @@ def read_samples(
         )
 
 
-def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
+def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> av.container.InputContainer:
     """Open a video file; close it, or use it in a `with`.
+
+    Args:
+        path: the file.
+        allow_playlists: take a playlist of local files for a video. Else no file but this one is opened.
 
     Raises:
         InputError: it cannot be read, is no video, or has no video stream.
@@ -74,11 +82,16 @@ def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         raise InputError(f"{path}: is an address, and only files are read", hint="download it first")
     path = Path(path)
-    _check_readable(path)
+    check_readable(path)
+    options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}
     try:
         # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
-        container = av.open(f"file:{path}", options={"pattern_type": "none"}, metadata_errors="replace")
+        container = av.open(f"file:{path}", options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
+        # "invalid argument" is what FFmpeg says where it knows a format, but may not use it
+        is_unused = isinstance(error, av.error.ArgumentError) and is_text(path)
+        if not allow_playlists and (is_unused or looks_like_playlist(path)):
+            raise InputError(f"{path}: is a playlist of other files, not a video", hint=HINT) from error
         raise InputError(f"{path}: {_why_not_open(path)}") from error
     try:
         video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
@@ -88,8 +101,18 @@ def open_video(path: str | os.PathLike[str]) -> av.container.InputContainer:
     return container
 
 
-def _check_readable(path: Path) -> None:
-    if not path.exists():
+def check_readable(path: Path) -> None:
+    """See that there is a file with something in it.
+
+    Raises:
+        InputError: there is none that can be read.
+    """
+    try:
+        is_there = path.exists()
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
+    if not is_there:
         raise InputError(f"{path}: no such file")
     if path.is_dir():
         raise InputError(f"{path}: is a folder, not a video")
@@ -140,6 +163,11 @@ def has_time_stamps(stream: av.VideoStream) -> bool:
     return stream.start_time is not None
 
 
+def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
+    """Whether a seek goes where it should: not without time stamps or where they jump, nor in playlists."""
+    return stream.start_time is not None and not jumps and container.format.name not in PLAYLISTS
+
+
 def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:
     """Go to a key frame, at or before a time stamp where the file allows it.
 
@@ -157,23 +185,25 @@ def decode_frames(
     stream: av.VideoStream,
     *,
     start_s: float = 0.0,
+    jumps: Jumps | None = None,
     log: DecodeLog | None = None,
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` above 0 this seeks, as often as wanted, in a file that `has_time_stamps`; else it decodes
-    from where the container stands, which is the start of the file if it has just been opened. Frames that
-    the decoder marks as damaged are given like any other, and counted.
+    With `start_s` above 0 this seeks, as often as wanted, in a file that `can_seek`; else it decodes from
+    where the container stands, which is the start of the file if it has just been opened. Frames that the
+    decoder marks as damaged are given like any other, and counted.
 
     Args:
         container: from `open_video`.
         stream: from `video_stream`.
         start_s: counted from the first picture.
+        jumps: of the file's time stamps; there are none if not given.
         log: counts what is met; a new one is made if not given.
     """
     log = log if log is not None else DecodeLog()
     if start_s <= 0:
-        yield from _decode_on(container, stream, log)
+        yield from _decode_on(container, stream, jumps or Jumps(), log)
         return
     before: DecodedFrame | None = None
     for decoded in _seek_and_decode(container, stream, start_s, log):
@@ -195,7 +225,7 @@ def _seek_and_decode(
     for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
         ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))
         seek(container, stream, ticks)
-        frames = _decode_on(container, stream, log)
+        frames = _decode_on(container, stream, Jumps(), log)
         first = next(frames, None)
         if first is not None and first.time_s <= start_s + TOLERANCE_S:
             break
@@ -204,15 +234,17 @@ def _seek_and_decode(
 
 
 def _decode_on(
-    container: av.container.InputContainer, stream: av.VideoStream, log: DecodeLog
+    container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[DecodedFrame]:
-    """Decode from where the container stands."""
+    """Decode from where the container stands; if there are jumps, that is the file's start."""
+    mover = Mover(jumps.pictures)
     start_s, last_s = first_pts_s(stream), float("-inf")
     step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
     is_avi = container.format.name == "avi"
     for packet in read_packets(container, [stream], log):
         log.packets += packet.size > 0 and not packet.is_discard
+        mover.move(packet)
         for frame in _decode(packet, log):
             ticks = frame.dts if is_avi else frame.pts
             if ticks is None or frame.time_base is None:
@@ -246,6 +278,7 @@ def read_packets(
                 errors_in_a_row = 0
                 yield packet
             return
-        except av.FFmpegError:  # noqa: PERF203 (a failed read ends the iterator: start another)
+        # a failed read ends the iterator: start another; PyAV does not know streams that turn up midway
+        except (av.FFmpegError, IndexError):  # noqa: PERF203
             errors_in_a_row += 1
             log.errors += 1

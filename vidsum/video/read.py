@@ -12,9 +12,12 @@ from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video.background import ReadAhead
 from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.jumps import Jumps
 from vidsum.video.losses import DecodeLog, describe_loss, end_of_pictures
+from vidsum.video.picture import has_odd_pixels
 from vidsum.video.probe import probe
 from vidsum.video.sampling import CannotReadError
+from vidsum.video.timing import jumps_of
 
 READERS = ("pyav", "decord", "opencv")
 
@@ -22,7 +25,7 @@ _AHEAD_BYTES = 32 * 2**20
 _AHEAD_FRAMES = (2, 64)
 """Fewest and most pictures decoded ahead."""
 
-_ReadSamples = Callable[[VideoInfo, Sequence[Sampling], DecodeLog], Iterator[tuple[int, Frame]]]
+_ReadSamples = Callable[[VideoInfo, Sequence[Sampling], Jumps, DecodeLog], Iterator[tuple[int, Frame]]]
 
 
 @dataclass
@@ -137,15 +140,15 @@ def _read(
 ) -> Generator[tuple[int, Frame], None, None]:
     """All frames; `outcome` is filled in at the end."""
     given = [0] * len(samplings)
-    log = DecodeLog()
+    log, jumps = DecodeLog(), jumps_of(info)
     try:
-        for i, frame in read_samples(info, samplings, log):
+        for i, frame in read_samples(info, samplings, jumps, log):
             given[i] = frame.index + 1
             yield i, frame
     except CannotReadError as reason:
         outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
         log = DecodeLog()
-        for i, frame in _read_samples_of("pyav")(info, samplings, log):
+        for i, frame in _read_samples_of("pyav")(info, samplings, jumps, log):
             if frame.index >= given[i]:
                 yield i, frame
     if not log.frames:
@@ -154,4 +157,8 @@ def _read(
     loss = describe_loss(info, log)
     if loss and strict:
         raise DamagedError(loss, hint="leave out --strict to use what can be decoded")
-    outcome.warnings += [loss] if loss else []
+    if has_odd_pixels(info.sample_aspect_ratio):
+        outcome.warnings.append(
+            f"{info.path}: pixels of {info.sample_aspect_ratio:g} times their height are taken for square"
+        )
+    outcome.warnings += [*jumps.describe(info.path), *([loss] if loss else [])]

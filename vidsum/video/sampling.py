@@ -1,17 +1,35 @@
 """Picking the sampled frames out of a stream of decoded ones, for several samplings in one pass."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import Frame, Sampling, n_samples, samples_before
+from vidsum.video.jumps import Jumps
 from vidsum.video.losses import DecodeLog, end_of_pictures
+from vidsum.video.playlist import looks_like_playlist
 
 T = TypeVar("T")
 
 
 class CannotReadError(Exception):
     """A reader cannot read a video that another one may: the message says why."""
+
+
+def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
+    """See that a video is one that a reader other than PyAV can be given.
+
+    Raises:
+        CannotReadError: its time stamps jump; or it might be taken for a playlist or a series of pictures,
+            and nothing keeps such a reader from opening other files.
+    """
+    if jumps:
+        raise CannotReadError(f"{reader} does not follow time stamps that jump")
+    if looks_like_playlist(Path(info.path)):
+        raise CannotReadError(f"{reader} is not given playlists")
+    if "%" in Path(info.path).name:
+        raise CannotReadError(f"{reader} takes a name with % for those of a series")
 
 
 def sample_stream(

@@ -10,9 +10,12 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Size, pixel_size
+from vidsum.video.jumps import Jumps
 from vidsum.video.picture import PictureMaker
+from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import decode_frames, has_time_stamps, open_video, video_stream
+from vidsum.video.pyav_reader import can_seek, decode_frames, open_video, video_stream
+from vidsum.video.timing import jumps_of
 
 _KEY_FRAME_GAP_S = 3.0
 """Assumed where the file has no index that tells it."""
@@ -43,10 +46,11 @@ def read_frames_at(
     """
     info = info or probe(path)
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
-    with open_video(path) as container:
+    jumps = jumps_of(info)
+    with open_video(path, allow_playlists=is_playlist(info)) as container:
         stream = video_stream(container, path)
-        key_gap_s = _key_frame_gap_s(stream)
-        frames = decode_frames(container, stream)
+        key_gap_s = _key_frame_gap_s(container, stream, jumps)
+        frames = decode_frames(container, stream, jumps=jumps)
         shown = upcoming = next(frames, None)
         found: dict[int, Frame] = {}
         for index, time_s in sorted(enumerate(times_s), key=lambda item: item[1]):
@@ -62,9 +66,9 @@ def read_frames_at(
     return [found[index] for index in range(len(times_s))]
 
 
-def _key_frame_gap_s(stream: av.VideoStream) -> float:
+def _key_frame_gap_s(container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps) -> float:
     """Median time from one key frame to the next, from the file's index; without end where no seek helps."""
-    if not has_time_stamps(stream):
+    if not can_seek(container, stream, jumps):
         return math.inf
     times = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe]
     if len(times) < 2 or stream.time_base is None:

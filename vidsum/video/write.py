@@ -8,15 +8,17 @@ from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import whole_file
-from vidsum.types import Interval, Progress
+from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.losses import DecodeLog
-from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, open_mp4
-from vidsum.video.picture_track import PRESETS, Look, PictureTrack
+from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
+from vidsum.video.picture_track import MAX_SIDE, PRESETS, Look, PictureTrack
+from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
+from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.stretches import StretchFrame, in_ticks, stretch_frames
 from vidsum.video.timeline import Timeline, clip_time_base
+from vidsum.video.timing import jumps_of
 
 
 def write_segments(
@@ -28,11 +30,13 @@ def write_segments(
     preset: str = "veryfast",
     comment: str | None = None,
     progress: Progress | None = None,
+    info: VideoInfo | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as H.264 and AAC in MP4, to play in any browser.
 
     The frames written are exactly those of the source whose time lies in a segment (`in_ticks` says how edges
-    are rounded). Each stays on screen as long as it did in the source, or to the segment's end; a
+    are rounded), and a frame that is on screen where a segment begins if it stays for a while
+    (`stretch_frames`). Each stays on screen as long as it did in the source, or to the segment's end; a
     constant frame rate stays constant. Sound fades for 5 ms at each cut. The same input gives the same bytes.
 
     Args:
@@ -44,29 +48,37 @@ def write_segments(
         preset: x264's preset, from ultrafast to veryslow.
         comment: kept in the file's metadata.
         progress: told the seconds of clip written.
+        info: of `probe`, if known already; it says too whether the source may be a playlist.
 
     Raises:
         UsageError: segments overlap, are out of order, or none lies in the video; a wrong `crf` or `preset`.
-        InputError: the source cannot be read, or none of its frames in the segments.
+        InputError: the source cannot be read, none of its frames in the segments, or it is too large.
         OutputError: the target cannot be written.
     """
     if not 1 <= crf <= 51:
         raise UsageError(f"a constant rate factor lies between 1 and 51, not {crf}")
     if preset not in PRESETS:
         raise UsageError(f"x264 has no preset {preset!r}", hint=f"one of {', '.join(PRESETS)}")
-    source, info = Path(source), probe(source)
+    source, info = Path(source), info or probe(source)
+    jumps = jumps_of(info)
+    if max(info.width, info.height) > MAX_SIDE:
+        raise InputError(f"{source}: has pictures of {info.width} x {info.height}; H.264 goes to {MAX_SIDE}")
     wanted = checked_segments(segments, info.duration_s)
-    with open_video(source) as container, whole_file(target) as part:
+    with (
+        errors_of_ffmpeg(f"{source}: cannot be encoded as H.264 and AAC"),
+        open_video(source, allow_playlists=is_playlist(info)) as container,
+        whole_file(target) as part,
+    ):
         stream = video_stream(container, source)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
-        frames = stretch_frames(container, stream, in_ticks(wanted, time_base), log)
+        frames = stretch_frames(container, stream, in_ticks(wanted, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
-        with open_sound(source, first_pts_s(stream)) as sound, open_mp4(part, comment) as output:
+        with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
-            look = Look(timeline.clip_base, info.fps, crf, preset)
+            look = Look(timeline.clip_base, info.fps, crf, preset, info.is_vfr)
             pictures = PictureTrack(output, stream, first.decoded, look)
             sounds = SoundTrack(sound, output) if sound is not None else None
             told = _telling(chain([first], frames), timeline, wanted, progress)
@@ -79,7 +91,8 @@ def write_segments(
         has_audio=sound is not None,
         warnings=(
             *describe_gaps(source, wanted, timeline.segments),
-            *_warnings(source, log, info.has_audio and sound is None),
+            *jumps.describe(os.fspath(source)),
+            *_warnings(source, log, info.has_audio and sound is None, sound.log.errors if sound else 0),
         ),
     )
 
@@ -102,7 +115,7 @@ def _write_tracks(
     if sounds is not None:
         sounds.end_segment(timeline.end_s)
         sounds.finish()
-    pictures.finish(timeline.tick, timeline.end_tick)
+    pictures.finish(timeline.end_tick)
     return n_frames
 
 
@@ -119,8 +132,10 @@ def _telling(
         progress("writing", total_s, total_s)
 
 
-def _warnings(source: Path, log: DecodeLog, sound_is_lost: bool) -> tuple[str, ...]:
+def _warnings(source: Path, log: DecodeLog, sound_is_lost: bool, sound_errors: int) -> tuple[str, ...]:
     warnings = []
+    if sound_errors:
+        warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound_errors}")
     if sound_is_lost:
         warnings.append(f"{source}: the sound cannot be decoded and is left out")
     if log.errors:

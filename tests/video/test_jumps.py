@@ -1,0 +1,296 @@
+"""Time stamps that start again, wrap or leap: the rule itself, and reading and writing such files."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import av
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.media import MadeVideo, make_video, read_number
+from tests.video.clips import FlashBeep, make_flash_beep, numbers_by_pyav, worst_offsets_s
+from vidsum.errors import DamagedError, UsageError
+from vidsum.types import TimeArray
+from vidsum.video import jumps as jumps_module
+from vidsum.video import timing as timing_module
+from vidsum.video.copy import copy_segments
+from vidsum.video.frames import Frame, Sampling
+from vidsum.video.jumps import BACK_S, GAP_S, Jumps, Mover, Stamps, find_jumps, moved
+from vidsum.video.probe import probe
+from vidsum.video.read import READERS, read_frames
+from vidsum.video.stills import read_frames_at
+from vidsum.video.write import write_segments
+
+STEP_S = 0.04
+TICK = Fraction(1, 90_000)
+
+# --- the rule ---
+
+
+@dataclass(frozen=True)
+class Part:
+    """Frames whose time stamps do not start again: the first one's, and how far each next one is."""
+
+    start_s: float
+    steps_s: tuple[float, ...]
+    delay: int
+    """Frames by which decoding is ahead of showing."""
+
+    @property
+    def shown_s(self) -> TimeArray:
+        return self.start_s + np.cumsum([0.0, *self.steps_s])
+
+    def stamps(self) -> tuple[TimeArray, TimeArray]:
+        """(dts, pts) in the order stored: each frame behind the `delay` that are shown before it."""
+        shown = self.shown_s
+        order = np.arange(len(shown))
+        if self.delay:  # P B B P B B ...
+            order = np.argsort([i - self.delay - 0.5 if i % (self.delay + 1) == 0 else i for i in order])
+        ahead = shown[0] - STEP_S * np.arange(self.delay, 0, -1)
+        return np.concatenate([ahead, shown])[: len(shown)], shown[order]
+
+    @property
+    def lasts_s(self) -> float:
+        """How long its pictures are shown, gaps left out."""
+        return sum(step for step in self.steps_s if step <= GAP_S) + len(self.steps_s) * STEP_S + STEP_S
+
+
+steps = st.one_of(st.just(STEP_S), st.floats(0.01, 60.0), st.floats(GAP_S + 1, 1e9))
+parts_of_files = st.lists(
+    st.builds(
+        Part,
+        st.floats(0, 1000),
+        st.lists(steps, min_size=6, max_size=30).map(tuple),
+        st.sampled_from([0, 2]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
+    """The parts behind each other; each is made to start before the one ahead of it ends."""
+    placed = [parts[0]]
+    for part in parts[1:]:
+        latest = placed[-1].stamps()[0][-1] - BACK_S - 1
+        placed.append(Part(min(part.start_s, latest), part.steps_s, part.delay))
+    dts, pts = (np.concatenate(kind) for kind in zip(*(part.stamps() for part in placed), strict=True))
+    return Stamps(dts, pts, np.zeros(len(pts))), placed
+
+
+@given(parts_of_files)
+@settings(deadline=None)
+def test_the_time_line_always_rises_and_is_no_longer_than_the_pictures_last(parts: list[Part]) -> None:
+    stamps, placed = joined(parts)
+    found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
+    times_s = moved(stamps.pts_s, found.pictures)
+    first = 0
+    shown = []
+    for part in placed:  # in the order of showing, part by part
+        n_frames = len(part.shown_s)
+        order = np.argsort(stamps.pts_s[first : first + n_frames])
+        shown += times_s[first : first + n_frames][order].tolist()
+        first += n_frames
+    assert all(a < b for a, b in pairwise(shown))
+    longest = max((step for part in placed for step in part.steps_s if step <= GAP_S), default=STEP_S)
+    n_gaps = sum(step > GAP_S for part in placed for step in part.steps_s)
+    assert shown[-1] - shown[0] <= sum(part.lasts_s for part in placed) + longest * (n_gaps + len(placed))
+
+
+@given(
+    st.floats(-1000, 1e6),
+    st.lists(st.floats(0.001, GAP_S - 1), max_size=40).map(tuple),
+    st.sampled_from([0, 2]),
+)
+@settings(deadline=None)
+def test_a_well_behaved_file_keeps_its_time_stamps_to_the_bit(
+    start_s: float, steps_s: tuple[float, ...], delay: int
+) -> None:
+    dts, pts = Part(start_s, steps_s, delay).stamps()
+    found = find_jumps(Stamps(dts, pts, np.zeros(len(pts))), None, np.empty(0, int), start_s, STEP_S)
+    assert found == Jumps()
+    assert (moved(pts, found.pictures) == pts).all()
+
+
+@given(parts_of_files)
+@settings(deadline=None)
+def test_packets_are_moved_one_by_one_as_they_are_all_together(parts: list[Part]) -> None:
+    stamps, placed = joined(parts)
+    found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
+    mover, times_s = Mover(found.pictures), []
+    for pts_s in stamps.pts_s.tolist():
+        packet = SimpleNamespace(size=1, pts=round(pts_s / TICK), dts=None, time_base=TICK)
+        mover.move(packet)
+        times_s.append(float(packet.pts * TICK))
+    assert times_s == pytest.approx(moved(stamps.pts_s, found.pictures).tolist(), abs=2 * float(TICK))
+
+
+@pytest.mark.parametrize("wrong_s", [100.0, 1e6])
+@pytest.mark.parametrize("n_wrong", [1, 3])
+def test_a_few_wrong_time_stamps_cost_next_to_nothing(wrong_s: float, n_wrong: int) -> None:
+    times = np.arange(100) * STEP_S + 2e6
+    for sign in (1, -1):
+        wrong = times.copy()
+        wrong[50 : 50 + n_wrong] += sign * wrong_s
+        found = find_jumps(
+            Stamps(wrong, wrong, np.zeros(100)), None, np.empty(0, int), float(times[0]), STEP_S
+        )
+        mended = moved(wrong, found.pictures)
+        assert (np.diff(mended) > 0).all()
+        assert mended[-1] == pytest.approx(times[-1], abs=4 * STEP_S)
+
+
+def test_sound_goes_with_the_part_of_the_pictures_it_belongs_to() -> None:
+    part = np.arange(100) * STEP_S
+    pictures, sound = np.tile(part, 3), np.tile(part, 3)
+    # the last sound of each part is stored after the first pictures of the next
+    at = np.clip(np.arange(300) + 5, 0, 300)
+    zeros = np.zeros(300)
+    found = find_jumps(Stamps(pictures, pictures, zeros), Stamps(sound, sound, zeros), at, 0.0, STEP_S)
+    assert moved(sound, found.sound) == pytest.approx(np.arange(300) * STEP_S)
+
+
+# --- files ---
+
+
+def twice(video: MadeVideo, target: Path) -> Path:
+    """A file behind itself, as recordings are joined byte by byte."""
+    target.write_bytes(video.path.read_bytes() * 2)
+    return target
+
+
+def all_frames(
+    path: Path, reader: str = "pyav", fps: float | None = None
+) -> tuple[list[Frame], tuple[str, ...]]:
+    with read_frames(path, [Sampling(fps)], reader=reader) as frames:
+        return [frame for _, frame in frames], frames.warnings
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_joined_recordings_are_read_to_the_end(reader: str, tmp_path: Path) -> None:
+    if reader == "decord":
+        pytest.importorskip("decord")
+    video = make_video(tmp_path / "a.ts", n_frames=50, start_s=3.0, sound=True)
+    path = twice(video, tmp_path / "aa.ts")
+    frames, warnings = all_frames(path, reader)
+    assert [read_number(frame.image) for frame in frames] == [*range(50), *range(50)]
+    assert [frame.pts_s for frame in frames] == pytest.approx([i / 25 for i in range(100)], abs=1e-4)
+    assert sum("start again once" in warning for warning in warnings) == 1
+    info = probe(path)
+    assert (info.n_frames, info.duration_s) == (100, pytest.approx(4.0, abs=0.001))
+
+
+def test_joined_recordings_are_no_damage(tmp_path: Path) -> None:
+    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
+    try:
+        with read_frames(path, [Sampling(2.0)], strict=True) as frames:
+            assert len(list(frames)) == 8
+    except DamagedError as error:
+        pytest.fail(error.message)
+
+
+def test_stills_of_joined_recordings(tmp_path: Path) -> None:
+    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
+    stills = read_frames_at(path, [3.0, 0.4, 2.0])
+    assert [read_number(still.image) for still in stills] == [25, 10, 0]
+
+
+def test_clips_of_joined_recordings_with_their_sound(tmp_path: Path) -> None:
+    made = make_flash_beep(tmp_path / "a.ts", duration_s=4.0, start_s=7.0)
+    path = tmp_path / "aa.ts"
+    path.write_bytes(made.path.read_bytes() * 2)
+    segments = [(0.9, 1.5), (3.5, 5.4), (6.9, 7.4)]
+    written = write_segments(path, segments, tmp_path / "clip.mp4")
+    assert written.segments == tuple(pytest.approx(segment, abs=0.021) for segment in segments)
+    whole = FlashBeep(path, made.fps, 0.0, 8.0)
+    # AAC ends a part with silence that fills its last packet: there, at 4.0 s, sound may be 50 ms off
+    assert max(worst_offsets_s(whole, written.path, written.segments)) < 0.05
+
+
+def test_joined_recordings_are_not_copied(tmp_path: Path) -> None:
+    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
+    with pytest.raises(UsageError, match="jump") as caught:
+        copy_segments(path, [(0.0, 1.0)], tmp_path / "clip.mp4")
+    assert "--copy" in str(caught.value.hint)
+
+
+def test_time_stamps_that_wrap_are_no_jump(tmp_path: Path) -> None:
+    wrap_s = 2**33 / 90_000
+    path = make_video(tmp_path / "wrap.ts", n_frames=100, start_s=wrap_s - 3.0).path
+    frames, warnings = all_frames(path, fps=1.0)
+    assert probe(path).duration_s == pytest.approx(4.0, abs=0.001)
+    assert [read_number(frame.image) for frame in frames] == [0, 25, 50, 75]
+    assert not warnings
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(("name", "leap_s"), [("a.mkv", 1e9), ("a.ts", 20_000.0), ("a.mp4", 20_000.0)])
+def test_a_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) -> None:
+    if reader == "decord":
+        pytest.importorskip("decord")
+    times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
+    path = make_video(tmp_path / name, times_s=times).path
+    info = probe(path)
+    assert (info.n_frames, info.duration_s) == (60, pytest.approx(2.4, abs=0.05))
+    frames, warnings = all_frames(path, reader, fps=5.0)
+    assert [read_number(frame.image) for frame in frames] == list(range(0, 60, 5))
+    assert any("left out" in warning and f"{leap_s:.0f} s at 1.20 s" in warning for warning in warnings)
+    written = write_segments(path, [(0.8, 1.6)], tmp_path / "clip.mp4")
+    assert numbers_by_pyav(written.path) == list(range(20, 40))
+    assert read_number(read_frames_at(path, [2.0])[0].image) == 50
+
+
+def test_a_large_file_is_read_whole_if_its_length_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    video = make_video(tmp_path / "a.ts", n_frames=200, sound=True)
+    path = tmp_path / "aaaa.ts"
+    path.write_bytes(video.path.read_bytes() * 4)
+    monkeypatch.setattr(timing_module, "_WHOLE_SCAN_BYTES", 0)
+    monkeypatch.setattr(timing_module, "_HEAD_SCAN_BYTES", video.path.stat().st_size // 2)
+    info = probe(path)
+    assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
+
+
+def test_slides_that_stay_for_minutes_are_no_gap(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "slides.mkv", times_s=[60.0 * i for i in range(10)] + [3000.0]).path
+    frames, warnings = all_frames(path, fps=1 / 60)
+    assert [read_number(frame.image) for frame in frames] == [*range(10), *[9] * 40, 10]
+    assert not warnings
+
+
+def test_sound_fills_what_would_be_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jumps_module, "GAP_S", 5.0)
+    silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
+    heard = make_video(tmp_path / "heard.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
+    assert probe(silent).duration_s < 5
+    assert probe(heard).duration_s == pytest.approx(20.04, abs=0.01)
+
+
+def test_a_long_subtitle_is_no_video(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "film.mkv", n_frames=50, sound=True).path
+    titles = tmp_path / "titles.srt"
+    titles.write_text("1\n00:00:00,000 --> 00:00:30,000\nhello\n")
+    path = tmp_path / "with_titles.mkv"
+    with av.open(str(video)) as film, av.open(str(titles)) as words, av.open(str(path), "w") as both:
+        streams = {
+            stream: both.add_stream_from_template(stream) for stream in (*film.streams, *words.streams)
+        }
+        packets = [packet for file in (film, words) for packet in file.demux() if packet.size]
+        for packet in packets:
+            packet.stream = streams[packet.stream]
+        both.mux(sorted(packets, key=lambda packet: (packet.dts or 0) * packet.time_base))
+    assert probe(path).duration_s == pytest.approx(2.0, abs=0.03)
+    _, warnings = all_frames(path)
+    assert not warnings
+
+
+@pytest.mark.parametrize("fps", [0.0, -1.0, float("nan"), float("inf"), 1e300, 1001.0])
+def test_a_sampling_rate_that_no_video_has_is_refused(fps: float) -> None:
+    with pytest.raises(UsageError, match="rate"):
+        Sampling(fps)

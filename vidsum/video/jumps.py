@@ -1,0 +1,253 @@
+"""Time stamps that start again or leap ahead, and the steady time line that is made of them.
+
+Recordings that were joined byte by byte start their time stamps again; clocks that were set leave an empty
+hour between two frames. On the time line of vidsum a part that starts again follows the one ahead of it, and
+a gap is left out. docs/video.md tells the rule. A file without either keeps its own time stamps to the bit.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.types import TimeArray
+
+GAP_S = 3600.0
+"""A frame stays for as long as this; a longer time with neither a new picture nor sound is a gap."""
+BACK_S = 1.0
+"""Decode times never run back: where they do by more than this, they start again."""
+_FEW = 8
+"""Frames that may have wrong time stamps in a row, because of damage."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stamps:
+    """The time stamps of one stream's packets in the order they are stored, in seconds; NaN where none."""
+
+    dts_s: TimeArray
+    """[N] when each is decoded."""
+    pts_s: TimeArray
+    """[N] when each is shown."""
+    length_s: TimeArray
+    """[N] how long each lasts; 0 where the file does not say."""
+
+    @cached_property
+    def shown_s(self) -> TimeArray:
+        """[N] when each is shown, or else decoded; as the one before it where the file does not say.
+
+        NaN where the file says nothing of any.
+        """
+        shown = np.where(np.isnan(self.pts_s), self.dts_s, self.pts_s)
+        known = np.flatnonzero(~np.isnan(shown))
+        if not len(known):
+            return shown
+        return shown[known[np.maximum(np.searchsorted(known, np.arange(len(shown)), side="right") - 1, 0)]]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """From packet number `packet` on, time stamps of `from_s` or later are moved by `shift_s`."""
+
+    packet: int
+    from_s: float
+    shift_s: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time without picture and sound that is left out."""
+
+    at_s: float
+    """When the first picture after it is shown."""
+    length_s: float
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """Where the time stamps of a file jump. There is nothing in it for a well-behaved file."""
+
+    restarts_s: tuple[float, ...] = ()
+    """When each part is shown whose time stamps start again."""
+    gaps: tuple[Gap, ...] = ()
+    pictures: tuple[Piece, ...] = ()
+    """How the packets of the video are moved, in order of (`packet`, `from_s`)."""
+    sound: tuple[Piece, ...] = ()
+    """The same for the first stream of sound."""
+
+    def __bool__(self) -> bool:
+        return bool(self.restarts_s or self.gaps)
+
+    def describe(self, path: str) -> tuple[str, ...]:
+        """A line for each kind of jump; none for a well-behaved file."""
+        lines = []
+        if self.restarts_s:
+            where = _listed([f"{time_s:.2f} s" for time_s in self.restarts_s])
+            lines.append(
+                f"{path}: time stamps start again {_times(len(self.restarts_s))}, at {where}; "
+                "what follows is joined on"
+            )
+        if self.gaps:
+            where = _listed([f"{gap.length_s:.0f} s at {gap.at_s:.2f} s" for gap in self.gaps])
+            lines.append(f"{path}: without pictures or sound for {where}; left out of the time line")
+        return tuple(lines)
+
+
+class Mover:
+    """Moves the packets of one stream, which have to come in the order they are stored, from the first on."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        self._pieces = pieces
+        self._keys = [(piece.packet, piece.from_s) for piece in pieces]
+        self._number = -1
+
+    def move(self, packet: Any) -> None:
+        """Put a packet's time stamps on the steady time line; an empty packet is left as it is."""
+        if not self._pieces or not packet.size:
+            return
+        self._number += 1
+        for name in ("pts", "dts"):
+            ticks = getattr(packet, name)
+            if ticks is not None:
+                shift_s = self._shift_s(float(ticks * packet.time_base))
+                setattr(packet, name, ticks + round(shift_s / packet.time_base))
+
+    def _shift_s(self, time_s: float) -> float:
+        part = self._pieces[bisect_right(self._keys, (self._number, float("inf"))) - 1].packet
+        return self._pieces[bisect_right(self._keys, (part, time_s)) - 1].shift_s
+
+
+def moved(times_s: TimeArray, pieces: tuple[Piece, ...]) -> TimeArray:
+    """[N] time stamps of all packets of a stream, in the order stored, on the steady time line."""
+    result = times_s.copy()
+    by_part = _by_part(pieces)
+    for start, end in pairwise([*by_part, len(times_s)]):
+        edges = [piece.from_s for piece in by_part[start]]
+        shifts = np.array([piece.shift_s for piece in by_part[start]])
+        part = times_s[start:end]
+        result[start:end] = part + shifts[np.searchsorted(edges, part, side="right") - 1]
+    return result
+
+
+def _by_part(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
+    """The pieces of each part, by its first packet."""
+    return {packet: list(own) for packet, own in groupby(pieces, key=lambda piece: piece.packet)}
+
+
+def find_jumps(
+    pictures: Stamps, sound: Stamps | None, sound_at: npt.NDArray[np.int64], start_s: float, step_s: float
+) -> Jumps:
+    """Where the time stamps of a file jump, and how to mend that.
+
+    Args:
+        pictures: of the video's packets.
+        sound: of the packets of the first stream of sound; None where it has none, or no time stamps.
+        sound_at: [N] number of the picture packet that is stored next after each packet of sound.
+        start_s: what the first picture's time stamp is to become.
+        step_s: time from a frame to the next, where the file's own frames do not tell.
+    """
+    shown = pictures.shown_s
+    if not len(shown) or np.isnan(shown[0]):
+        return Jumps()
+    parts = _parts(pictures.dts_s, len(shown))
+    steps = np.concatenate([np.diff(np.sort(shown[first:last])) for first, last in parts])
+    steps = steps[(steps > 0) & (steps <= GAP_S)]
+    step_s = float(np.median(steps)) if len(steps) else step_s
+
+    pieces: list[Piece] = []
+    restarts: list[float] = []
+    gaps: list[Gap] = []
+    end_s = start_s
+    for number, (first, last) in enumerate(parts):
+        own = np.sort(shown[first:last])
+        heard = _heard(sound, sound_at, first, last) if sound else np.empty(0)
+        shift_s = end_s - float(own[0]) if first or len(parts) > 1 else 0.0
+        if first:
+            restarts.append(end_s - start_s)
+        pieces.append(Piece(first, -np.inf, shift_s))
+        previous_s = float(shown[parts[number - 1][0] : first].max()) if number else None
+        following_s = float(shown[last]) if last < len(shown) else None
+        for before, after in _holes(own, heard, previous_s, following_s):
+            shift_s -= after - before - step_s
+            pieces.append(Piece(first, (before + after) / 2, shift_s))
+            gaps.append(Gap(after + shift_s - start_s, after - before))
+        length_s = float(pictures.length_s[first:last][np.argmax(shown[first:last])])
+        end_s = float(own[-1]) + shift_s + (length_s if 0 < length_s <= GAP_S else step_s)
+    if not restarts and not gaps:
+        return Jumps()
+    of_sound = _pieces_of_sound(sound, sound_at, parts, shown, pieces) if sound else ()
+    return Jumps(tuple(restarts), tuple(gaps), tuple(pieces), of_sound)
+
+
+def _parts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]]:
+    """[first packet, end) of each part within which decode times do not start again."""
+    known = np.flatnonzero(~np.isnan(dts_s))
+    starts = known[1:][np.diff(dts_s[known]) < -BACK_S].tolist()
+    return list(pairwise([0, *starts, n_packets]))
+
+
+def _heard(sound: Stamps, sound_at: npt.NDArray[np.int64], first: int, last: int) -> TimeArray:
+    """When the sound is heard that is stored among the pictures [first, last), or just behind them."""
+    low, high = np.searchsorted(sound_at, first), np.searchsorted(sound_at, last, side="right")
+    return sound.shown_s[low:high]
+
+
+def _holes(
+    shown: TimeArray, heard: TimeArray, previous_s: float | None, following_s: float | None
+) -> list[tuple[float, float]]:
+    """The gaps between the first and the last of `shown`, which is sorted, that sound does not fill.
+
+    A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
+    such a hole is a gap too, however short. `previous_s` is the last time stamp of the part before,
+    `following_s` the first of the part behind.
+    """
+    heard = heard[(heard > shown[0]) & (heard < shown[-1])]
+    times = np.sort(np.concatenate([shown, heard]))
+    lengths_s, number = np.diff(times), np.arange(1, len(times))
+    is_gap = lengths_s > GAP_S
+    if previous_s is not None:
+        is_gap |= (number <= _FEW) & (np.abs(times[1:] - previous_s) < BACK_S)
+    if following_s is not None:
+        is_gap |= (number >= len(times) - _FEW) & (np.abs(times[:-1] - following_s) < BACK_S)
+    at = np.flatnonzero(is_gap & (lengths_s > BACK_S))
+    return [(float(times[i]), float(times[i + 1])) for i in at]
+
+
+def _pieces_of_sound(
+    sound: Stamps,
+    sound_at: npt.NDArray[np.int64],
+    parts: list[tuple[int, int]],
+    shown: TimeArray,
+    pieces: list[Piece],
+) -> tuple[Piece, ...]:
+    """How sound is moved: as the part of the pictures that it belongs to.
+
+    Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
+    the one with which it has most time in common, and never one before that of the sound ahead of it.
+    """
+    ranges = [(shown[first:last].min(), shown[first:last].max()) for first, last in parts]
+    starts, by_part = [first for first, _ in parts], _by_part(pieces)
+    found: list[Piece] = []
+    chosen = -1
+    for first, last in _parts(sound.dts_s, len(sound.dts_s)):
+        stored_in = max(bisect_right(starts, sound_at[first]) - 1, 0)
+        near = range(max(chosen + 1, stored_in - 1), min(stored_in + 2, len(parts)))
+        low, high = sound.shown_s[first:last].min(), sound.shown_s[first:last].max()
+        common = [min(high, ranges[part][1]) - max(low, ranges[part][0]) for part in near]
+        chosen = near[int(np.argmax(common))] if common else chosen
+        found += [Piece(first, one.from_s, one.shift_s) for one in by_part[starts[chosen]]]
+    return tuple(found)
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _listed(texts: list[str]) -> str:
+    most = 3
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

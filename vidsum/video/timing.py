@@ -1,0 +1,274 @@
+"""How long a video is, how many frames it has and how they follow each other, from its header or its packets.
+
+An MP4 or AVI header lists every frame, so nothing more is read. Other files (Matroska, WebM, MPEG-TS,
+fragmented MP4) are read packet by packet without decoding, and of those above 512 MB only the first 64 MB and
+the last ten seconds.
+"""
+
+import math
+import os
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import av
+import numpy as np
+import numpy.typing as npt
+from av.stream import Stream
+
+from vidsum.types import VideoInfo
+from vidsum.video.jumps import GAP_S, Jumps, Stamps, find_jumps, moved
+from vidsum.video.losses import DecodeLog
+from vidsum.video.playlist import is_playlist, looks_like_playlist
+from vidsum.video.pyav_reader import check_readable, first_pts_s, open_video, read_packets, video_stream
+
+_WHOLE_SCAN_BYTES = 512 * 2**20
+_HEAD_SCAN_BYTES = 64 * 2**20
+_TAIL_SCAN_S = 10.0
+_REORDERED_FRAMES = 16
+"""Where a scan breaks off, frames may be missing among these last ones: packets are not in order of time."""
+_STEADY_S = 0.0025
+"""Gaps between frames that differ by no more than this are one rate, rounded (Matroska: to milliseconds)."""
+_STEADY_SHARE = 0.95
+"""Share of steady gaps from which on long gaps count as holes, not as a varying rate."""
+_HOLE_STEPS = 3.5
+_CUT_SHORT_S = 1.0
+"""A file is cut short where every stream ends this long before the end that the header declares."""
+_DEFAULT_FPS = 25.0
+_UNLIKELY_RATE = 2.0
+"""Where the head of a large file has so many times the bytes a second of the whole, its time stamps jump."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The frames of a video on the steady time line that `jumps` makes."""
+
+    n_frames: int
+    duration_s: float
+    is_vfr: bool
+    jumps: Jumps = field(default_factory=Jumps)
+
+
+def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Timing:
+    """The timing of a video; asked for again in the same run, the file is not read again unless it changed.
+
+    Raises:
+        InputError: the file cannot be read or has no video.
+    """
+    path = Path(path)
+    check_readable(path)
+    if allow_playlists and looks_like_playlist(path):
+        return _read_timing(path, allow_playlists=True)
+    status = path.stat()
+    return _timing_unchanged(path.absolute(), status.st_size, status.st_mtime_ns)
+
+
+def jumps_of(info: VideoInfo) -> Jumps:
+    """How the time stamps of a video jump.
+
+    Raises:
+        InputError: the file cannot be read or has no video.
+    """
+    return timing_of(info.path, allow_playlists=is_playlist(info)).jumps
+
+
+@lru_cache(maxsize=64)
+def _timing_unchanged(path: Path, size: int, mtime_ns: int) -> Timing:
+    return _read_timing(path, allow_playlists=False)
+
+
+def _read_timing(path: Path, *, allow_playlists: bool) -> Timing:
+    with open_video(path, allow_playlists=allow_playlists) as container:
+        known = _timing_from_header(video_stream(container, path))
+    if known is not None:
+        return known
+    is_large = path.stat().st_size > _WHOLE_SCAN_BYTES
+    for n_bytes in (_HEAD_SCAN_BYTES, None) if is_large else (None,):
+        with open_video(path, allow_playlists=allow_playlists) as container:
+            timing = _timing_from_packets(container, path, n_bytes if container.duration else None)
+        if timing is not None:
+            break
+    return timing or Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
+
+
+def _timing_from_header(stream: av.VideoStream) -> Timing | None:
+    """Of a file whose header lists every frame, with no gap among them; None for others."""
+    index = stream.index_entries
+    if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
+        return None
+    tick_s = float(stream.time_base)
+    times = np.array([entry.timestamp for entry in index if not entry.is_discard], dtype=np.float64) * tick_s
+    gaps_s = np.diff(np.sort(times))
+    if len(gaps_s) and gaps_s.max() > GAP_S:
+        return None
+    is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
+    return Timing(len(times), stream.duration * tick_s, bool(is_vfr))
+
+
+@dataclass(frozen=True)
+class _Rhythm:
+    step_s: float
+    """Mean time from one frame to the next, holes left out."""
+    is_vfr: bool
+    n_missing: int
+    """Frames that would fill the holes."""
+
+
+def _rhythm(frames_s: npt.NDArray[np.float64], step_s: float) -> _Rhythm:
+    """How frames follow each other, `step_s` apart if that cannot be seen.
+
+    Long gaps in an otherwise steady row are holes that damage has left: demuxers drop what they cannot read
+    without a word.
+    """
+    gaps_s = np.diff(frames_s)
+    if not len(gaps_s):
+        return _Rhythm(step_s, is_vfr=False, n_missing=0)
+    median_s = float(np.median(gaps_s))
+    is_steady = np.abs(gaps_s - median_s) <= _STEADY_S
+    is_hole = gaps_s > _HOLE_STEPS * median_s
+    if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_SHARE:
+        return _Rhythm(float(gaps_s.mean()), is_vfr=True, n_missing=0)
+    n_missing = int((np.round(gaps_s[is_hole] / median_s) - 1).sum())
+    return _Rhythm(float(gaps_s[is_steady].mean()), is_vfr=False, n_missing=n_missing)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """Time stamps that were met in a row of packets, in seconds."""
+
+    frames_s: npt.NDArray[np.float64]
+    """[N] of the video's frames, in order of time."""
+    video_end_s: float
+    end_s: float
+    """End of the last packet, whatever it is of."""
+    n_bytes: int
+    """Where in the file the last packet lies."""
+    jumps: Jumps
+
+
+def _timing_from_packets(
+    container: av.container.InputContainer, path: Path, n_bytes: int | None
+) -> Timing | None:
+    """Of a file of which all packets are read, or those of its first `n_bytes` and of its end.
+
+    None where a part does not tell, because time stamps jump.
+    """
+    stream = video_stream(container, path)
+    step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)
+    declared_s, in_full = _declared_end_s(container), n_bytes is None
+    head = tail = _scan(_packets(container, stream, n_bytes), stream, step_s)
+    if not in_full and (head.jumps or _is_rate_unlikely(head, container)):
+        return None
+    rhythm = _rhythm(head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES], step_s)
+    if not in_full:
+        container.seek(round((declared_s - _TAIL_SCAN_S) * av.time_base))
+        tail = _scan(_packets(container, stream, None), stream, rhythm.step_s)
+    is_cut = not head.jumps and tail.end_s < declared_s - _CUT_SHORT_S
+    end_s = declared_s if is_cut else tail.video_end_s
+    duration_s = max(end_s - first_pts_s(stream), rhythm.step_s)
+    is_counted = in_full and not is_cut
+    n_frames = len(head.frames_s) + rhythm.n_missing if is_counted else round(duration_s / rhythm.step_s)
+    return Timing(max(n_frames, 1), duration_s, rhythm.is_vfr, head.jumps)
+
+
+def _declared_end_s(container: av.container.InputContainer) -> float:
+    """What Matroska declares is the time stamp of the end; other demuxers give a length.
+
+    A length is no more than the end, unless time stamps begin below 0, as they do ahead of a wrap.
+    """
+    start, length = container.start_time or 0, container.duration or 0
+    return (length if container.format.name == "matroska,webm" else length + min(start, 0)) / av.time_base
+
+
+def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bool:
+    """Whether a file's head has far more or fewer bytes a second than the length that is told of the whole.
+
+    FFmpeg takes the length of MPEG-TS and PS from their first and last time stamps.
+    """
+    length_s, head_s = (container.duration or 0) / av.time_base, head.end_s - (head.frames_s[:1].sum())
+    if container.format.name not in ("mpegts", "mpeg") or min(length_s, head_s, head.n_bytes) <= 0:
+        return False
+    ratio = (head.n_bytes / head_s) / (container.size / length_s)
+    return not 1 / _UNLIKELY_RATE < ratio < _UNLIKELY_RATE
+
+
+def _packets(
+    container: av.container.InputContainer, stream: av.VideoStream, n_bytes: int | None
+) -> Iterator["av.Packet[Stream]"]:
+    """Packets of the video, its sound and its subtitles, up to the first one that lies beyond `n_bytes`."""
+    streams = [stream, *container.streams.audio, *container.streams.subtitles]
+    for packet in read_packets(container, streams, DecodeLog()):
+        if n_bytes is not None and (packet.pos or 0) > n_bytes:
+            return
+        yield packet
+
+
+class _Collected:
+    """The time stamps of one stream, as they come."""
+
+    def __init__(self) -> None:
+        self.dts_s, self.pts_s, self.length_s = array("d"), array("d"), array("d")
+        self.is_discard = array("b")
+
+    def add(self, packet: "av.Packet[Stream]") -> None:
+        """Note a packet."""
+        tick_s = packet.time_base
+        self.dts_s.append(math.nan if packet.dts is None else float(packet.dts * tick_s))
+        self.pts_s.append(math.nan if packet.pts is None else float(packet.pts * tick_s))
+        self.length_s.append(float((packet.duration or 0) * tick_s))
+        self.is_discard.append(packet.is_discard)
+
+    def __len__(self) -> int:
+        return len(self.dts_s)
+
+    def stamps(self) -> Stamps:
+        """All of them."""
+        return Stamps(np.array(self.dts_s), np.array(self.pts_s), np.array(self.length_s))
+
+
+def _scan(packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, step_s: float) -> _Scan:
+    """Collect time stamps; a frame without any (raw H.264) comes `step_s` after the one before."""
+    pictures, sound, sound_at = _Collected(), _Collected(), array("q")
+    heard: Stream | None = None
+    others_end_s, n_bytes = 0.0, 0
+    for packet in packets:
+        if not packet.size:
+            continue
+        n_bytes = max(n_bytes, packet.pos or 0)
+        if packet.stream.index == stream.index:
+            pictures.add(packet)
+            continue
+        if packet.stream.type == "audio":
+            heard = heard or packet.stream
+            if packet.stream.index == heard.index:
+                sound.add(packet)
+                sound_at.append(len(pictures))
+        if not packet.is_discard:
+            others_end_s = max(others_end_s, _end_s(packet))
+    stamps = pictures.stamps()
+    jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
+    shown_s = moved(stamps.shown_s, jumps.pictures)
+    unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
+    shown_s[unknown] = np.flatnonzero(unknown) * step_s
+    wanted = ~np.array(pictures.is_discard, dtype=bool)
+    frames_s, lengths_s = shown_s[wanted], stamps.length_s[wanted]
+    if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
+        step_s = float(np.median(np.diff(np.sort(frames_s))))
+        lengths_s = np.where(lengths_s > GAP_S, 0.0, lengths_s)
+    video_end_s = float(np.max(frames_s + np.where(lengths_s > 0, lengths_s, step_s), initial=0.0))
+    end_s = max(others_end_s, float(np.max(frames_s + lengths_s, initial=0.0)))
+    return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
+
+
+def _jumps(
+    pictures: Stamps, sound: Stamps, sound_at: "array[int]", stream: av.VideoStream, step_s: float
+) -> Jumps:
+    has_sound = len(sound.shown_s) > 0 and not np.isnan(sound.shown_s[0])
+    return find_jumps(pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s)
+
+
+def _end_s(packet: "av.Packet[Stream]") -> float:
+    ticks = packet.pts if packet.pts is not None else packet.dts
+    return float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
