@@ -30,6 +30,7 @@ def extract(
     device: options.Device = "auto",
     reader: options.Reader = options.ReaderName.pyav,
     strict: options.Strict = False,
+    allow_playlists: options.AllowPlaylists = False,
     no_cache: options.NoCache = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -65,6 +66,7 @@ def extract(
             reader=reader.value,
             strict=strict,
             cache=not no_cache,
+            allow_playlists=allow_playlists,
         )
         if output == "-":
             return _result(video, pipeline.run_extraction(video, how, progress), None)

@@ -41,6 +41,7 @@ def ground(
     device: options.Device = "auto",
     reader: options.Reader = options.ReaderName.pyav,
     strict: options.Strict = False,
+    allow_playlists: options.AllowPlaylists = False,
     no_cache: options.NoCache = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -77,6 +78,7 @@ def ground(
             reader=reader.value,
             strict=strict,
             cache=not no_cache,
+            allow_playlists=allow_playlists,
         )
         settings = Retrieval(top_k, model, space.value, snap.value, mask.value if mask else None)
         files = targets[source]

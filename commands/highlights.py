@@ -54,6 +54,7 @@ def highlights(
     device: options.Device = "auto",
     reader: options.Reader = options.ReaderName.pyav,
     strict: options.Strict = False,
+    allow_playlists: options.AllowPlaylists = False,
     no_cache: options.NoCache = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -85,6 +86,7 @@ def highlights(
             reader=reader.value,
             strict=strict,
             cache=not no_cache,
+            allow_playlists=allow_playlists,
         )
         files = targets[source]
         if output != "-":

@@ -20,6 +20,7 @@ def info(
         typer.Argument(help="Video files to tell about.", show_default=False, metavar="[VIDEO]..."),
     ] = None,
     cache: Annotated[bool, typer.Option("--cache", help="Only the cache of features.")] = False,
+    allow_playlists: options.AllowPlaylists = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -33,7 +34,7 @@ def info(
     """
     view = View(json, quiet, verbose)
     if videos:
-        run_batch("info", videos, view, lambda video, _: _video(video))
+        run_batch("info", videos, view, lambda video, _: _video(video, allow_playlists))
         return
     result = run_one("info", None, view, _cache if cache else _machine)
     render(result, view)
@@ -41,11 +42,13 @@ def info(
         raise typer.Exit(result.exit_code)
 
 
-def _video(path: str) -> Result:
+def _video(path: str, allow_playlists: bool) -> Result:
     from vidsum import probe
+    from vidsum.pipeline import notes_on_time_stamps
 
-    facts = asdict(probe(path))
-    return Result("info", path, facts, lines=_lines(facts))
+    video = probe(path, allow_playlists=allow_playlists)
+    facts = asdict(video)
+    return Result("info", path, facts, lines=_lines(facts), messages=notes_on_time_stamps(video))
 
 
 def _cache() -> Result:

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 from vidsum.commands.outputs import claim, destinations
 from vidsum.commands.records import unfinished
 from vidsum.errors import OutputError, UsageError
+from vidsum.outputs import check_name
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -27,10 +28,17 @@ class MomentsCommand(TyperCommand):
         """Give a lone `--clips` its value."""
         following = [*args, ""][1:]
         said = [
-            "--clips=" if word == "--clips" and (after[:1] in ("", "-") or Path(after).is_file()) else word
+            "--clips=" if word == "--clips" and (after[:1] in ("", "-") or _is_file(after)) else word
             for word, after in zip(args, following, strict=True)
         ]
         return super().parse_args(ctx, said)
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # too long for a name
+        return False
 
 
 @dataclass(frozen=True)
@@ -164,5 +172,6 @@ def _check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
     from vidsum.export import is_made_from
 
     for path in clips:
+        check_name(path)
         if path.exists() and not is_made_from(path, provenance, copy=False):
             raise OutputError(f"{path}: exists already and is not what would be written", hint="--overwrite")

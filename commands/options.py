@@ -137,6 +137,14 @@ Reader = Annotated[ReaderName, option("--reader", help="What decodes the video."
 Strict = Annotated[
     bool, option("--strict", help="A partly damaged video is an error (exit 3).", rich_help_panel=VIDEO)
 ]
+AllowPlaylists = Annotated[
+    bool,
+    option(
+        "--allow-playlists",
+        help="Read ffconcat lists and .m3u8 playlists of local files as videos.",
+        rich_help_panel=VIDEO,
+    ),
+]
 NoCache = Annotated[
     bool,
     option("--no-cache", help="Neither use features of an earlier run nor keep them.", rich_help_panel=VIDEO),

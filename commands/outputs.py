@@ -8,6 +8,7 @@ from string import Formatter
 from typing import TypeGuard
 
 from vidsum.errors import OutputError, UsageError
+from vidsum.outputs import check_name, make_folder
 
 _FIELDS = ("stem", "parent", "n")
 """What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
@@ -55,24 +56,22 @@ def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
         raise UsageError(f"{path}: has to end in {' or '.join(suffixes)}", hint=hint)
 
 
-def claim(
-    outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "", read: Sequence[str] = ()
-) -> None:
+def claim(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "") -> None:
     """Make sure, before any work, that each source's outputs are its own and can be written.
 
     Args:
         outputs: each source with the files that are made of it.
         output: `--output`; without it, or if it is a template, folders that are not there are made.
-        read: other files that must not be written over.
 
     Raises:
         UsageError: an output is one of the sources, or two sources have the same output.
         OutputError: the folder of an output is not there, or cannot be made.
     """
-    inputs = {os.path.realpath(source) for source in (*(source for source, _ in outputs), *read)}
+    inputs = {os.path.realpath(source) for source, _ in outputs}
     owners: dict[str, str] = {}
     for source, paths in outputs:
         for path in paths:
+            check_name(path)
             place = os.path.realpath(path)
             if place in inputs:
                 raise UsageError(
@@ -87,16 +86,9 @@ def claim(
     makes_folders = output is None or _is_template(output)
     for path in (path for _, paths in outputs for path in paths):
         if makes_folders:
-            _make_folder(path.parent)
+            make_folder(path.parent)
         elif not path.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
 
 
 def _is_template(output: str | None) -> TypeGuard[str]:

@@ -33,6 +33,7 @@ def shots(
     device: options.Device = "auto",
     reader: options.Reader = options.ReaderName.pyav,
     strict: options.Strict = False,
+    allow_playlists: options.AllowPlaylists = False,
     no_cache: options.NoCache = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -67,6 +68,7 @@ def shots(
             reader=reader.value,
             strict=strict,
             cache=not no_cache,
+            allow_playlists=allow_playlists,
         )
         cutting = Cutting(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)

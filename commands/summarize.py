@@ -149,6 +149,7 @@ def summarize(
     device: options.Device = "auto",
     reader: options.Reader = options.ReaderName.pyav,
     strict: options.Strict = False,
+    allow_playlists: options.AllowPlaylists = False,
     no_cache: options.NoCache = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -195,6 +196,7 @@ def summarize(
             reader=reader.value,
             strict=strict,
             cache=not no_cache,
+            allow_playlists=allow_playlists,
         )
         cutting = Cutting(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)

@@ -19,6 +19,18 @@ def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
+def test_a_name_as_long_as_can_be_is_written(tmp_path: Path) -> None:
+    target = tmp_path / ("f" * 250 + ".json")
+    with whole_file(target) as part:
+        part.write_text("all")
+    assert target.read_text() == "all"
+
+
+def test_a_name_that_is_too_long_is_an_output_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="too long"), whole_file(tmp_path / ("f" * 300)):
+        pass
+
+
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     target.write_text("old")
@@ -75,3 +87,22 @@ def test_several_threads_and_one_output_leave_one_whole_file(tmp_path: Path) -> 
         list(pool.map(write, range(8)))
     assert [path.name for path in tmp_path.iterdir()] == ["out.bin"]
     assert len(target.read_bytes()) == 100_000
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    there, link = tmp_path / "elsewhere" / "there.txt", tmp_path / "link.txt"
+    link.symlink_to(there)
+    for text in ("first", "second"):
+        with whole_file(link) as part:
+            part.write_text(text)
+        assert (link.is_symlink(), there.read_text()) == (True, text)
+    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["there.txt"]
+
+
+def test_a_link_to_nowhere_and_a_loop_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "nowhere").symlink_to(tmp_path / "no" / "file.txt")
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("nowhere", "loop"):
+        with pytest.raises(OutputError), whole_file(tmp_path / name) as part:
+            part.write_text("lost")

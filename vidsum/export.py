@@ -9,7 +9,9 @@ from vidsum.documents import grounding_document, highlights_document, summary_do
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.provenance import digest_of
 from vidsum.times import format_time
-from vidsum.types import Grounding, Highlights, Moment, Progress, Summary
+from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
+from vidsum.video.playlist import is_playlist
+from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
@@ -50,12 +52,13 @@ def write_video(
     from vidsum.video.write import write_segments
 
     video, comment = _video_behind(summary), _comment(summary.provenance, copy)
+    write = copy_segments if copy else write_segments
+    written = write(video.path, summary.segments, path, comment=comment, progress=progress, info=video)
     if not copy:
-        return write_segments(video, summary.segments, path, comment=comment, progress=progress).warnings
-    copied = copy_segments(video, summary.segments, path, comment=comment, progress=progress)
-    chosen, written = format_time(summary.duration_s), format_time(copied.duration_s)
-    note = f"copied segments begin and end where the video can be cut, at key frames: {written} for {chosen}"
-    return (note, *copied.warnings)
+        return written.warnings
+    chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
+    note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
+    return (note, *written.warnings)
 
 
 def write_clips(
@@ -85,7 +88,8 @@ def write_clips(
     warnings: list[str] = []
     for path, moment in _named_moments(result, place, stem):
         stretch = [(moment.start_s, moment.end_s)]
-        warnings += write_segments(video, stretch, path, comment=comment, progress=progress).warnings
+        written = write_segments(video.path, stretch, path, comment=comment, progress=progress, info=video)
+        warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
 
@@ -120,7 +124,8 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     from vidsum.summary.storyboard import storyboard
 
     times = key_frame_times(summary)
-    images = [frame.image for frame in read_frames_at(_video_behind(summary), times)]
+    video = _video_behind(summary)
+    images = [frame.image for frame in read_frames_at(video.path, times, info=video)]
     save_key_frames(images, times, folder)
     save_picture(storyboard(summary, images), path)
 
@@ -161,7 +166,8 @@ def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> l
     ]
 
 
-def _video_behind(result: Summary | Grounding | Highlights) -> str:
+def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
+    """The video as it is now."""
     if result.video is None:
         raise UsageError("this was made from features: there is no video to take pictures from")
-    return result.video.path
+    return probe(result.video.path, allow_playlists=is_playlist(result.video))

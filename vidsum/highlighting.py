@@ -56,7 +56,7 @@ def run_highlights(
     _check(top_k)
     if isinstance(source, Features):
         return _of_features(source, top_k, provenance.of_features(source))
-    video = _video_of(source)
+    video = _video_of(source, how)
     job = extraction_job(video, how)
     (features,) = run_jobs(video, [job], how, progress)
     return _of_features(features, top_k, job.provenance)
@@ -65,7 +65,7 @@ def run_highlights(
 def highlights_provenance(source: VideoPath, top_k: int, how: Extraction) -> dict[str, Any]:
     """What highlights would be made from. The file is hashed, not decoded."""
     _check(top_k)
-    return _provenance(extraction_job(_video_of(source), how).provenance, top_k)
+    return _provenance(extraction_job(_video_of(source, how), how).provenance, top_k)
 
 
 def _of_features(features: Features, top_k: int, made_from: Mapping[str, Any]) -> Highlights:
@@ -100,13 +100,13 @@ def _check(top_k: int) -> None:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
-def _video_of(source: VideoPath) -> VideoInfo:
+def _video_of(source: VideoPath, how: Extraction) -> VideoInfo:
     if is_feature_file(os.fspath(source)):
         raise UsageError(
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    return probe(source)
+    return probe(source, allow_playlists=how.allow_playlists)
 
 
 def _provenance(made_from: Mapping[str, Any], top_k: int) -> dict[str, Any]:

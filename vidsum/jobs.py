@@ -16,6 +16,7 @@ from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.video.fan_out import Consumer, fan_out
 from vidsum.video.frames import Sampling
+from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 
 
@@ -82,6 +83,7 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
 def _made_from(
     video: VideoInfo, how: Extraction, extractor: str, weights_sha256: str, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
+    path = Path(video.path)
     return {
         "vidsum": __version__,
         "extractor": extractor,
@@ -92,7 +94,7 @@ def _made_from(
             "reader": how.reader,
             "strict": how.strict,
         },
-        "video": provenance.of_file(Path(video.path)),
+        "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
     }
 
 

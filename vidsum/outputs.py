@@ -12,35 +12,50 @@ _STEM = 40
 """Letters of a name that the temporary one keeps: the whole could be as long as names may be."""
 
 
+def check_name(path: Path) -> None:
+    """See that a file may have such a name, whether it is there or not.
+
+    Raises:
+        OutputError: the name is too long, or the path cannot be followed.
+    """
+    try:
+        path.exists()
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({(error.strerror or str(error)).lower()})") from error
+
+
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path in the folder of `path`; on success rename it to `path`, on failure remove it.
 
     The temporary name keeps the suffix, for writers that choose the format by it. Several processes may write
-    one file at a time: each writes its own, and the last to end is the one that stays.
+    one file at a time: each writes its own, and the last to end is the one that stays. A link is written
+    through: it stays, and the file that it leads to is replaced.
 
     Raises:
         OutputError: the folder does not exist or cannot be written to, or `path` is a folder.
     """
     target = Path(path)
-    part = target.with_name(f".{target.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
+    place = Path(os.path.realpath(target))
+    part = place.with_name(f".{place.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
     try:
-        _check(target)
+        _check(target, place.parent)
         try:
             yield part
-            part.replace(target)
+            part.replace(place)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
-def _check(target: Path) -> None:
+def _check(target: Path, folder: Path) -> None:
     if target.is_dir():
         raise OutputError(f"{target}: is a folder, not a file to write")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target}: there is no folder {target.parent}", hint=f"mkdir -p {target.parent}")
-    if not os.access(target.parent, os.W_OK):
+    if not folder.is_dir():
+        missing = folder if target.is_symlink() else target.parent
+        raise OutputError(f"{target}: there is no folder {missing}", hint=f"mkdir -p {missing}")
+    if not os.access(folder, os.W_OK):
         raise OutputError(f"{target}: the folder cannot be written to")
 
 

@@ -25,6 +25,7 @@ from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
 from vidsum.video.probe import probe
+from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]
 Source = VideoPath | Features
@@ -120,14 +121,14 @@ def summarize(
 
 def run_extraction(path: VideoPath, how: Extraction, progress: Progress | None = None) -> Features:
     """`extract`, with its settings in one."""
-    video = probe(path)
+    video = probe(path, allow_playlists=how.allow_playlists)
     return run_jobs(video, [extraction_job(video, how)], how, progress)[0]
 
 
 def run_shots(source: Source, cutting: Cutting, how: Extraction, progress: Progress | None = None) -> Shots:
     """`find_shots`, with its settings in two."""
     if cutting.shots == "transnetv2":
-        video = _video_of(source)
+        video = _video_of(source, how)
         (transitions,) = run_jobs(video, [transitions_job(video, how)], how, progress)
         return _cut(transitions, cutting, _shots_provenance(transitions.provenance, cutting))
     features = _features_of(source, how, progress)
@@ -153,7 +154,7 @@ def run_summary(
         require_attention(selection.model)
     models = _models(source, selection, how)
     if cutting.shots == "transnetv2":
-        video = _video_of(source)
+        video = _video_of(source, how)
         jobs = [extraction_job(video, how), transitions_job(video, how)]
         features, seen = run_jobs(video, jobs, how, progress)
     else:
@@ -185,13 +186,13 @@ def run_summary(
 
 def extraction_provenance(path: VideoPath, how: Extraction) -> dict[str, Any]:
     """What features of a video would be made from. The file is hashed, not decoded."""
-    return extraction_job(probe(path), how).provenance
+    return extraction_job(probe(path, allow_playlists=how.allow_playlists), how).provenance
 
 
 def shots_provenance(source: Source, cutting: Cutting, how: Extraction) -> dict[str, Any]:
     """What shots would be made from."""
     if cutting.shots == "transnetv2":
-        return _shots_provenance(transitions_job(_video_of(source), how).provenance, cutting)
+        return _shots_provenance(transitions_job(_video_of(source, how), how).provenance, cutting)
     return _shots_provenance(_source_provenance(source, how), cutting)
 
 
@@ -230,6 +231,11 @@ def save_features(features: Features, path: Path) -> None:
     """
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)
+
+
+def notes_on_time_stamps(video: VideoInfo) -> tuple[str, ...]:
+    """What there is to say of a video's time stamps: nothing, unless they jump."""
+    return jumps_of(video).describe(video.path)
 
 
 def has_pictures(source: VideoPath) -> bool:
@@ -285,10 +291,10 @@ def _features_of(source: Source, how: Extraction, progress: Progress | None) -> 
     return source if isinstance(source, Features) else run_extraction(source, how, progress)
 
 
-def _video_of(source: Source) -> VideoInfo:
+def _video_of(source: Source, how: Extraction) -> VideoInfo:
     if isinstance(source, Features) or is_feature_file(os.fspath(source)):
         raise UsageError("TransNetV2 looks at every frame: features are not enough", hint="give the video")
-    return probe(source)
+    return probe(source, allow_playlists=how.allow_playlists)
 
 
 def _source_provenance(source: Source, how: Extraction) -> dict[str, Any]:

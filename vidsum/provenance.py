@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,22 @@ def of_file(path: Path) -> dict[str, Any]:
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+
+
+def of_files(paths: Sequence[Path]) -> dict[str, Any]:
+    """The same of several files that make one source, such as a playlist and the files that it names.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    parts = [of_file(path) for path in paths]
+    if len(parts) == 1:
+        return parts[0]
+    hashes = "".join(part["sha256"] for part in parts)
+    return {
+        "bytes": sum(part["bytes"] for part in parts),
+        "sha256": hashlib.sha256(hashes.encode()).hexdigest(),
+    }
 
 
 def of_features(features: Features) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def run_grounding(
     progress: Progress | None = None,
 ) -> Grounding:
     """`ground`, with its queries checked and its settings in two."""
-    video = _video_of(source)
+    video = _video_of(source, how)
     model, space = model_for(retrieval.model, retrieval.space, how.device, retrieval.mask)
     jobs = _jobs(video, space, retrieval, how)
     vectors = embed_queries(space, queries.texts, how.device)  # first: missing weights show before decoding
@@ -121,17 +121,17 @@ def grounding_provenance(
 ) -> dict[str, Any]:
     """What moments would be made from. The file is hashed, not decoded."""
     model, space = model_for(retrieval.model, retrieval.space, how.device, retrieval.mask)
-    jobs = _jobs(_video_of(source), space, retrieval, how)
+    jobs = _jobs(_video_of(source, how), space, retrieval, how)
     return _provenance(jobs, queries, retrieval, model, space)
 
 
-def _video_of(source: VideoPath) -> VideoInfo:
+def _video_of(source: VideoPath, how: Extraction) -> VideoInfo:
     if is_feature_file(os.fspath(source)):
         raise UsageError(
             f"{source}: moments are found in several features of one video, not in a file of one kind",
             hint="give the video: its features are kept for the next query",
         )
-    return probe(source)
+    return probe(source, allow_playlists=how.allow_playlists)
 
 
 def _jobs(video: VideoInfo, space: str, retrieval: Retrieval, how: Extraction) -> list[Job]:

@@ -48,6 +48,8 @@ class Extraction:
     strict: bool = False
     """Raise an error where a video is damaged in part, instead of using what decodes."""
     cache: bool = True
+    allow_playlists: bool = False
+    """Read ffconcat lists and .m3u8 playlists, with the local files that they name, as videos."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,36 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     assert points[:, 0].tolist() == [0, 50, 100, 150]
 
 
+@pytest.mark.parametrize("fps", ["1e300", "1001", "nan"])
+def test_a_rate_that_no_video_has_is_wrong_usage(run: Run, film: Path, fps: str) -> None:
+    ran = run("extract", film, "--fps", fps)
+    assert ran.code == 2
+    assert "fps" in ran.err
+
+
+def test_a_playlist_is_read_only_if_that_is_allowed(run: Run, film: Path) -> None:
+    playlist = film.with_name("list.mp4")
+    playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")
+    refused = run("extract", playlist)
+    assert refused.code == 3
+    assert "--allow-playlists" in refused.err
+    assert run("extract", playlist, "--allow-playlists").code == 0
+    before = read_features("list_mobilenet_v2.npz").provenance["video"]
+    film.write_bytes(film.read_bytes() + bytes(8))  # MP4 may end in anything
+    assert run("extract", playlist, "--allow-playlists", "--overwrite").code == 0
+    after = read_features("list_mobilenet_v2.npz").provenance["video"]
+    assert after.keys() == before.keys()
+    assert after["sha256"] != before["sha256"]
+
+
+@pytest.mark.parametrize("arguments", [["f" * 300 + ".mp4"], ["film.mp4", "-o", "f" * 300 + ".npz"]])
+def test_a_name_that_is_too_long_is_told_in_one_line(run: Run, film: Path, arguments: list[str]) -> None:
+    ran = run("extract", *[str(film) if word == "film.mp4" else word for word in arguments])
+    assert ran.code in (1, 3)
+    assert "too long" in ran.err
+    assert "fault" not in ran.err
+
+
 def test_fps_sets_the_rate(run: Run, film: Path) -> None:
     assert run("extract", film, "--fps", 5).code == 0
     assert len(read_features("film_mobilenet_v2.npz")) == 50
