@@ -100,9 +100,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["there.txt"]
 
 
-def test_a_link_to_nowhere_and_a_loop_are_one_line(tmp_path: Path) -> None:
+def test_a_link_into_no_folder_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "nowhere").symlink_to(tmp_path / "no" / "file.txt")
-    (tmp_path / "loop").symlink_to("loop")
-    for name in ("nowhere", "loop"):
-        with pytest.raises(OutputError), whole_file(tmp_path / name) as part:
-            part.write_text("lost")
+    with pytest.raises(OutputError, match="no folder"), whole_file(tmp_path / "nowhere") as part:
+        part.write_text("lost")
