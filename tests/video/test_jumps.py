@@ -245,6 +245,25 @@ def test_a_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path
     assert read_number(read_frames_at(path, [2.0])[0].image) == 50
 
 
+@pytest.mark.parametrize(
+    ("name", "leap_s", "is_left_out"),
+    [
+        ("a.ts", 3000.0, True),
+        ("a.ts", 12.0, True),
+        ("a.ts", 8.0, False),
+        ("a.mkv", 900.0, True),
+        ("a.mkv", 500.0, False),
+        ("a.mp4", 900.0, False),  # whose index says how long the frame lasts
+    ],
+)
+def test_a_shorter_gap_counts_by_what_is_usual_in_the_file(
+    name: str, leap_s: float, is_left_out: bool, tmp_path: Path
+) -> None:
+    times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
+    info = probe(make_video(tmp_path / name, times_s=times).path)
+    assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
+
+
 def test_a_large_file_is_read_whole_if_its_length_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,13 @@ import numpy.typing as npt
 from vidsum.types import TimeArray
 
 GAP_S = 3600.0
-"""A frame stays for as long as this; a longer time with neither a new picture nor sound is a gap."""
+"""A frame stays for as long as this at most; a longer time with neither a new picture nor sound is a gap."""
+LEAST_GAP_S = 600.0
+"""A shorter one is a gap too, from this on, if it is out of all proportion to the time between frames."""
+LEAST_CLOCK_GAP_S = 10.0
+"""The same where time stamps are those of a clock (MPEG-TS, MPEG-PS); FFmpeg, too, takes it for a jump there."""
+_OUT_OF_PROPORTION = 100
+"""Times between frames."""
 BACK_S = 1.0
 """Decode times never run back: where they do by more than this, they start again."""
 _FEW = 8
@@ -139,7 +145,12 @@ def _by_part(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
 
 
 def find_jumps(
-    pictures: Stamps, sound: Stamps | None, sound_at: npt.NDArray[np.int64], start_s: float, step_s: float
+    pictures: Stamps,
+    sound: Stamps | None,
+    sound_at: npt.NDArray[np.int64],
+    start_s: float,
+    step_s: float,
+    least_gap_s: float = GAP_S,
 ) -> Jumps:
     """Where the time stamps of a file jump, and how to mend that.
 
@@ -149,6 +160,7 @@ def find_jumps(
         sound_at: [N] number of the picture packet that is stored next after each packet of sound.
         start_s: what the first picture's time stamp is to become.
         step_s: time from a frame to the next, where the file's own frames do not tell.
+        least_gap_s: what may be a gap, if it is out of proportion; see LEAST_GAP_S.
     """
     shown = pictures.shown_s
     if not len(shown) or np.isnan(shown[0]):
@@ -157,13 +169,16 @@ def find_jumps(
     steps = np.concatenate([np.diff(np.sort(shown[first:last])) for first, last in parts])
     steps = steps[(steps > 0) & (steps <= GAP_S)]
     step_s = float(np.median(steps)) if len(steps) else step_s
+    limit_s = min(GAP_S, max(least_gap_s, _OUT_OF_PROPORTION * step_s))
 
     pieces: list[Piece] = []
     restarts: list[float] = []
     gaps: list[Gap] = []
     end_s = start_s
     for number, (first, last) in enumerate(parts):
-        own = np.sort(shown[first:last])
+        order = np.argsort(shown[first:last], kind="stable")
+        own, lengths_s = shown[first:last][order], pictures.length_s[first:last][order]
+        lengths_s = np.where(lengths_s <= GAP_S, lengths_s, 0.0)
         heard = _heard(sound, sound_at, first, last) if sound else np.empty(0)
         shift_s = end_s - float(own[0]) if first or len(parts) > 1 else 0.0
         if first:
@@ -171,12 +186,11 @@ def find_jumps(
         pieces.append(Piece(first, -np.inf, shift_s))
         previous_s = float(shown[parts[number - 1][0] : first].max()) if number else None
         following_s = float(shown[last]) if last < len(shown) else None
-        for before, after in _holes(own, heard, previous_s, following_s):
+        for before, after in _holes(own, own + lengths_s, heard, limit_s, previous_s, following_s):
             shift_s -= after - before - step_s
             pieces.append(Piece(first, (before + after) / 2, shift_s))
             gaps.append(Gap(after + shift_s - start_s, after - before))
-        length_s = float(pictures.length_s[first:last][np.argmax(shown[first:last])])
-        end_s = float(own[-1]) + shift_s + (length_s if 0 < length_s <= GAP_S else step_s)
+        end_s = float(own[-1]) + shift_s + (float(lengths_s[-1]) or step_s)
     if not restarts and not gaps:
         return Jumps()
     of_sound = _pieces_of_sound(sound, sound_at, parts, shown, pieces) if sound else ()
@@ -197,9 +211,15 @@ def _heard(sound: Stamps, sound_at: npt.NDArray[np.int64], first: int, last: int
 
 
 def _holes(
-    shown: TimeArray, heard: TimeArray, previous_s: float | None, following_s: float | None
+    shown: TimeArray,
+    ends: TimeArray,
+    heard: TimeArray,
+    limit_s: float,
+    previous_s: float | None,
+    following_s: float | None,
 ) -> list[tuple[float, float]]:
-    """The gaps between the first and the last of `shown`, which is sorted, that sound does not fill.
+    """The gaps between the first and the last of `shown`, which is sorted, that nothing fills: no sound, and
+    no frame that says of itself that it lasts so long, up to `ends`.
 
     A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
     such a hole is a gap too, however short. `previous_s` is the last time stamp of the part before,
@@ -208,7 +228,8 @@ def _holes(
     heard = heard[(heard > shown[0]) & (heard < shown[-1])]
     times = np.sort(np.concatenate([shown, heard]))
     lengths_s, number = np.diff(times), np.arange(1, len(times))
-    is_gap = lengths_s > GAP_S
+    last_frame = np.searchsorted(shown, times[:-1], side="right") - 1
+    is_gap = times[1:] - np.maximum(times[:-1], ends[last_frame]) > limit_s
     if previous_s is not None:
         is_gap |= (number <= _FEW) & (np.abs(times[1:] - previous_s) < BACK_S)
     if following_s is not None:
