@@ -22,7 +22,7 @@ GAP_S = 3600.0
 LEAST_GAP_S = 600.0
 """A shorter one is a gap too, from this on, if it is out of all proportion to the time between frames."""
 LEAST_CLOCK_GAP_S = 10.0
-"""The same where time stamps are those of a clock (MPEG-TS, MPEG-PS); FFmpeg, too, takes it for a jump there."""
+"""The same where time stamps are those of a clock (MPEG-TS, MPEG-PS); so does FFmpeg take it there."""
 _OUT_OF_PROPORTION = 100
 """Times between frames."""
 BACK_S = 1.0
