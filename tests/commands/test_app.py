@@ -220,7 +220,7 @@ def test_a_wrong_choice_is_told_without_the_parsers_own_words(run: Run) -> None:
 
 
 def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(path: str) -> None:
+    def broken(path: str, **_: object) -> None:
         raise RuntimeError("something inside")
 
     monkeypatch.setattr("vidsum.pipeline.probe", broken)
@@ -232,7 +232,7 @@ def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.M
 
 
 def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(path: str) -> None:
+    def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipeline.probe", interrupted)

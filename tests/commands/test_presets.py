@@ -170,7 +170,7 @@ def test_what_is_given_wins(
     elif how == "environment":
         for name, value in values.items():
             words = value if isinstance(value, tuple) else (value,)
-            monkeypatch.setenv(str(options_of(model)[name].envvar), " ".join(map(str, words)))
+            monkeypatch.setenv(f"VIDSUM_TRAIN_{model}_{name}".upper(), " ".join(map(str, words)))
     else:
         Path("given.yaml").write_text(json.dumps({"train": {model: values}}))
         arguments = ["--config", "given.yaml"]
