@@ -25,6 +25,7 @@ from vidsum.commands.batch import run_one
 from vidsum.commands.config import SEVERAL_MEANINGS
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import OutputError, UsageError
+from vidsum.memory import use_one_arena
 
 _INTERRUPTED = 130
 
@@ -82,6 +83,7 @@ def root(
 def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
+    use_one_arena()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:

@@ -13,13 +13,13 @@ from vidsum.memory import trimming
 def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     now, trims = [0.0], []
     monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(memory, "_malloc_trim", lambda: trims.append)
+    monkeypatch.setattr(memory, "_of_libc", lambda name: trims.append)
     passed = []
     for item in trimming(range(10)):
         passed.append(item)
         now[0] += 2.0
     assert passed == list(range(10))
-    assert len(trims) == 3  # in 18 seconds
+    assert len(trims) == 4  # in 18 seconds, and at the end
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
@@ -30,7 +30,15 @@ def test_the_function_is_found_and_called(monkeypatch: pytest.MonkeyPatch) -> No
     assert list(trimming("abc")) == ["a", "b", "c"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(memory, "_of_libc", lambda name: lambda *values: asked.append((name, *values)))
+    memory.use_one_arena()
+    assert asked == [("mallopt", -8, 1)]
+
+
 def test_elsewhere_items_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_malloc_trim", lambda: None)
+    monkeypatch.setattr(memory, "_of_libc", lambda name: None)
     monkeypatch.setattr(memory, "_EVERY_S", -1.0)
     assert list(trimming("abc")) == ["a", "b", "c"]

@@ -1,35 +1,49 @@
 """Giving memory back while a long video is processed.
 
 PyTorch makes and drops arrays of many megabytes in several threads. The GNU C library keeps what is dropped
-in pieces between what is in use, more of them by the minute: a video of two hours took twice the memory of
-one of two minutes. Asked to, it gives the pieces back.
+in pieces between what is in use, in an arena of each thread, more of them by the minute: a video of two hours
+took twice the memory of one of two minutes. docs/benchmarks.md has the figures.
 """
 
 import ctypes
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 _EVERY_S = 5.0
 """It takes some hundredths of a second, and as long again until the pages are back that are still of use."""
+_M_ARENA_MAX = -8
+"""Of malloc.h."""
+
+
+def use_one_arena() -> None:
+    """Let all threads of this process share one arena; for programs, before they start threads."""
+    if (mallopt := _of_libc("mallopt")) is not None:
+        mallopt(_M_ARENA_MAX, 1)
 
 
 def trimming(items: Iterable[T]) -> Iterator[T]:
-    """The items; every few seconds, memory that nothing uses is given back before the next one."""
-    trim = _malloc_trim()
+    """The items; every few seconds and at the end, memory that nothing uses is given back."""
+    trim = _of_libc("malloc_trim")
+    if trim is None:
+        yield from items
+        return
     last_s = time.monotonic()
     for item in items:
-        if trim is not None and time.monotonic() - last_s > _EVERY_S:
+        if time.monotonic() - last_s > _EVERY_S:
             trim(0)
             last_s = time.monotonic()
         yield item
+    trim(0)
 
 
-def _malloc_trim() -> "ctypes._NamedFuncPointer | None":
-    """The function of the GNU C library; None where there is another one."""
-    if sys.platform != "linux":
-        return None
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+def _of_libc(name: str) -> Any:
+    """A function of the GNU C library; None where there is another one."""
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):
+            return getattr(ctypes.CDLL(None), name)
+    return None
