@@ -54,30 +54,53 @@ def extract_features(
     if size < 1:
         raise UsageError(f"a batch has one clip or more, not {size}")
     times: list[float] = []
-    rows: list[FloatArray] = []
-    scores: list[FloatArray] = []
+    rows, scores = _Rows(), _Rows()
     while batch := list(islice(clips, size)):
         times += [time for time, _ in batch]
-        rows.append(extractor.encode(np.stack([pictures for _, pictures in batch])))
+        encoded = extractor.encode(np.stack([pictures for _, pictures in batch]))
+        rows.add(encoded)
         if with_logits:
-            scores.append(extractor.logits(rows[-1]))
+            scores.add(extractor.logits(encoded))
         if progress:
             progress(
                 "extracting features", min(times[-1] + spec.covers_s, video.duration_s), video.duration_s
             )
-    if not rows:
+    if not times:
         raise InputError(f"{video.path}: no frame could be decoded")
     return Features(
-        array=np.concatenate(rows),
+        array=rows.all(),
         timestamps=np.array(times),
         step_s=spec.step_s,
         covers_s=spec.covers_s,
         duration_s=video.duration_s,
         video_fps=video.fps,
         extractor=spec.name,
-        logits=np.concatenate(scores) if with_logits else None,
+        logits=scores.all() if with_logits else None,
         video=video,
     )
+
+
+class _Rows:
+    """[N, D] rows that come a batch at a time, in an array that grows: joined in the end, they would take
+    twice their memory.
+    """
+
+    def __init__(self) -> None:
+        self._array: FloatArray = np.empty((0, 0), np.float32)
+        self._count = 0
+
+    def add(self, rows: FloatArray) -> None:
+        """Put [n, D] rows behind the others."""
+        end = self._count + len(rows)
+        if end > len(self._array):
+            self._array.resize((end + end // 8, rows.shape[1]), refcheck=False)
+        self._array[self._count : end] = rows
+        self._count = end
+
+    def all(self) -> FloatArray:
+        """The rows, once the last ones are in."""
+        self._array.resize((self._count, self._array.shape[1]), refcheck=False)
+        return self._array
 
 
 def default_batch_size(extractor: Extractor) -> int:

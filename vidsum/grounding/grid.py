@@ -5,6 +5,9 @@ import numpy.typing as npt
 
 from vidsum.types import Features, FloatArray, TimeArray
 
+_BLOCK = 512
+"""Clips of the grid at a time: sums in float64 of a long video and a thousand classes are large."""
+
 
 def grid(duration_s: float, step_s: float) -> TimeArray:
     """[T] seconds at which the clips of a video begin; T is at least 1."""
@@ -17,6 +20,15 @@ def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
     Each is the mean of those whose clips share time with it, weighted by the time shared. Where there are
     none, at the end or in a gap, it is the nearest.
     """
+    laid = np.empty((len(times), rows.shape[1]), np.float32)
+    for start in range(0, len(times), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        laid[block] = _on_block(rows, features, times[block], step_s)
+    return laid
+
+
+def _on_block(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
+    """The same in float64, for a few clips of the grid."""
     begins, ends = features.timestamps, features.timestamps + features.covers_s
     first = np.searchsorted(ends, times, side="right")
     after = np.searchsorted(begins, times + step_s, side="left")
@@ -29,7 +41,8 @@ def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
         shared += common
     alone = shared == 0
     total[alone], shared[alone] = rows[_nearest(times[alone] + step_s / 2, (begins + ends) / 2)], 1.0
-    return np.asarray(total / shared[:, None], np.float32)
+    total /= shared[:, None]
+    return total
 
 
 def _nearest(times: TimeArray, of: TimeArray) -> npt.NDArray[np.int64]:
