@@ -158,7 +158,7 @@ def write_files(
         if files.plot:
             messages += export.write_plot(found, files.plot)
         write_document(document, files.json)  # the last: it tells that the others are there
-    return tuple(messages)
+    return tuple(dict.fromkeys(messages))  # who reads and who writes may tell of the same
 
 
 def cells(rank: int, moment: "Moment") -> tuple[str, ...]:

@@ -291,7 +291,7 @@ def _written(
         source,
         {**files.names, **document},
         lines=(_in_words(names, summary),),
-        messages=tuple(messages),
+        messages=tuple(dict.fromkeys(messages)),  # who reads and who writes may tell of the same
     )
 
 

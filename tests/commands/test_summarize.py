@@ -9,6 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+from tests import media
 from tests.commands.conftest import Run
 from vidsum.features.store import write_features
 from vidsum.types import Features
@@ -178,3 +179,13 @@ def test_a_batch_of_two(run: Run, film: Path, tmp_path: Path) -> None:
     assert ran.code == 1
     assert [line["ok"] for line in ran.json_lines] == [True, True, False]
     assert len(files_here()) == 4
+
+
+def test_what_two_parts_of_a_run_notice_is_told_once(run: Run, tmp_path: Path) -> None:
+    part = media.make_video(tmp_path / "part.ts", n_frames=50).path
+    joined = tmp_path / "joined.ts"
+    joined.write_bytes(part.read_bytes() * 2)
+    ran = run("summarize", joined, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["data"]["duration_s"] == pytest.approx(4.0)
+    assert sum("start again" in message for message in ran.json["messages"]) == 1
