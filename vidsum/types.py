@@ -91,10 +91,12 @@ class Features:
             raise UsageError(f"{len(self.array)} features have {self.timestamps.size} timestamps")
         if not np.isfinite(self.array).all():
             raise UsageError("features hold NaN or infinite values")
-        if (np.diff(self.timestamps) <= 0).any() or not np.isfinite(self.timestamps).all():
+        if not np.isfinite(self.timestamps).all() or (self.timestamps[1:] <= self.timestamps[:-1]).any():
             raise UsageError("timestamps of features must be finite and increase")
-        if not (self.step_s > 0 and self.covers_s > 0 and self.duration_s > 0 and self.video_fps > 0):
-            raise UsageError("step_s, covers_s, duration_s and video_fps must be positive")
+        if not all(
+            0 < value < np.inf for value in (self.step_s, self.covers_s, self.duration_s, self.video_fps)
+        ):
+            raise UsageError("step_s, covers_s, duration_s and video_fps must be positive numbers")
 
     @classmethod
     def from_array(

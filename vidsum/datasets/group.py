@@ -24,6 +24,11 @@ IntArray = npt.NDArray[np.int64]
 _TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
+_MOST_FRAMES = 1e9
+"""Of a video: a year at 30 a second."""
+_LARGEST = 1e30
+"""Of any number: it fits into float32, and so does what is made of it."""
+
 _OTHER_NAMES = {
     "gtscore": ("gt_score",),
     "gtsummary": ("gt_summary",),
@@ -53,8 +58,8 @@ class Group:
         value = np.asarray(self.arrays[found])
         if value.dtype.kind not in "biuf" or value.size == 0:
             raise self.fault(f"{found} holds no numbers")
-        if not np.isfinite(value).all():
-            raise self.fault(f"{found} holds NaN or infinite values")
+        if not np.isfinite(value).all() or np.abs(value.astype(np.float64)).max() > _LARGEST:
+            raise self.fault(f"{found} holds NaN, infinite or absurdly large values")
         return value
 
     def needed(self, key: str) -> npt.NDArray[Any]:
@@ -82,13 +87,21 @@ def count(group: Group, key: str) -> int:
     value = group.needed(key)
     if value.size != 1 or value.item() < 1:
         raise group.fault(f"{key} must be one positive number")
-    return int(value.item())
+    return int(frame_numbers(group, key, value).item())
+
+
+def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
+    """Values that must be numbers of frames; what is after the comma is cut off."""
+    if np.abs(values.astype(np.float64)).max() > _MOST_FRAMES:
+        raise group.fault(f"{key} holds numbers that no video has frames for")
+    return values.astype(np.int64)
 
 
 def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
     """[T] frame number of each feature; every 15th frame where the file does not say."""
     stored = group.numbers("picks")
-    picks = np.arange(steps) * PUBLISHED_STRIDE if stored is None else np.ravel(stored).astype(np.int64)
+    assumed = np.arange(steps) * PUBLISHED_STRIDE
+    picks = assumed if stored is None else frame_numbers(group, "picks", stored).ravel()
     if len(picks) == steps + 1 and picks[-1] >= n_frames:  # some files close the list with n_frames
         picks = picks[:-1]
     if len(picks) != steps:
@@ -116,7 +129,7 @@ def shot_frames(group: Group, n_frames: int) -> IntArray:
     points = group.needed("change_points")
     if points.ndim != 2 or points.shape[1] != 2:
         raise group.fault(f"change_points must be [S, 2], not {list(points.shape)}")
-    points = points.astype(np.int64)
+    points = frame_numbers(group, "change_points", points)
     first, last = points.T
     if (last < first).any() or (first[1:] <= last[:-1]).any():
         raise group.fault("change_points overlap or do not increase; they are first and last frames of shots")

@@ -75,7 +75,7 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     """
     if "features" not in arrays:
         raise UsageError("it has no array named features")
-    array = _float32(arrays["features"])
+    array = float32(arrays["features"])
     metadata = _metadata(str(arrays["metadata"])) if "metadata" in arrays else {}
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
     if not metadata:
@@ -84,7 +84,7 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
         array=array,
         timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
         **{name: metadata[name] for name in _PASSED_ON},
-        logits=_float32(arrays["logits"]) if "logits" in arrays else None,
+        logits=float32(arrays["logits"]) if "logits" in arrays else None,
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
         provenance=metadata["provenance"],
         warnings=tuple(metadata["warnings"]),
@@ -93,8 +93,9 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     return made
 
 
-def _float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
+def float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """The same numbers, contiguous; what is too large becomes infinite, which features are refused for."""
+    with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -143,6 +144,8 @@ def timed(
     Raises:
         UsageError: the arrays do not go together.
     """
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise UsageError("the times of features must be one finite number for each")
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.5
     end = float(times[-1]) + step if len(times) else step
     return Features(array, times, step_s=step, covers_s=step, duration_s=end, video_fps=video_fps)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.features.arrays import features_of, metadata_of, timed
+from vidsum.features.arrays import features_of, float32, metadata_of, timed
 from vidsum.features.hdf5 import array_of, member, members, opened, text_attribute
 from vidsum.outputs import as_utf8, whole_file
 from vidsum.types import Features
@@ -158,7 +158,7 @@ def _published(arrays: Mapping[str, Any], video_fps: float) -> Features:
     """Features of a published file: times come from `picks`, the duration from `n_frames`."""
     if "features" not in arrays:
         raise UsageError("a video of it has no dataset named features")
-    array = np.ascontiguousarray(arrays["features"], dtype=np.float32)
+    array = float32(arrays["features"])
     picks = np.asarray(arrays.get("picks", np.arange(len(array)) * PUBLISHED_STRIDE), dtype=np.float64)
     made = timed(array, picks / video_fps, video_fps)
     return replace(made, duration_s=float(arrays["n_frames"]) / video_fps) if "n_frames" in arrays else made
