@@ -200,7 +200,7 @@ Output = Annotated[
     option(
         "--output",
         "-o",
-        help="File to write; - for stdout.",
+        help="File to write; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
         show_default="named after the input",
         metavar="FILE",
         rich_help_panel=OUT,
@@ -208,7 +208,11 @@ Output = Annotated[
 ]
 OutputDir = Annotated[
     Path,
-    option("--output-dir", help="Folder for outputs named after their inputs.", rich_help_panel=OUT),
+    option(
+        "--output-dir",
+        help="Folder for outputs named after their inputs; keeps the folders that these are in.",
+        rich_help_panel=OUT,
+    ),
 ]
 Overwrite = Annotated[
     bool, option("--overwrite", help="Replace outputs that exist already.", rich_help_panel=OUT)
