@@ -1,8 +1,8 @@
 """Giving memory back while a long video is processed.
 
 PyTorch makes and drops arrays of many megabytes in several threads. The GNU C library keeps what is dropped
-in pieces between what is in use, in an arena of each thread, more of them by the minute: a video of two hours
-took twice the memory of one of two minutes. docs/benchmarks.md has the figures.
+in pieces between what is in use, in an arena of each thread, more of them by the minute: with two networks
+at once 970 MiB became 1,280 in the first six minutes of a video. docs/benchmarks.md has the figures.
 """
 
 import ctypes
