@@ -1,5 +1,6 @@
 """The `vidsum` program: its subcommands, and what happens to errors on the way out."""
 
+import errno
 import os
 import signal
 import sys
@@ -22,12 +23,12 @@ from vidsum.commands import (
     weights,
 )
 from vidsum.commands.batch import run_one
-from vidsum.commands.config import SEVERAL_MEANINGS
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
 
 _INTERRUPTED = 130
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 app = typer.Typer(
     name="vidsum",
@@ -71,19 +72,15 @@ def root(
     ] = False,
 ) -> None:
     """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
-    for name in sorted(SEVERAL_MEANINGS):
-        variable = f"VIDSUM_{name.upper()}"
-        if variable in os.environ:
-            raise UsageError(
-                f"{variable}: --{name.replace('_', '-')} is not the same in all commands",
-                hint=f"name the command too: VIDSUM_SUMMARIZE_{name.upper()}",
-            )
 
 
 def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
     use_one_arena()
+    if sys.stdout is None or sys.stderr is None:  # closed by who started us: nobody wants to hear of it
+        nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
@@ -122,7 +119,7 @@ def _failed(error: Exception) -> int:
     # usage errors are of typer's own copy of click, or of click itself: known by what they can do
     if hasattr(error, "format_message"):
         return _report_usage(error)
-    if isinstance(error, OSError) and error.filename is None:
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
         _drop_stdout()  # what writes files knows their names, and turns its own errors into results
         print(f"error: stdout cannot be written to ({error.strerror})", file=sys.stderr)
         return OutputError.exit_code

@@ -10,6 +10,7 @@ A key is an option's long name; a key that is a command's name holds options for
         epochs: 100
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,12 @@ SEVERAL_MEANINGS = frozenset(
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Typer callback of `--config`: make the file's values the defaults of this command's options."""
+    """Typer callback of `--config`: make the file's values the defaults of this command's options.
+
+    Raises:
+        UsageError: the file makes no sense, or a variable has the name of several options.
+    """
+    _refuse_unclear_variables(context)
     if path is not None:
         context.default_map = {
             **(context.default_map or {}),
@@ -48,6 +54,16 @@ def given(context: typer.Context, choices: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in choices.items() if name in made and value is not None}
 
 
+def _refuse_unclear_variables(context: Any) -> None:
+    """Refuse, for the options of this command, a variable that could be meant for another one."""
+    for name in sorted(SEVERAL_MEANINGS & set(_own_options(context.command))):
+        if (variable := f"VIDSUM_{name.upper()}") in os.environ:
+            raise UsageError(
+                f"{variable}: --{name.replace('_', '-')} is not the same in all commands",
+                hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
+            )
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """The mapping that a YAML file holds.
 
@@ -64,7 +80,14 @@ def read_config(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(loaded, dict):
         raise UsageError(f"{path}: must hold a mapping of options to values")
-    return {str(key).replace("-", "_"): value for key, value in loaded.items()}
+    return _plain_keys(loaded, path)
+
+
+def _plain_keys(section: dict[Any, Any], path: Path) -> dict[str, Any]:
+    plain = {str(key).replace("-", "_"): value for key, value in section.items()}
+    if len(plain) < len(section):
+        raise UsageError(f"{path}: has a key twice, with - and with _")
+    return plain
 
 
 def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -87,11 +110,32 @@ def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) ->
         raise UsageError(
             f"{path}: {unclear[0]!r} is not the same option in all commands", hint=f"put it under {words}:"
         )
+    _check_sections(program, config, path, "")
     chosen = {**{key: value for key, value in general.items() if key in options}, **own}
+    for key, value in chosen.items():
+        if isinstance(value, bool) and not options[key].is_flag:
+            raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
     return {
         key: [value] if getattr(options[key], "multiple", False) and not isinstance(value, list) else value
         for key, value in chosen.items()
     }
+
+
+def _check_sections(command: Any, section: dict[str, Any], path: Path, words: str) -> None:
+    """Refuse what no command has in the sections of the others, too: else a typing error would wait there."""
+    for name, inner in _subcommands(command).items():
+        here, own = f"{words} {name}".strip(), section.get(name)
+        if own is None:
+            continue
+        if not isinstance(own, dict):
+            raise UsageError(f"{path}: {here} must hold a mapping of options to values")
+        plain, below = _plain_keys(own, path), _subcommands(inner)
+        if unknown := sorted(set(plain) - set(below or _own_options(inner))):
+            what = "command" if below else "option"
+            raise UsageError(
+                f"{path}: `vidsum {here}` has no {what} {unknown[0]!r}", hint=f"vidsum {here} --help"
+            )
+        _check_sections(inner, plain, path, here)
 
 
 def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dict[str, Any]]:
@@ -105,7 +149,7 @@ def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dic
     section = outer.get(context.info_name or "") or {}
     if not isinstance(section, dict):
         raise UsageError(f"{path}: {words} must hold a mapping of options to values")
-    return words, {str(key).replace("-", "_"): value for key, value in section.items()}
+    return words, _plain_keys(section, path)
 
 
 def _own_options(command: Any) -> dict[str, Any]:

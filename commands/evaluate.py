@@ -71,6 +71,7 @@ def summary(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.evaluation.document import report_document
         from vidsum.evaluation.run import Asked, provenance, run_annotations, run_data
+        from vidsum.provenance import label_of
 
         asked = Asked(
             annotations=annotations if data else None,
@@ -88,7 +89,8 @@ def summary(
 
         def make() -> Shown:
             if data:
-                report = run_data(Path(source), asked, _predictor(asked, progress), progress, plot)
+                predictor, label = _predictor(asked, progress), label_of(made_from)
+                report = run_data(Path(source), asked, predictor, progress, plot, label)
             else:
                 report = run_annotations(Path(source), asked, progress)
             table = _table(Path(source).name, report)

@@ -120,6 +120,7 @@ def moments(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.evaluation.moment_document import moment_report_document
         from vidsum.evaluation.moment_run import MomentsAsked, provenance, run_moments
+        from vidsum.provenance import label_of
 
         asked = MomentsAsked(
             predictions=tuple(predictions or ()),
@@ -133,7 +134,7 @@ def moments(
         made_from = provenance(data, asked)
 
         def make() -> Shown:
-            report = run_moments(data, asked, progress, plot)
+            report = run_moments(data, asked, progress, plot, label_of(made_from))
             table = _table(data.name, report)
             return Shown(moment_report_document(report, made_from), table, _about(report))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def extract(
     videos: options.Inputs,
     output: options.Output = None,
-    output_dir: options.OutputDir = Path(),
+    output_dir: options.OutputDir = None,
     format: options.FormatOfFeatures = options.FeatureFormat.npz,
     overwrite: options.Overwrite = False,
     fail_fast: options.FailFast = False,

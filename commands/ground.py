@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from vidsum.commands import ground_options as own
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
+from vidsum.commands.moment_files import (
+    CELLS,
+    MomentFiles,
+    cells,
+    check_clips,
+    claim_files,
+    moment_files,
+    write_files,
+)
 from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
@@ -30,7 +38,7 @@ def ground(
     space: own.Space = own.SpaceName.auto,
     snap: own.Snap = own.SnapName.none,
     output: options.Output = None,
-    output_dir: options.OutputDir = Path(),
+    output_dir: options.OutputDir = None,
     clips: own.Clips = None,
     plot: own.Plot = False,
     saliency: own.Saliency = False,
@@ -105,11 +113,13 @@ def _is_whole(document: Mapping[str, Any], files: MomentFiles, saliency: bool) -
     """Whether the clips that a document of an earlier run tells of are there too.
 
     Raises:
-        OutputError: it lacks the curves that are asked for.
+        OutputError: it lacks the curves that are asked for, or a clip is of something else.
     """
     if saliency and "timestamps_s" not in document:
         raise OutputError(f"{files.json}: exists already, without saliency curves", hint="--overwrite")
-    return all(path.exists() for path in _clips_of(document, files))
+    clips = _clips_of(document, files)
+    check_clips(clips, document["provenance"])
+    return all(path.exists() for path in clips)
 
 
 def _shown(source: str, found: "Grounding", saliency: bool) -> Result:

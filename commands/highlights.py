@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.moment_files import CELLS, MomentFiles, cells, claim_files, moment_files, write_files
+from vidsum.commands.moment_files import (
+    CELLS,
+    MomentFiles,
+    cells,
+    check_clips,
+    claim_files,
+    moment_files,
+    write_files,
+)
 from vidsum.commands.records import recorded, up_to_date
 from vidsum.commands.result import Result, Table, View
 
@@ -43,7 +51,7 @@ def highlights(
     sources: options.Inputs,
     top_k: TopK = 5,
     output: options.Output = None,
-    output_dir: options.OutputDir = Path(),
+    output_dir: options.OutputDir = None,
     clips: Clips = None,
     plot: Plot = False,
     overwrite: options.Overwrite = False,
@@ -93,6 +101,7 @@ def highlights(
             provenance = highlighting.highlights_provenance(source, top_k, how)
             before = recorded(files.all, files.json, provenance, overwrite)
             written = [] if before is None else _clips_of(before, files)
+            check_clips(written, provenance)
             if before is not None and all(path.exists() for path in written):
                 return up_to_date("highlights", source, before, [*files.all, *written], files.names(written))
         found = highlighting.run_highlights(source, top_k, how, progress)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand
 
 from vidsum.commands.outputs import claim, destinations
-from vidsum.commands.records import unfinished
-from vidsum.errors import OutputError, UsageError
+from vidsum.commands.records import is_taken_up, require_made_from, unfinished
+from vidsum.errors import UsageError
 from vidsum.outputs import check_name
 from vidsum.times import format_time
 
@@ -77,7 +77,7 @@ class MomentFiles:
 def moment_files(
     sources: Sequence[str],
     output: str | None,
-    folder: Path,
+    folder: Path | None,
     plot: bool,
     clips: str | None,
     what: str = "moments",
@@ -150,8 +150,8 @@ def write_files(
     from vidsum.documents import write_document
 
     messages = list(found.warnings)
-    if not overwrite:
-        _check_clips(clips, found.provenance)
+    if not overwrite and not is_taken_up(files.json, found.provenance):
+        check_clips(clips, found.provenance)
     with unfinished([*files.all, *clips], files.json, found.provenance):
         if files.clips:
             messages += export.write_clips(found, files.clips, files.stem, progress=progress)
@@ -167,11 +167,12 @@ def cells(rank: int, moment: "Moment") -> tuple[str, ...]:
     return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.3f}"
 
 
-def _check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
-    """What a clip is called does not tell what it was made from; the clip itself does."""
-    from vidsum.export import is_made_from
+def check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
+    """What a clip is called does not tell what it was made from; the clip itself does.
 
+    Raises:
+        OutputError: one that exists was made from something else.
+    """
     for path in clips:
         check_name(path)
-        if path.exists() and not is_made_from(path, provenance, copy=False):
-            raise OutputError(f"{path}: exists already and is not what would be written", hint="--overwrite")
+        require_made_from([path], provenance)

@@ -155,7 +155,9 @@ Shots = Annotated[
 ]
 MaxShots = Annotated[
     int | None,
-    option("--max-shots", help="At most so many shots.", show_default="chosen by KTS", rich_help_panel=WHAT),
+    option(
+        "--max-shots", help="Largest number of shots.", show_default="chosen by KTS", rich_help_panel=WHAT
+    ),
 ]
 MinShot = Annotated[
     str | None,
@@ -189,7 +191,7 @@ Beams = Annotated[
     int,
     option(
         "--beams",
-        help="Summaries that a trained model writes side by side to choose from.",
+        help="Beam width of a trained model; 1 is greedy.",
         min=1,
         rich_help_panel=WHAT,
     ),
@@ -207,10 +209,11 @@ Output = Annotated[
     ),
 ]
 OutputDir = Annotated[
-    Path,
+    Path | None,
     option(
         "--output-dir",
         help="Folder for outputs named after their inputs; keeps the folders that these are in.",
+        show_default="the current folder",
         rich_help_panel=OUT,
     ),
 ]

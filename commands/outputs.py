@@ -15,7 +15,7 @@ _FIELDS = ("stem", "parent", "n")
 
 
 def destinations(
-    sources: Sequence[str], output: str | None, folder: Path, ending: str, suffixes: Sequence[str]
+    sources: Sequence[str], output: str | None, folder: Path | None, ending: str, suffixes: Sequence[str]
 ) -> dict[str, Path]:
     """Where the main output of each source goes: `FOLDER/{stem}{ending}`, or where `output` says.
 
@@ -24,7 +24,7 @@ def destinations(
     Args:
         sources: the inputs of a batch.
         output: a file, a template such as `cuts/{parent}_{stem}.mp4`, `-`, or None.
-        folder: of `--output-dir`.
+        folder: of `--output-dir`; the current one if None.
         ending: of a name that is made from the source's.
         suffixes: that `output` may have.
 
@@ -32,14 +32,17 @@ def destinations(
         UsageError: `output` is one name for several sources, or has a suffix or a field that does not fit.
     """
     if output in (None, "-"):
-        kept = _own_folders(sources) if folder != Path() else {}
-        return {source: folder / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
+        kept = {} if folder is None else _own_folders(sources)
+        place = folder or Path()
+        return {source: place / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
     if not _is_template(output) and len(sources) > 1:
         raise UsageError(
             "--output names one file, but there are several inputs",
             hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
         )
-    targets = {source: _filled(output, source, number) for number, source in enumerate(sources, 1)}
+    targets = {
+        source: _filled(output, source, number, suffixes[0]) for number, source in enumerate(sources, 1)
+    }
     for target in targets.values():
         require_suffix(target, suffixes)
     return targets
@@ -81,7 +84,7 @@ def claim(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = ""
             if os.path.realpath(owner) != os.path.realpath(source):
                 raise UsageError(
                     f"{owner} and {source} would both be written to {path}",
-                    hint=f"-o '{{parent}}_{{stem}}{path.suffix}', or --output-dir FOLDER",
+                    hint=_apart(source, owner, path.suffix),
                 )
     makes_folders = output is None or _is_template(output)
     for path in (path for _, paths in outputs for path in paths):
@@ -91,11 +94,18 @@ def claim(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = ""
             raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
 
 
+def _apart(source: str, other: str, suffix: str) -> str:
+    """What gives two inputs of one name outputs of their own."""
+    if _folder(source) == _folder(other):
+        return f"-o '{{n}}_{{stem}}{suffix}'"
+    return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
+
+
 def _is_template(output: str | None) -> TypeGuard[str]:
     return output is not None and ("{" in output or "}" in output)
 
 
-def _filled(output: str, source: str, number: int) -> Path:
+def _filled(output: str, source: str, number: int, suffix: str) -> Path:
     """The output of one source, the fields of a template filled in."""
     if not _is_template(output):
         return Path(output)
@@ -106,7 +116,8 @@ def _filled(output: str, source: str, number: int) -> Path:
         return Path(output.format(**fields))
     except (ValueError, LookupError) as error:
         raise UsageError(
-            f"{output}: braces hold one of {', '.join(_FIELDS)}", hint="-o '{parent}_{stem}.json'"
+            f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
+            hint=f"-o '{{parent}}_{{stem}}{suffix}'",
         ) from error
 
 

@@ -1,6 +1,5 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.commands import options
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 def shots(
     sources: options.VideosOrFeatures,
     output: options.Output = None,
-    output_dir: options.OutputDir = Path(),
+    output_dir: options.OutputDir = None,
     overwrite: options.Overwrite = False,
     fail_fast: options.FailFast = False,
     shots: options.Shots = options.ShotMethod.kts,

@@ -11,7 +11,7 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.outputs import SummaryFiles, claim, destinations, summary_files
 from vidsum.commands.records import recorded, unfinished, up_to_date
 from vidsum.commands.result import Result, Table, View
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.settings import DEFAULT_MODEL, parse_attention_part
 from vidsum.times import format_time, parse_interval, parse_optional_time
 
@@ -31,14 +31,17 @@ Model = Annotated[
         "--scorer",
         "-m",
         help="What gives each moment its importance: contrastive, cluster, highlights, uniform, random, "
-        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto: the first of highlights, "
+        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto is the first of highlights, "
         "fulltransnet and contrastive that is not flat on the video.",
         metavar="NAME|FILE",
         rich_help_panel=options.WHAT,
     ),
 ]
 Seed = Annotated[
-    int, options.option("--seed", help="Of the scorers that draw lots.", min=0, rich_help_panel=options.WHAT)
+    int,
+    options.option(
+        "--seed", help="Random seed, for the scorers that use chance.", min=0, rich_help_panel=options.WHAT
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
@@ -78,8 +81,8 @@ Plot = Annotated[
     list[options.PlotName] | None,
     options.option(
         "--plot",
-        help="Also {video}_importance.png: the curve, shots, selection. With `attention`, "
-        "{video}_attention.png: what a trained model looked at. Repeatable.",
+        help="Also {video}_importance.png: the curve, shots, selection. With the value `attention`, "
+        "{video}_attention.png: what a trained model looked at (--model fulltransnet). Repeatable.",
         metavar="[importance|attention]",
         show_default=False,
         rich_help_panel=options.OUT,
@@ -131,7 +134,7 @@ def summarize(
     min_shot: options.MinShot = None,
     max_shot: options.MaxShot = None,
     output: options.Output = None,
-    output_dir: options.OutputDir = Path(),
+    output_dir: options.OutputDir = None,
     copy: Copy = False,
     storyboard: Storyboard = False,
     plot: Plot = None,
@@ -205,10 +208,11 @@ def summarize(
         selection = Selection(budget, model, seed, beams, *stretches)
         files = targets[source]
         if writes:
+            if files.attention:
+                pipeline.require_attention(model)
             provenance = pipeline.summary_provenance(source, selection, cutting, how)
-            before = recorded(files.all, files.json, provenance, overwrite)
+            before = recorded(files.all, files.json, provenance, overwrite, copy=copy)
             if before is not None:
-                _check_video(files, provenance, copy)
                 return up_to_date("summarize", source, before, files.all, files.names)
         if not writes:
             summary = pipeline.run_summary(source, selection, cutting, how, progress)
@@ -253,20 +257,6 @@ def _shown(source: str, summary: "Summary", as_document: bool) -> Result:
         document=to_text(document) if as_document else None,
         messages=summary.warnings,
     )
-
-
-def _check_video(files: SummaryFiles, provenance: dict[str, Any], copy: bool) -> None:
-    """The JSON does not tell how the MP4 was written; the MP4 itself does.
-
-    Raises:
-        OutputError: it is damaged, or was written in the other way.
-    """
-    from vidsum.export import is_made_from
-
-    if files.video and not is_made_from(files.video, provenance, copy=copy):
-        raise OutputError(
-            f"{files.video}: exists already and is not what would be written", hint="--overwrite"
-        )
 
 
 def _written(

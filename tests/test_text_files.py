@@ -71,7 +71,7 @@ def test_lines_are_told_from_one_object() -> None:
     ("name", "content", "word"),
     [
         ("none.json", None, "no such file"),
-        ("n" * 300, None, "too long"),
+        ("n" * 260, None, "too long"),
         ("a\0b", None, ""),
         ("", None, "is not a file"),
         ("binary.json", b"\xff\xfe{", "UTF-8"),

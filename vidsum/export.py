@@ -7,7 +7,8 @@ from typing import Any
 
 from vidsum.documents import grounding_document, highlights_document, summary_document, write_document
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.provenance import digest_of
+from vidsum.labels import label_in
+from vidsum.provenance import label_of
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
@@ -51,7 +52,7 @@ def write_video(
     from vidsum.video.copy import copy_segments
     from vidsum.video.write import write_segments
 
-    video, comment = _video_behind(summary), _comment(summary.provenance, copy)
+    video, comment = _video_behind(summary), label_of(summary.provenance, copy=copy)
     write = copy_segments if copy else write_segments
     written = write(video.path, summary.segments, path, comment=comment, progress=progress, info=video)
     if not copy:
@@ -79,7 +80,7 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
-    video, comment = _video_behind(result), _comment(result.provenance, copy=False)
+    video, comment = _video_behind(result), label_of(result.provenance)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -103,11 +104,13 @@ def highlight_path(folder: PathLike, stem: str, rank: int) -> Path:
     return Path(folder) / f"{stem}_highlight_{rank}.mp4"
 
 
-def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool) -> bool:
-    """Whether an MP4 says of itself that it was written of a result with this provenance."""
+def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool = False) -> bool:
+    """Whether an MP4, PNG or SVG says of itself that it was written of a result with this provenance."""
+    if Path(path).suffix in (".png", ".svg"):
+        return label_in(Path(path)) == label_of(provenance)
     try:
         with open_video(path) as container:
-            return bool(container.metadata.get("comment") == _comment(provenance, copy))
+            return bool(container.metadata.get("comment") == label_of(provenance, copy=copy))
     except InputError:
         return False
 
@@ -127,7 +130,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     video = _video_behind(summary)
     images = [frame.image for frame in read_frames_at(video.path, times, info=video)]
     save_key_frames(images, times, folder)
-    save_picture(storyboard(summary, images), path)
+    save_picture(storyboard(summary, images), path, label_of(summary.provenance))
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
@@ -150,10 +153,6 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     importance_plot(result, path)
     return ()
-
-
-def _comment(provenance: Mapping[str, Any], copy: bool) -> str:
-    return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
 
 
 def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> list[tuple[Path, Moment]]:

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from vidsum.errors import UsageError
+from vidsum.labels import labelled
 from vidsum.outputs import whole_file
 
 
@@ -19,8 +21,8 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, target: str | os.PathLike[str]) -> None:
-    """Write a figure, as PNG or SVG by the suffix.
+def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | None = None) -> None:
+    """Write a figure, as PNG or SVG by the suffix; see `vidsum.labels` for the label.
 
     Raises:
         UsageError: another suffix.
@@ -31,10 +33,12 @@ def save_figure(figure: Figure, target: str | os.PathLike[str]) -> None:
         raise UsageError(f"{target}: a plot is saved as .png or .svg")
     # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    drawn = BytesIO()
     with (
-        whole_file(target) as part,
         mpl.rc_context({"svg.hashsalt": "vidsum"}),
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
-        figure.savefig(part, format=suffix[1:], metadata=metadata)
+        figure.savefig(drawn, format=suffix[1:], metadata=metadata)
+    with whole_file(target) as part:
+        part.write_bytes(labelled(drawn.getvalue(), suffix, label))

@@ -20,7 +20,8 @@ from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.jobs import extraction_job, run_jobs, spec_of, transitions_job
 from vidsum.settings import AttentionPart, Cutting, Extraction, Selection
 from vidsum.shots import METHODS, find
-from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw_attention, require_attention
+from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw_attention
+from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary, VideoInfo
@@ -163,9 +164,13 @@ def run_summary(
     budget_s = parse_budget(selection.budget, features.duration_s)
     share = budget_s / features.duration_s
     scored = best_score(models, features, shots, selection, share, how.device)
+    made_from = _summary_provenance(shots.provenance, selection, models)
     drawn: tuple[str, ...] = ()
     if attention:
-        drawn = draw_attention(features, shots, selection, share, how.device, attention, attention_part)
+        label = provenance.label_of(made_from)
+        drawn = draw_attention(
+            features, shots, selection, share, how.device, attention, attention_part, label
+        )
     chosen = select(features, shots, scored.importance, budget_s, keep=selection.keep, drop=selection.drop)
     return Summary(
         segments=chosen.segments,
@@ -179,7 +184,7 @@ def run_summary(
         model_reason=scored.reason,
         shot_method=cutting.shots,
         video=features.video,
-        provenance=_summary_provenance(shots.provenance, selection, models),
+        provenance=made_from,
         warnings=(*features.warnings, *scored.warnings, *chosen.messages, *drawn),
     )
 

@@ -54,6 +54,11 @@ def of_features(features: Features) -> dict[str, Any]:
     }
 
 
+def label_of(provenance: Mapping[str, Any], *, copy: bool = False) -> str:
+    """What a file that holds no provenance block says of it; `copy` tells of an MP4 that was not encoded."""
+    return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
+
+
 def digest_of(provenance: Mapping[str, Any]) -> str:
     """One short name for a provenance block: 32 hexadecimal digits."""
     return hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()[:32]

@@ -74,10 +74,18 @@ def test_an_option_of_one_command_is_set_by_the_commands_variable(
     assert "(from VIDSUM_SUMMARIZE_SEED)" in run("summarize", film, "-o", "-").err
 
 
-def test_a_variable_with_several_meanings_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_with_several_meanings_is_refused_where_it_could_be_meant(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("VIDSUM_CLIPS", "64")
-    ran = run("info")
-    assert (ran.code, "VIDSUM_CLIPS" in ran.err) == (2, True)
+    ran = run("ground", "a.mp4", "--query", "a dog")
+    assert (ran.code, "VIDSUM_GROUND_CLIPS" in ran.err) == (2, True)
+    assert run("info").code == 0
+
+
+def test_without_stdout_and_stderr_the_work_is_done_all_the_same(film: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m vidsum info {film} >&- 2>&-"
+    assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
 
 
 def test_version(run: Run) -> None:
@@ -341,6 +349,11 @@ class TestConfiguration:
             ("- a\n- b", "mapping"),
             ("summarize: 3", "mapping"),
             ("a: [", "YAML"),
+            ("highlights:\n  nonsense: 1", "no option"),
+            ("train:\n  nonsense: 1", "no command"),
+            ("highlights: 5", "mapping"),
+            ("summarize:\n  budget: true", "takes a value"),
+            ("max-shots: 3\nmax_shots: 4", "twice"),
             ("[" * 100_000, "deep"),
             ("budget: 2001-99-99", "quotes"),
             ("seed: 0b_", "line 1"),

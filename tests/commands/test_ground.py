@@ -219,6 +219,14 @@ def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
     assert "without saliency" in curves.err
 
 
+def test_other_queries_are_told_as_such(run: Run, film: Path) -> None:
+    assert run("ground", film, *ASK).code == 0
+    ran = run("ground", film, "--device", "cpu", "--query", "red")
+    assert (ran.code, "made with other queries" in ran.err) == (1, True)
+    ran = run("ground", film, *ASK, "--top-k", "1")
+    assert (ran.code, "made with --top-k 5" in ran.err) == (1, True)
+
+
 def test_clips_that_are_missing_are_made_again_and_others_left_alone(run: Run, film: Path) -> None:
     ask = ("ground", film, *ASK, "-k", "1", "--clips", "parts")
     assert run(*ask).code == 0

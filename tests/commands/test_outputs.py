@@ -294,3 +294,59 @@ def test_a_link_to_the_input_is_no_way_to_write_over_it(run: Run, film: Path, li
     ran = run("summarize", film, "-o", "s.mp4", "--overwrite")
     assert ran.code == (2 if link == "symlink" else 0), ran.err
     assert film.read_bytes() == before
+
+
+def test_a_file_of_somebody_elses_is_not_replaced_where_another_output_is_added(run: Run, film: Path) -> None:
+    assert run("summarize", film).code == 0
+    Path("film_summary.mp4").write_bytes(film.read_bytes())
+    ran = run("summarize", film, "--storyboard")
+    assert (ran.code, "film_summary.mp4" in ran.err) == (1, True)
+    assert Path("film_summary.mp4").read_bytes() == film.read_bytes()
+
+
+def test_the_other_way_to_write_is_named(run: Run, film: Path) -> None:
+    assert run("summarize", film).code == 0
+    assert "without --copy" not in run("summarize", film).out
+    assert "with --copy" not in run("summarize", film, "--copy").err
+    assert "made without --copy" in run("summarize", film, "--copy").err
+
+
+@pytest.mark.parametrize("kind", ["--plot", "--storyboard"])
+def test_a_picture_of_another_run_is_not_up_to_date(run: Run, film: Path, kind: str) -> None:
+    assert run("summarize", film, kind).code == 0
+    assert run("summarize", film, "--budget", "40%", "--overwrite").code == 0
+    ran = run("summarize", film, "--budget", "40%", kind)
+    assert (ran.code, ".png" in ran.err, "--overwrite" in ran.err) == (1, True, True)
+    assert run("summarize", film, "--budget", "40%", kind, "--overwrite").code == 0
+    assert "up to date" in run("summarize", film, "--budget", "40%", kind).out
+
+
+def test_a_run_that_wrote_nothing_leaves_no_mark(run: Run, film: Path) -> None:
+    assert run("summarize", film).code == 0
+    for options in (["--plot", "attention"], ["--keep", "50-60", "--overwrite"]):
+        assert run("summarize", film, *options).code == 2
+        assert list(Path().glob(".*")) == []
+    Path("film_summary.json").write_text("my notes")
+    assert run("summarize", film).code == 1
+    assert Path("film_summary.json").read_text() == "my notes"
+
+
+def test_the_result_of_a_command_is_no_record(run: Run, film: Path) -> None:
+    Path("film_summary.json").write_text(run("summarize", film, "--dry-run", "--json").out)
+    ran = run("summarize", film)
+    assert (ran.code, "internal" in ran.err) == (1, False)
+
+
+def test_inputs_of_one_name_and_folder_are_told_what_helps(run: Run, film: Path) -> None:
+    film.with_suffix(".mkv").write_bytes(film.read_bytes())
+    ran = run("shots", film, film.with_suffix(".mkv"), "--output-dir", "out")
+    assert (ran.code, "{n}_{stem}.json" in ran.err) == (2, True)
+    assert run("shots", film, film.with_suffix(".mkv"), "-o", "{n}_{stem}.json").code == 0
+
+
+def test_the_current_folder_keeps_the_folders_too_if_it_is_named(
+    run: Run, film: Path, tmp_path: Path
+) -> None:
+    films = [same_name(film, tmp_path / name) for name in ("one", "two")]
+    assert run("shots", *films, "--output-dir", ".").code == 0
+    assert Path("two/film_shots.json").is_file()

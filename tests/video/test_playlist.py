@@ -76,6 +76,7 @@ def test_other_kinds_are_never_read(name: str, text: str, allow_playlists: bool,
         "stream",
         "option protocol_whitelist file,http",
         "ffconcat version 1.0",
+        "file film.ts other.ts",
     ],
 )
 def test_a_list_that_cannot_be_followed_is_refused(line: str, film: MadeVideo) -> None:
@@ -101,6 +102,14 @@ def test_a_live_or_encrypted_playlist_is_refused(film: MadeVideo) -> None:
     path = hls(film.path.parent, "film.ts")
     path.write_text(path.read_text().replace("#EXTINF", '#EXT-X-KEY:METHOD=AES-128,URI="k"\n#EXTINF', 1))
     with pytest.raises(InputError, match="encrypted"):
+        probe(path, allow_playlists=True)
+
+
+def test_an_address_that_is_not_in_quotes_is_refused(film: MadeVideo) -> None:
+    path = film.path.with_name("a.m3u8")
+    lines = ["#EXTM3U", "#EXT-X-MAP:URI=init.mp4", "#EXTINF:1,", film.path.name, "#EXT-X-ENDLIST", ""]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match="quotes"):
         probe(path, allow_playlists=True)
 
 

@@ -69,10 +69,13 @@ def measure_moments(
     order = np.argsort(-scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(ious, order[..., None], axis=1)
     lengths_s = windows[..., 1] - windows[..., 0]
-    found = {}
+    found: dict[str, WindowMeasures | None] = {}
     for name, (above, at_most) in LENGTHS_S.items():
         counts = (above < lengths_s) & (lengths_s <= at_most)
         asked = counts.any(axis=-1)
+        if not asked.any():
+            found[name] = None
+            continue
         found[name] = _measured(
             _best(ious[asked, 0], of_first[asked], counts[asked]),
             ranked[asked] * counts[asked, None],
@@ -88,10 +91,8 @@ def _best(found_by: TimeArray, ious: TimeArray, counts: BoolArray) -> TimeArray:
     return best
 
 
-def _measured(best: TimeArray, ranked: TimeArray, n_windows: IntArray) -> WindowMeasures | None:
+def _measured(best: TimeArray, ranked: TimeArray, n_windows: IntArray) -> WindowMeasures:
     """Of the IoU of first moments [Q], and of all [Q, K, W] with windows of which [Q] count."""
-    if not len(best):
-        return None
     precision = moment_precisions(ranked, n_windows).mean(axis=0)
     return WindowMeasures(
         recall={at: float((best >= at).mean()) for at in THRESHOLDS},

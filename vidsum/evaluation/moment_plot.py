@@ -14,8 +14,10 @@ _TRIVIAL = {RANDOM: ":", WHOLE: "--"}
 _COLOURS = ("#2563eb", "#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2")
 
 
-def plot_recall(report: MomentReport, title: str, target: Path) -> None:
+def plot_recall(report: MomentReport, title: str, target: Path, label: str | None = None) -> None:
     """Plot the curves as PNG or SVG by the suffix; the same report gives the same bytes.
+
+    See `vidsum.labels` for the label.
 
     Raises:
         UsageError: another suffix.
@@ -42,4 +44,4 @@ def plot_recall(report: MomentReport, title: str, target: Path) -> None:
     axes.grid(axis="x", alpha=0.4)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    save_figure(figure, target)
+    save_figure(figure, target, label)

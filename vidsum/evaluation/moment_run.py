@@ -35,7 +35,11 @@ class MomentsAsked:
 
 
 def run_moments(
-    source: Path, asked: MomentsAsked, progress: Progress | None = None, plot: Path | None = None
+    source: Path,
+    asked: MomentsAsked,
+    progress: Progress | None = None,
+    plot: Path | None = None,
+    label: str | None = None,
 ) -> MomentReport:
     """Evaluate rows of moments on the queries of a file.
 
@@ -44,6 +48,7 @@ def run_moments(
         asked: the rows, and how they are measured.
         progress: called while models run.
         plot: where to draw R@1 over the IoU.
+        label: of the plot, see `vidsum.labels`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
@@ -66,7 +71,7 @@ def run_moments(
     if plot:
         from vidsum.evaluation.moment_plot import plot_recall
 
-        plot_recall(report, f"{source.name}: {report.n_queries} queries", plot)
+        plot_recall(report, f"{source.name}: {report.n_queries} queries", plot, label)
     return report
 
 

@@ -53,6 +53,7 @@ def run_data(
     predict: Predict | None = None,
     progress: Progress | None = None,
     plot: Path | None = None,
+    label: str | None = None,
 ) -> SummaryReport:
     """Evaluate rows of scores on an h5 file of annotated videos: on those that all rows have.
 
@@ -62,6 +63,7 @@ def run_data(
         predict: scores the test videos of a run; needed where `asked.runs` has any.
         progress: called after each video.
         plot: where to draw the rows' scores, see `vidsum.evaluation.score_plot`.
+        label: of the plot, see `vidsum.labels`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
@@ -93,7 +95,7 @@ def run_data(
     if plot:
         from vidsum.evaluation.score_plot import plot_scores
 
-        plot_scores(videos, rows, plot)
+        plot_scores(videos, rows, plot, label=label)
     notes = [*_coverage_notes(source, report, n_read), *_training_notes(source, asked.models, videos)]
     return replace(report, warnings=(*notes, *report.warnings))
 

@@ -26,6 +26,8 @@ def plot_scores(
     predictions: Mapping[str, Mapping[str, FloatArray]],
     target: Path,
     limit: int = 8,
+    *,
+    label: str | None = None,
 ) -> None:
     """Plot scores over time as PNG or SVG by the suffix; the same scores give the same bytes.
 
@@ -37,13 +39,15 @@ def plot_scores(
         predictions: of each row (a model, a scorer) the [T] scores of videos by name. At most six rows.
         target: the file.
         limit: draw the first so many videos that some row has scores of.
+        label: see `vidsum.labels`.
 
     Raises:
         UsageError: another suffix, too many rows, or scores of no video or of another number of samples.
         OutputError: the file cannot be written.
     """
     names = _names(videos, predictions)
-    save_figure(_draw({name: videos[name] for name in names[:limit]}, predictions, len(names)), target)
+    shown = {name: videos[name] for name in names[:limit]}
+    save_figure(_draw(shown, predictions, len(names)), target, label)
 
 
 def stretched(scores: FloatArray) -> FloatArray:

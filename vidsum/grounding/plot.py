@@ -12,6 +12,7 @@ from vidsum.axis import clock, round_times, title
 from vidsum.figures import new_figure, save_figure
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
+from vidsum.provenance import label_of
 from vidsum.types import FloatArray, Grounding, Highlights, Moment
 
 MOST_ROWS = 12
@@ -33,7 +34,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    save_figure(_draw(grounding), target)
+    save_figure(_draw(grounding), target, label_of(grounding.provenance))
     n_queries = len(grounding.queries)
     if n_queries <= MOST_ROWS:
         return ()
@@ -53,7 +54,7 @@ def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> N
     _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
     _finish(figure, axes, highlights.video_duration_s, f"{title(highlights.video, 'Highlights')}: saliency")
-    save_figure(figure, target)
+    save_figure(figure, target, label_of(highlights.provenance))
 
 
 def _draw(grounding: Grounding) -> Figure:

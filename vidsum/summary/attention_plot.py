@@ -21,19 +21,22 @@ _CHOSEN = "#d97706"
 _SHOT_COLOURS = ("#6b7280", "#d1d5db")
 
 
-def attention_plot(maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False) -> None:
+def attention_plot(
+    maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
+) -> None:
     """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.
 
     Args:
         maps: of some layers and heads.
         target: the file.
         grids: every layer and head by itself (Fig. 5), instead of their mean (Fig. 6).
+        label: see `vidsum.labels`.
 
     Raises:
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target)
+    save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 
 
 def _draw_panels(maps: AttentionMaps) -> Figure:

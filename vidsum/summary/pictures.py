@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from vidsum.errors import OutputError, UsageError
+from vidsum.labels import labelled
 from vidsum.outputs import whole_file
 from vidsum.types import Picture, Summary
 
@@ -58,8 +59,8 @@ def save_key_frames(
     return paths
 
 
-def save_picture(image: Picture, target: str | os.PathLike[str]) -> None:
-    """Write a picture as PNG or JPEG, by the suffix.
+def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
+    """Write a picture as PNG or JPEG, by the suffix; see `vidsum.labels` for the label.
 
     Raises:
         UsageError: another suffix.
@@ -71,4 +72,4 @@ def save_picture(image: Picture, target: str | os.PathLike[str]) -> None:
     options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
     _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
     with whole_file(target) as part:
-        part.write_bytes(data.tobytes())
+        part.write_bytes(labelled(data.tobytes(), suffix, label))

@@ -7,6 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from vidsum.axis import ACCENT, clock, round_times, title
 from vidsum.figures import new_figure, save_figure
+from vidsum.provenance import label_of
 from vidsum.types import Summary
 
 
@@ -19,7 +20,7 @@ def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    save_figure(_draw_plot(summary), target)
+    save_figure(_draw_plot(summary), target, label_of(summary.provenance))
 
 
 def _draw_plot(summary: Summary) -> Figure:

@@ -102,7 +102,7 @@ def best_score(
         flat.append(model)
     if is_auto:
         why = f"{_listed(flat)} are flat on this video"
-        warning = f"{why}: all of it counts the same, and the summary is no choice"
+        warning = f"{why}: the segments are not chosen by what it shows"
         return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {why}", (warning,))
     warnings = () if selection.model == "uniform" else (_flat_warning(selection.model),)
     return Scored(importance, selection.model, "it was asked for", warnings)
@@ -110,14 +110,13 @@ def best_score(
 
 def _reason(flat: Sequence[str]) -> str:
     if not flat:
-        return "auto: of the scorers, it measured best on dull footage"
+        return "auto: the best of the scorers at leaving out dull footage"
     return f"auto: {_listed(flat)} {'is' if len(flat) == 1 else 'are'} flat on this video"
 
 
 def _flat_warning(model: str) -> str:
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
-    what = "all of it counts the same, and the summary is no choice"
-    return f"{model} is flat on this video: {what}; try {others}"
+    return f"{model} is flat on this video: the segments are not chosen by what it shows; try {others}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -166,6 +165,7 @@ def draw_attention(
     device: str,
     target: Path,
     part: AttentionPart = "mean",
+    label: str | None = None,
 ) -> tuple[str, ...]:
     """Draw what a trained model looked at when `score` ran it, as PNG or SVG by the suffix.
 
@@ -174,6 +174,7 @@ def draw_attention(
             let the model choose other key frames than those of the summary.
         target: the file.
         part: which layers and heads.
+        label: see `vidsum.labels`.
 
     Returns:
         Warnings.
@@ -188,7 +189,7 @@ def draw_attention(
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
     summarizer = _summarizer(selection.model, device)
     maps = attention_maps(summarizer, features, shots, share, selection.beams, layers=layers, heads=heads)
-    attention_plot(maps, target, grids=part == "all")
+    attention_plot(maps, target, grids=part == "all", label=label)
     return maps.warnings
 
 

@@ -86,7 +86,8 @@ def _collect(path: Path, top: Path, found: dict[Path, None], depth: int) -> None
         raise InputError(f"{top}: names playlists within playlists, or files, without end")
     if path.stat().st_size > _MAX_BYTES:
         raise InputError(f"{path}: is longer than a playlist can be")
-    lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in re.split(r"[\r\n]+", text)]  # no other signs end a line for FFmpeg
     for name in _named_by_concat(path, lines) if demuxer == "concat" else _named_by_hls(path, lines):
         _collect(_local_file(path, name), top, found, depth - 1)
 
@@ -105,9 +106,10 @@ def _named_by_concat(path: Path, lines: list[str]) -> Iterator[str]:
         directive, _, value = line.partition(" ")
         if directive == "file":
             value = value.strip()
-            if value[:1] == value[-1:] == "'" and len(value) > 1:
+            is_quoted = value[:1] == value[-1:] == "'" and len(value) > 1
+            if is_quoted:
                 value = value[1:-1]
-            if not value or set(value) & {"'", "\\"}:
+            if not value or set(value) & {"'", "\\"} or (not is_quoted and len(value.split()) > 1):
                 raise InputError(f"{path}: cannot be read at {line!r}", hint="write file 'NAME'")
             yield value
         elif line and not line.startswith("#") and directive not in _CONCAT_TIMES:
@@ -122,6 +124,8 @@ def _named_by_hls(path: Path, lines: list[str]) -> Iterator[str]:
         if line.startswith(("#EXT-X-KEY", "#EXT-X-SESSION-KEY")) and "METHOD=NONE" not in line:
             raise InputError(f"{path}: is an encrypted playlist, which is not supported")
         if line.startswith("#EXT"):
+            if line.count("URI=") != len(_URI.findall(line)):
+                raise InputError(f"{path}: has an address that is not in quotes, at {line!r}")
             yield from _URI.findall(line)
         elif line and not line.startswith("#"):
             yield line
