@@ -12,12 +12,11 @@ from vidsum.commands.moment_files import (
     CELLS,
     MomentFiles,
     cells,
-    check_clips,
     claim_files,
     moment_files,
     write_files,
 )
-from vidsum.commands.records import recorded, up_to_date
+from vidsum.commands.records import recorded, require_made_from, up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import OutputError
 from vidsum.settings import DEFAULT_MODEL
@@ -118,7 +117,7 @@ def _is_whole(document: Mapping[str, Any], files: MomentFiles, saliency: bool) -
     if saliency and "timestamps_s" not in document:
         raise OutputError(f"{files.json}: exists already, without saliency curves", hint="--overwrite")
     clips = _clips_of(document, files)
-    check_clips(clips, document["provenance"])
+    require_made_from(clips, document["provenance"])
     return all(path.exists() for path in clips)
 
 

@@ -10,12 +10,11 @@ from vidsum.commands.moment_files import (
     CELLS,
     MomentFiles,
     cells,
-    check_clips,
     claim_files,
     moment_files,
     write_files,
 )
-from vidsum.commands.records import recorded, up_to_date
+from vidsum.commands.records import recorded, require_made_from, up_to_date
 from vidsum.commands.result import Result, Table, View
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def highlights(
             provenance = highlighting.highlights_provenance(source, top_k, how)
             before = recorded(files.all, files.json, provenance, overwrite)
             written = [] if before is None else _clips_of(before, files)
-            check_clips(written, provenance)
+            require_made_from(written, provenance)
             if before is not None and all(path.exists() for path in written):
                 return up_to_date("highlights", source, before, [*files.all, *written], files.names(written))
         found = highlighting.run_highlights(source, top_k, how, progress)

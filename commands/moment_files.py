@@ -1,7 +1,8 @@
 """The files of commands that find moments: JSON, a plot, and an MP4 of each moment."""
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ from typer.core import TyperCommand
 from vidsum.commands.outputs import claim, destinations
 from vidsum.commands.records import is_taken_up, require_made_from, unfinished
 from vidsum.errors import UsageError
-from vidsum.outputs import check_name
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -109,19 +109,19 @@ def claim_files(targets: Mapping[str, MomentFiles], output: str | None) -> None:
         UsageError: a video lies where clips go, and has the name of one; or two videos have the same clips.
     """
     claim([(source, files.all) for source, files in targets.items()], output)
-    owners: dict[tuple[Path, str], str] = {}
+    owners: dict[tuple[str, str], str] = {}
     for source, files in targets.items():
-        if files.clips and (owner := owners.setdefault((files.clips, files.stem), source)) != source:
+        if files.clips is None:
+            continue
+        if (owner := owners.setdefault((os.path.realpath(files.clips), files.stem), source)) != source:
             raise UsageError(
                 f"{owner} and {source} would have the same clips in {files.clips}",
                 hint="-o '{parent}_{stem}_moments.json', or --clips alone",
             )
-    sources = list(targets)
-    stems = {(files.clips.resolve(), files.stem) for files in targets.values() if files.clips}
-    for source in sources:
-        path = Path(source).resolve()
-        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", path.name)
-        if named and (path.parent, named[1]) in stems:
+    for source in targets:
+        folder, name = os.path.split(os.path.realpath(source))
+        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", name)
+        if named and (folder, named[1]) in owners:
             raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")
 
 
@@ -151,7 +151,7 @@ def write_files(
 
     messages = list(found.warnings)
     if not overwrite and not is_taken_up(files.json, found.provenance):
-        check_clips(clips, found.provenance)
+        require_made_from(clips, found.provenance)
     with unfinished([*files.all, *clips], files.json, found.provenance):
         if files.clips:
             messages += export.write_clips(found, files.clips, files.stem, progress=progress)
@@ -165,14 +165,3 @@ def cells(rank: int, moment: "Moment") -> tuple[str, ...]:
     """A moment as a row for people to read."""
     times = format_time(moment.start_s), format_time(moment.end_s)
     return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.3f}"
-
-
-def check_clips(clips: Iterable[Path], provenance: Mapping[str, Any]) -> None:
-    """What a clip is called does not tell what it was made from; the clip itself does.
-
-    Raises:
-        OutputError: one that exists was made from something else.
-    """
-    for path in clips:
-        check_name(path)
-        require_made_from([path], provenance)

@@ -7,6 +7,7 @@ from typing import Any
 
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
+from vidsum.outputs import check_name
 
 _HINT = "--overwrite, or -o FILE"
 _READ = ("video", "features", "files")
@@ -60,11 +61,12 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
     """See to it that the MP4, PNG and SVG files among some say that they were made from `provenance`.
 
     Raises:
-        OutputError: one that exists was not.
+        OutputError: one that exists was not, or a name is too long for a file.
     """
     from vidsum.export import is_made_from
 
     for path in paths:
+        check_name(path)
         if path.suffix not in (".mp4", ".png", ".svg") or not path.exists():
             continue
         if not is_made_from(path, provenance, copy=copy):

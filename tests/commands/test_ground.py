@@ -273,3 +273,9 @@ def test_the_choices_are_those_of_the_library() -> None:
     assert tuple(name.value for name in SpaceName) == SPACES
     assert tuple(name.value for name in SnapName) == get_args(Snap)
     assert tuple(name.value for name in MaskName) == get_args(Mask) == get_args(MaskKind)
+
+
+def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path) -> None:
+    Path("loop.mp4").symlink_to("loop.mp4")
+    ran = run("ground", "loop.mp4", film, *ASK, "--clips", "--json")
+    assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
