@@ -4,7 +4,6 @@ import errno
 import os
 import signal
 import sys
-from functools import partial
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -22,8 +21,8 @@ from vidsum.commands import (
     train,
     weights,
 )
-from vidsum.commands.batch import run_one
-from vidsum.commands.result import Result, View, render
+from vidsum.commands.batch import failed
+from vidsum.commands.result import View, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
 
@@ -130,13 +129,9 @@ def _report(error: Exception) -> int:
     """Print an error that came before or outside a batch."""
     words = sys.argv[1:]
     view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
-    result = run_one(_command_name(), None, view, partial(_raise, error))
+    result = failed(_command_name(), None, view, error)
     render(result, view)
     return result.exit_code
-
-
-def _raise(error: Exception) -> Result:
-    raise error
 
 
 def _report_usage(error: Any) -> int:

@@ -44,7 +44,12 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
     try:
         return step()
     except Exception as error:
-        if view.verbose and not isinstance(error, VidsumError):
-            for line in traceback.format_exc().splitlines():
-                print(printable(line), file=sys.stderr)
-        return Result.failed(command, path, error)
+        return failed(command, path, view, error)
+
+
+def failed(command: str, path: str | None, view: View, error: Exception) -> Result:
+    """The result of a command that an exception ended; its traceback is shown with `-v` only."""
+    if view.verbose and not isinstance(error, VidsumError):
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            print(printable(line), file=sys.stderr)
+    return Result.failed(command, path, error)
