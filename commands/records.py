@@ -71,7 +71,7 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
             continue
         if not is_made_from(path, provenance, copy=copy):
             other_way = path.suffix == ".mp4" and is_made_from(path, provenance, copy=not copy)
-            how = f"made {'without' if copy else 'with'} --copy" if other_way else "is another than asked for"
+            how = f"made {'without' if copy else 'with'} --copy" if other_way else "differs from what would be written"
             raise OutputError(f"{path}: exists already, {'' if other_way else 'and '}{how}", hint=_HINT)
 
 

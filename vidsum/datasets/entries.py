@@ -26,7 +26,7 @@ def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
 
 
 def number_of(value: Any) -> float | None:
-    """A JSON value as a finite number; None if it is something else, or beyond what can be reckoned with."""
+    """A JSON value as a finite number; None if it is something else, or too large to compute with."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
         return None
     return float(value)

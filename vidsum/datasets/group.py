@@ -91,7 +91,7 @@ def count(group: Group, key: str) -> int:
 
 
 def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
-    """Values that must be numbers of frames; what is after the comma is cut off."""
+    """Values that must be numbers of frames; decimals are cut off."""
     if np.abs(values.astype(np.float64)).max() > _MOST_FRAMES:
         raise group.fault(f"{key} holds numbers that no video has frames for")
     return values.astype(np.int64)
