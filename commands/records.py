@@ -70,9 +70,10 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
         if path.suffix not in (".mp4", ".png", ".svg") or not path.exists():
             continue
         if not is_made_from(path, provenance, copy=copy):
-            other_way = path.suffix == ".mp4" and is_made_from(path, provenance, copy=not copy)
-            how = f"made {'without' if copy else 'with'} --copy" if other_way else "differs from what would be written"
-            raise OutputError(f"{path}: exists already, {'' if other_way else 'and '}{how}", hint=_HINT)
+            how = "and differs from what would be written"
+            if path.suffix == ".mp4" and is_made_from(path, provenance, copy=not copy):
+                how = f"made {'without' if copy else 'with'} --copy"
+            raise OutputError(f"{path}: exists already, {how}", hint=_HINT)
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
