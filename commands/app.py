@@ -51,7 +51,7 @@ app.add_typer(weights.app, name="weights")
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from vidsum import __version__
+        from vidsum.version import __version__
 
         print(f"vidsum {__version__}")
         raise typer.Exit

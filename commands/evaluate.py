@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vidsum.evaluation import SummaryReport
-    from vidsum.evaluation.measure import KeyShotMeasures
     from vidsum.evaluation.run import Asked, Predict
+    from vidsum.evaluation.summary_metrics import KeyShotMeasures
     from vidsum.types import Progress
 
 _COMMAND = "evaluate summary"

@@ -44,7 +44,7 @@ TextFeatures = Annotated[
     option(
         "--text-features",
         help="Folder with the words of queries as published, qid{N}.npz.",
-        show_default="embedded by the run's text tower",
+        show_default="embedded by the run's text encoder",
         metavar="FOLDER",
         rich_help_panel=WHAT,
     ),

@@ -51,7 +51,7 @@ def extract(
         claim([(video, [target]) for video, target in targets.items()], output)
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum import pipeline
+        from vidsum.pipelines import summary as pipeline
         from vidsum.settings import Extraction
 
         how = Extraction(

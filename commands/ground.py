@@ -68,7 +68,7 @@ def ground(
 
     A score ranks the moments of one query in one video. It does not tell which of several videos fits best.
     """
-    from vidsum import retrieval
+    from vidsum.pipelines import moments as retrieval
 
     asked = retrieval.queries_of(query or [], queries)
     targets = moment_files(sources, output, output_dir, plot, clips)
@@ -156,7 +156,7 @@ def _clips_of(document: Mapping[str, Any], files: MomentFiles) -> list[Path]:
     """The MP4 files of the moments in a document, where they are asked for."""
     if files.clips is None:
         return []
-    from vidsum.export import clip_path
+    from vidsum.pipelines.export import clip_path
 
     return [
         clip_path(files.clips, files.stem, number, rank)
@@ -167,7 +167,7 @@ def _clips_of(document: Mapping[str, Any], files: MomentFiles) -> list[Path]:
 
 def _table(found: "Grounding") -> Table:
     """The moments of each query, its text beside the best."""
-    from vidsum.retrieval import in_short
+    from vidsum.pipelines.moments import in_short
 
     rows = [
         (in_short(one.query) if rank == 1 else "", *cells(rank, moment))

@@ -82,7 +82,7 @@ def highlights(
         claim_files(targets, output)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum import highlighting
+        from vidsum.pipelines import highlights as highlighting
         from vidsum.settings import Extraction
 
         how = Extraction(
@@ -141,6 +141,6 @@ def _clips_of(document: Mapping[str, Any], files: MomentFiles) -> list[Path]:
     """The MP4 files of the highlights in a document, where they are asked for."""
     if files.clips is None:
         return []
-    from vidsum.export import highlight_path
+    from vidsum.pipelines.export import highlight_path
 
     return [highlight_path(files.clips, files.stem, rank) for rank in range(1, len(document["moments"]) + 1)]

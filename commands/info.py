@@ -44,7 +44,7 @@ def info(
 
 def _video(path: str, allow_playlists: bool) -> Result:
     from vidsum import probe
-    from vidsum.pipeline import notes_on_time_stamps
+    from vidsum.pipelines.summary import notes_on_time_stamps
 
     video = probe(path, allow_playlists=allow_playlists)
     facts = asdict(video)
@@ -52,7 +52,7 @@ def _video(path: str, allow_playlists: bool) -> Result:
 
 
 def _cache() -> Result:
-    from vidsum.pipeline import cache_state
+    from vidsum.pipelines.summary import cache_state
 
     now = cache_state()
     facts = {
@@ -67,8 +67,9 @@ def _cache() -> Result:
 
 
 def _machine() -> Result:
-    from vidsum import __version__, checkpoints
+    from vidsum import checkpoints
     from vidsum.device import choose_device
+    from vidsum.version import __version__
 
     device = choose_device("auto")
     facts = {

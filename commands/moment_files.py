@@ -146,8 +146,8 @@ def write_files(
     Raises:
         OutputError: an MP4 file is there and is another, or a file cannot be written.
     """
-    from vidsum import export
     from vidsum.documents import write_document
+    from vidsum.pipelines import export
 
     messages = list(found.warnings)
     if not overwrite and not is_taken_up(files.json, found.provenance):

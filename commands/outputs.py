@@ -123,7 +123,7 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
 
 def _stem(source: str) -> str:
     """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    from vidsum.pipeline import has_pictures
+    from vidsum.pipelines.summary import has_pictures
 
     path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
     return video or Path(path).stem
@@ -177,7 +177,7 @@ def summary_files(
     `plots` are names of `commands.options.PlotName`. A picture of another `attention_part` than the mean has
     a name of its own, so that one is not taken for the other.
     """
-    from vidsum.pipeline import has_pictures
+    from vidsum.pipelines.summary import has_pictures
 
     from_features = not has_pictures(source)
     stem = base.with_suffix("").name.removesuffix("_summary")

@@ -42,7 +42,7 @@ def recorded(
     existing = [path for path in outputs if path.exists()]
     if overwrite or not existing or is_taken_up(record, provenance):
         return None
-    from vidsum.pipeline import recorded_document
+    from vidsum.pipelines.summary import recorded_document
 
     try:
         document = recorded_document(record)
@@ -63,7 +63,7 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
     Raises:
         OutputError: one that exists was not, or a name is too long for a file.
     """
-    from vidsum.export import is_made_from
+    from vidsum.pipelines.export import is_made_from
 
     for path in paths:
         check_name(path)

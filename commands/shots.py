@@ -52,9 +52,9 @@ def shots(
         claim([(source, [target]) for source, target in targets.items()], output)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum import pipeline
         from vidsum.documents import shots_document, to_text, write_document
-        from vidsum.settings import Cutting, Extraction
+        from vidsum.pipelines import summary as pipeline
+        from vidsum.settings import Extraction, ShotSettings
 
         how = Extraction(
             extractor=extractor.value,
@@ -69,7 +69,7 @@ def shots(
             cache=not no_cache,
             allow_playlists=allow_playlists,
         )
-        cutting = Cutting(
+        cutting = ShotSettings(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
         )
         target = targets[source]

@@ -185,8 +185,8 @@ def summarize(
         claim([(source, files.all) for source, files in targets.items()], output)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum import pipeline
-        from vidsum.settings import Cutting, Extraction, Selection
+        from vidsum.pipelines import summary as pipeline
+        from vidsum.settings import Extraction, Selection, ShotSettings
 
         how = Extraction(
             extractor=extractor.value,
@@ -201,7 +201,7 @@ def summarize(
             cache=not no_cache,
             allow_playlists=allow_playlists,
         )
-        cutting = Cutting(
+        cutting = ShotSettings(
             shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
         )
         stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
@@ -263,8 +263,8 @@ def _written(
     source: str, summary: "Summary", files: SummaryFiles, copy: bool, progress: "Progress | None"
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum import export
     from vidsum.documents import summary_document, write_document
+    from vidsum.pipelines import export
 
     messages = list(summary.warnings)
     if files.video:

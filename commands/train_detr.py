@@ -26,9 +26,9 @@ from vidsum.commands.train_moments import (
 
 if TYPE_CHECKING:
     from vidsum.datasets.highlight_examples import HighlightExample
+    from vidsum.training.data import Annotated, MomentData
     from vidsum.training.detr_settings import DETRSettings
     from vidsum.training.moment_captions import CaptionRecipe
-    from vidsum.training.moment_data import Annotated, MomentData
     from vidsum.types import Progress
 
 _COMMAND = "train detr"
@@ -167,8 +167,8 @@ def _made_up(
 
 
 def _planted(settings: "DETRSettings") -> "MomentData[HighlightExample]":
-    from vidsum.datasets.planted import Planting
     from vidsum.training.highlight_planted import planted_highlights_data
+    from vidsum.training.toy import Planting
 
     return planted_highlights_data(Planting(clips=settings.model.clips, asked=1), settings.loop.seed)
 

@@ -11,9 +11,9 @@ from vidsum.commands.train_mrnet_data import SHARE, RecipeName, SpaceName, TextN
 from vidsum.errors import UsageError
 
 if TYPE_CHECKING:
+    from vidsum.training.data import Annotated
     from vidsum.training.loop import Fitted
     from vidsum.training.moment_captions import CaptionRecipe
-    from vidsum.training.moment_data import Annotated
 
 PLANTED = "planted"
 """What `--data` says for made-up moments."""
@@ -58,7 +58,7 @@ def annotated(
     Raises:
         UsageError: there are no features.
     """
-    from vidsum.training.moment_data import Annotated
+    from vidsum.training.data import Annotated
 
     if not features:
         raise UsageError("no features to train on", hint="--features FILE or FOLDER; or --data planted")

@@ -25,9 +25,9 @@ from vidsum.commands.train_moments import (
 )
 
 if TYPE_CHECKING:
-    from vidsum.datasets.moment_examples import MomentExample
+    from vidsum.datasets.examples import MomentExample
+    from vidsum.training.data import MomentData
     from vidsum.training.moment_captions import CaptionRecipe
-    from vidsum.training.moment_data import MomentData
     from vidsum.training.mrnet_settings import MRNetSettings
     from vidsum.types import Progress
 
@@ -164,8 +164,8 @@ def _examples(
     settings: "MRNetSettings",
     progress: "Progress | None",
 ) -> "MomentData[MomentExample]":
-    from vidsum.datasets.planted import Planting
-    from vidsum.training.moment_data import annotated_data, planted_data
+    from vidsum.training.data import annotated_data, planted_data
+    from vidsum.training.toy import Planting
 
     seed = settings.loop.seed
     if is_planted(data):

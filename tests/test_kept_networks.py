@@ -15,7 +15,7 @@ from tests.features import networks
 from vidsum import checkpoints, features
 from vidsum.features import Extractor, kept_extractor
 from vidsum.grounding import locate, text
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import TextEncoder
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.shots import transnetv2
 from vidsum.summary import score
@@ -34,9 +34,9 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         torch.manual_seed(0)
         return TransNetV2().state_dict() if name == "transnetv2" else networks.WEIGHTS[name]()
 
-    def minilm(device: str) -> TextTower:
+    def minilm(device: str) -> TextEncoder:
         counted["minilm"] += 1
-        return TextTower("minilm", 384, _encode, lambda texts: [_encode(texts)], len)
+        return TextEncoder("minilm", 384, _encode, lambda texts: [_encode(texts)], len)
 
     def read_trained(path: Path) -> Any:
         counted[Path(path).parent.name] += 1

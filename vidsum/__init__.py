@@ -10,19 +10,21 @@ The names below are the public ones. They load on first use: `import vidsum` its
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vidsum.version import __version__
+
 if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
-    from vidsum.export import write_json as write_json
-    from vidsum.export import write_plot as write_plot
-    from vidsum.export import write_storyboard as write_storyboard
-    from vidsum.export import write_video as write_video
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
-    from vidsum.highlighting import find_highlights as find_highlights
-    from vidsum.pipeline import extract as extract
-    from vidsum.pipeline import find_shots as find_shots
-    from vidsum.pipeline import summarize as summarize
-    from vidsum.retrieval import ground as ground
+    from vidsum.pipelines.export import write_json as write_json
+    from vidsum.pipelines.export import write_plot as write_plot
+    from vidsum.pipelines.export import write_storyboard as write_storyboard
+    from vidsum.pipelines.export import write_video as write_video
+    from vidsum.pipelines.highlights import find_highlights as find_highlights
+    from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.summary import extract as extract
+    from vidsum.pipelines.summary import find_shots as find_shots
+    from vidsum.pipelines.summary import summarize as summarize
     from vidsum.types import Features as Features
     from vidsum.types import Grounding as Grounding
     from vidsum.types import Highlights as Highlights
@@ -33,21 +35,19 @@ if TYPE_CHECKING:
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
 
-__version__ = "0.1.0"
-
 _HOMES = {
     "VidsumError": "vidsum.errors",
     "read_features": "vidsum.features.store",
     "write_features": "vidsum.features.store",
-    "extract": "vidsum.pipeline",
-    "find_shots": "vidsum.pipeline",
-    "summarize": "vidsum.pipeline",
-    "ground": "vidsum.retrieval",
-    "find_highlights": "vidsum.highlighting",
-    "write_json": "vidsum.export",
-    "write_plot": "vidsum.export",
-    "write_storyboard": "vidsum.export",
-    "write_video": "vidsum.export",
+    "extract": "vidsum.pipelines.summary",
+    "find_shots": "vidsum.pipelines.summary",
+    "summarize": "vidsum.pipelines.summary",
+    "ground": "vidsum.pipelines.moments",
+    "find_highlights": "vidsum.pipelines.highlights",
+    "write_json": "vidsum.pipelines.export",
+    "write_plot": "vidsum.pipelines.export",
+    "write_storyboard": "vidsum.pipelines.export",
+    "write_video": "vidsum.pipelines.export",
     "Features": "vidsum.types",
     "Grounding": "vidsum.types",
     "Highlights": "vidsum.types",

@@ -14,7 +14,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
-from vidsum.outputs import as_utf8, whole_file
+from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import digest_of
 from vidsum.text_files import read_json
 from vidsum.types import (
@@ -149,7 +149,7 @@ def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> No
     Raises:
         OutputError: the file cannot be written.
     """
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text(to_text(document), encoding="utf-8")
 
 

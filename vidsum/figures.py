@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from vidsum.errors import UsageError
 from vidsum.labels import labelled
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -40,5 +40,5 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
     ):
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
         figure.savefig(drawn, format=suffix[1:], metadata=metadata)
-    with whole_file(target) as part:
+    with atomic_write(target) as part:
         part.write_bytes(labelled(drawn.getvalue(), suffix, label))

@@ -25,7 +25,7 @@ def check_name(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path in the folder of `path`; on success rename it to `path`, on failure remove it.
 
     The temporary name keeps the suffix, for writers that choose the format by it. Several processes may write

@@ -7,10 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from vidsum import __version__
 from vidsum.errors import InputError
 from vidsum.hashing import hash_file
 from vidsum.types import Features
+from vidsum.version import __version__
 
 
 def of_file(path: Path) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Extraction:
 
 
 @dataclass(frozen=True)
-class Cutting:
+class ShotSettings:
     """How a video is cut into shots. None stands for the method's own value."""
 
     shots: str = "kts"
@@ -93,7 +93,7 @@ class Retrieval:
     top_k: int = 5
     """Most moments of a query."""
     model: str = DEFAULT_MODEL
-    """What gives the moments: one of `vidsum.grounding.locate.MODELS`, or a checkpoint's path."""
+    """What gives the moments: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path."""
     space: str = "auto"
     """Where text and video are compared: one of `vidsum.grounding.spaces.SPACES`."""
     snap: Snap = "none"

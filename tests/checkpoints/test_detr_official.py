@@ -15,7 +15,7 @@ from vidsum.checkpoints.official import OFFICIAL, add_official, official_file
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import UsageError, WeightsError
-from vidsum.grounding.locate import model_for
+from vidsum.grounding.find import model_for
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import MODELS, DETRModel, build
 

@@ -11,7 +11,7 @@ import torch
 from tests.checkpoints.published_detr import at_random, moment_detr
 from vidsum.checkpoints.convert import convert
 from vidsum.checkpoints.official import OFFICIAL, add_official
-from vidsum.datasets.moment_features import read_parts
+from vidsum.datasets.published_features import read_parts
 from vidsum.errors import InputError, OutputError, WeightsError
 
 

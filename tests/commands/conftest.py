@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tests import media
-from vidsum import jobs
 from vidsum.commands.app import main
 from vidsum.features import Extractor, describe
+from vidsum.pipelines import extraction as jobs
 from vidsum.settings import Extraction
 
 

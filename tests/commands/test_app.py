@@ -13,7 +13,6 @@ import pytest
 import typer
 
 from tests.commands.conftest import Run
-from vidsum import __version__
 from vidsum.__main__ import main as start
 from vidsum.commands.app import app
 from vidsum.commands.options import ExtractorName, PrecisionName, ReaderName, ShotMethod
@@ -21,6 +20,7 @@ from vidsum.device import PRECISIONS
 from vidsum.errors import VidsumError
 from vidsum.features import EXTRACTORS
 from vidsum.shots import METHODS
+from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
 RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
@@ -231,7 +231,7 @@ def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.M
     def broken(path: str, **_: object) -> None:
         raise RuntimeError("something inside")
 
-    monkeypatch.setattr("vidsum.pipeline.probe", broken)
+    monkeypatch.setattr("vidsum.pipelines.summary.probe", broken)
     quiet, loud = run("extract", "a.mp4"), run("extract", "a.mp4", "-v")
     assert (quiet.code, loud.code) == (1, 1)
     assert "something inside" in quiet.err
@@ -243,7 +243,7 @@ def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vidsum.pipeline.probe", interrupted)
+    monkeypatch.setattr("vidsum.pipelines.summary.probe", interrupted)
     ran = run("extract", "a.mp4")
     assert (ran.code, ran.err) == (130, "interrupted\n")
 

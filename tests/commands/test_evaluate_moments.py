@@ -10,8 +10,8 @@ import pytest
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from vidsum.commands.evaluate_moments import ComparisonName
+from vidsum.evaluation.moment_metrics import COMPARISONS
 from vidsum.evaluation.moment_run import MomentsAsked, provenance
-from vidsum.evaluation.moments import COMPARISONS
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.commands.conftest import Run
-from vidsum import __version__
+from vidsum.version import __version__
 
 
 def test_the_machine(run: Run) -> None:

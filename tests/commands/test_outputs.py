@@ -238,7 +238,7 @@ def test_a_run_that_was_stopped_between_two_files_is_taken_up(
 
     arguments = ("summarize", film, "--storyboard", "--plot")
     with monkeypatch.context() as context:
-        context.setattr(f"vidsum.export.{step}", stopped)
+        context.setattr(f"vidsum.pipelines.export.{step}", stopped)
         assert run(*arguments).code != 0
     assert sorted(path.name for path in Path().glob("film_*.*")) == left
     ran = run(*arguments)
@@ -254,7 +254,7 @@ def test_files_that_a_stopped_run_left_are_not_another_runs_to_replace(
         raise SystemExit(143)
 
     with monkeypatch.context() as context:
-        context.setattr("vidsum.export.write_plot", stopped)
+        context.setattr("vidsum.pipelines.export.write_plot", stopped)
         run("summarize", film, "--plot")
     ran = run("summarize", film, "--plot", "--budget", "40%")
     assert (ran.code, "exists already" in ran.err) == (1, True)
@@ -264,7 +264,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_goes_on_from_there(
     run: Run, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     films = [film, *(same_name(film, tmp_path / name).rename(tmp_path / f"{name}.mp4") for name in "bc")]
-    from vidsum import export
+    from vidsum.pipelines import export
 
     write_video = export.write_video
 
@@ -274,7 +274,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_goes_on_from_there(
         return write_video(summary, path, **options)
 
     with monkeypatch.context() as context:
-        context.setattr("vidsum.export.write_video", interrupted)
+        context.setattr("vidsum.pipelines.export.write_video", interrupted)
         ran = run("summarize", *films)
     assert (ran.code, ran.err.splitlines()) == (130, ["interrupted"])
     assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]

@@ -18,7 +18,7 @@ from vidsum.models.mrnet import MRNetConfig
 from vidsum.training import detr_settings, mrnet_settings
 from vidsum.training.detr_losses import DETRLossSettings
 from vidsum.training.loop import LoopSettings
-from vidsum.training.moment_losses import LossSettings
+from vidsum.training.mrnet_losses import LossSettings
 
 Settings = Any
 """MRNetSettings or DETRSettings."""

@@ -16,7 +16,7 @@ SHORT = (*SMALL, "--clips", 8, "--epochs", 1, "--device", "cpu")
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Ten annotated videos with features and words, and a text tower that needs no weights."""
+    """Ten annotated videos with features and words, and a text encoder that needs no weights."""
     draw = np.random.default_rng(0)
     for folder in ("features", "words"):
         (tmp_path / folder).mkdir()
@@ -31,12 +31,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "train.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
 
-    class Tower:
+    class Encoder:
         @staticmethod
         def encode_words(texts: list[str]) -> list[np.ndarray]:
             return [np.ones((3, 4), np.float32) for _ in texts]
 
-    monkeypatch.setattr("vidsum.training.highlight_data.load_text_tower", lambda name, device: Tower)
+    monkeypatch.setattr("vidsum.training.highlight_data.load_text_encoder", lambda name, device: Encoder)
     return path
 
 

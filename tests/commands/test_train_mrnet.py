@@ -16,7 +16,7 @@ SHORT = (*SMALL, "--epochs", 1, "--device", "cpu")
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Ten annotated videos with features, and a text tower that needs no weights."""
+    """Ten annotated videos with features, and a text encoder that needs no weights."""
     draw = np.random.default_rng(0)
     folder = tmp_path / "features"
     folder.mkdir()
@@ -27,12 +27,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "train.json"
     path.write_text(json.dumps(videos))
 
-    class Tower:
+    class Encoder:
         @staticmethod
         def encode(texts: list[str]) -> np.ndarray:
             return np.ones((len(texts), 4), np.float32)
 
-    monkeypatch.setattr("vidsum.training.moment_data.load_text_tower", lambda name, device: Tower)
+    monkeypatch.setattr("vidsum.training.data.load_text_encoder", lambda name, device: Encoder)
     return path
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.datasets.highlights import HighlightQuery
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.evaluation import moment_model
+from vidsum.evaluation import models as moment_model
 from vidsum.evaluation.highlight_model import _to_clips, highlights_by
 from vidsum.evaluation.highlight_predictions import (
     HighlightPrediction,
@@ -22,7 +22,7 @@ from vidsum.evaluation.highlight_predictions import (
 )
 from vidsum.evaluation.highlight_run import ModelRun
 from vidsum.features.resample import resample
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import TextEncoder
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.types import FloatArray, Moment
@@ -44,13 +44,13 @@ def words_of(text: str) -> FloatArray:
 
 
 @pytest.fixture(autouse=True)
-def towers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A text tower with no weights; lists the names that were asked for."""
+def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A text encoder with no weights; lists the names that were asked for."""
     asked: list[str] = []
 
-    def load(name: str, device: str) -> TextTower:
+    def load(name: str, device: str) -> TextEncoder:
         asked.append(name)
-        return TextTower(
+        return TextEncoder(
             name,
             DIM_TEXT,
             encode=np.array,
@@ -58,7 +58,7 @@ def towers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             count_tokens=len,
         )
 
-    monkeypatch.setattr(moment_model, "load_text_tower", load)
+    monkeypatch.setattr(moment_model, "load_text_encoder", load)
     return asked
 
 
@@ -117,9 +117,9 @@ def edges(span: torch.Tensor, duration_s: float) -> tuple[float, float]:
     return 2.0 * round(start / 2), min(2.0 * round(end / 2), duration_s)
 
 
-def test_answers_are_the_models_own(run: ModelRun, model: DETRModel, towers: list[str]) -> None:
+def test_answers_are_the_models_own(run: ModelRun, model: DETRModel, encoders: list[str]) -> None:
     found = highlights_by(run, QUERIES)
-    assert towers == ["clip"]
+    assert encoders == ["clip"]
     assert list(found) == list(QUERIES)
     for qid, length in (("7", 10), ("8", 10), ("9", 6), ("10", 31)):
         query, answer = QUERIES[qid], found[qid]
@@ -148,20 +148,20 @@ def test_answers_are_a_submission(run: ModelRun, tmp_path: Path) -> None:
     assert again == found
 
 
-def test_published_words_take_the_place_of_a_text_tower(
-    run: ModelRun, tmp_path: Path, towers: list[str]
+def test_published_words_take_the_place_of_a_text_encoder(
+    run: ModelRun, tmp_path: Path, encoders: list[str]
 ) -> None:
     folder = tmp_path / "text"
     folder.mkdir()
     for qid, query in QUERIES.items():
         np.savez(folder / f"qid{qid}.npz", last_hidden_state=5 * words_of(query.text))
-    by_tower, by_file = (
+    by_encoder, by_file = (
         highlights_by(run, QUERIES),
         highlights_by(replace(run, text_features=folder), QUERIES),
     )
-    assert towers == ["clip"]
+    assert encoders == ["clip"]
     for qid in QUERIES:
-        np.testing.assert_allclose(by_file[qid].saliency, by_tower[qid].saliency, atol=1e-5)
+        np.testing.assert_allclose(by_file[qid].saliency, by_encoder[qid].saliency, atol=1e-5)
     (folder / "qid9.npz").unlink()
     with pytest.raises(InputError, match=r"has no words of query 9 \(qid9\.npz\)"):
         highlights_by(replace(run, text_features=folder), QUERIES)
@@ -213,13 +213,13 @@ def test_sources_are_given_in_the_order_of_the_training(
     assert caught.value.hint == "--features in the order of the training"
 
 
-def test_without_a_text_tower_the_words_of_queries_can_be_given(
+def test_without_a_text_encoder_the_words_of_queries_can_be_given(
     run: ModelRun, model: DETRModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str, device: str) -> TextTower:
+    def missing(name: str, device: str) -> TextEncoder:
         raise WeightsError(f"{name}: clip.safetensors could not be fetched", hint="--extractor mobilenet_v2")
 
-    monkeypatch.setattr(moment_model, "load_text_tower", missing)
+    monkeypatch.setattr(moment_model, "load_text_encoder", missing)
     with pytest.raises(WeightsError, match=r"clip: clip\.safetensors could not be fetched") as caught:
         highlights_by(run, QUERIES)
     words = "--text-features FOLDER has their words"

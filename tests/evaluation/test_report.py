@@ -15,7 +15,7 @@ from vidsum.errors import UsageError
 from vidsum.evaluation import SummaryReport, evaluate_annotations, evaluate_summaries
 from vidsum.evaluation.document import report_document
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
-from vidsum.evaluation.measure import Measures
+from vidsum.evaluation.summary_metrics import Measures
 
 VIDEOS = dataset()
 SCORES = {

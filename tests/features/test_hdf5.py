@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from vidsum.datasets.moment_features import check_features, read_parts
+from vidsum.datasets.published_features import check_features, read_parts
 from vidsum.datasets.summaries import read_annotated
 from vidsum.datasets.tvsum import read_tvsum_mat
 from vidsum.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vidsum.datasets.moment_features import read_parts, read_words
+from vidsum.datasets.published_features import read_parts, read_words
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.features.store import read_features

@@ -41,8 +41,8 @@ def read_highlight_predictions(path: Path) -> None:
 
 def read_moment_predictions(path: Path) -> None:
     from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moment_predictions import read_predictions
     from vidsum.evaluation.moment_report import evaluate_moments
+    from vidsum.evaluation.submissions import read_predictions
 
     of_grounding = path.suffix == ".json"
     data = path.with_name("good.json" if of_grounding else "good.jsonl")
@@ -119,7 +119,7 @@ def read_config(path: Path) -> None:
 
 def read_record(path: Path) -> None:
     from vidsum.documents import to_text
-    from vidsum.pipeline import recorded_document
+    from vidsum.pipelines.summary import recorded_document
 
     document = recorded_document(path)
     to_text(document)
@@ -151,7 +151,7 @@ def read_weights(path: Path) -> None:
 
 def read_checkpoint(path: Path) -> None:
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.detr import grounder_of
+    from vidsum.grounding.grounder import grounder_of
 
     grounder = grounder_of(read_trained(path), str(path), "cpu")
     finite(*(weights.detach().numpy() for weights in grounder.model.parameters()))

@@ -8,7 +8,7 @@ import pytest
 
 from vidsum.features import Extractor, describe
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import TextEncoder
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray
 
@@ -17,17 +17,17 @@ MOST_WORDS = 50
 
 
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `vidsum.retrieval` compare colours; nothing is fetched, no network runs."""
-    monkeypatch.setattr("vidsum.jobs._extractor", _extractor)
+    """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
+    monkeypatch.setattr("vidsum.pipelines.extraction._extractor", _extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
-    monkeypatch.setattr("vidsum.grounding.locate._SHIPPED_READS", "words")  # the checkpoint reads no colours
-    monkeypatch.setattr("vidsum.retrieval.extractions_of", _extractions_of)
-    monkeypatch.setattr("vidsum.retrieval.embed_video", _embed_video)
-    monkeypatch.setattr("vidsum.retrieval.embed_queries", lambda space, texts, device: _encode(texts))
+    monkeypatch.setattr("vidsum.grounding.find._SHIPPED_READS", "words")  # the checkpoint reads no colours
+    monkeypatch.setattr("vidsum.pipelines.moments.extractions_of", _extractions_of)
+    monkeypatch.setattr("vidsum.pipelines.moments.embed_video", _embed_video)
+    monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))
     monkeypatch.setattr(
-        "vidsum.grounding.locate.embed_words", lambda space, texts, device: _encode_words(texts)
+        "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )
-    monkeypatch.setattr("vidsum.retrieval.load_text_tower", lambda name, device: TOWER)
+    monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:
@@ -42,7 +42,7 @@ def _encode_words(texts: Sequence[str]) -> list[FloatArray]:
     return [_encode(text.split()) for text in texts]
 
 
-TOWER = TextTower("colours", 3, _encode, _encode_words, lambda text: len(text.split()), MOST_WORDS)
+ENCODER = TextEncoder("colours", 3, _encode, _encode_words, lambda text: len(text.split()), MOST_WORDS)
 
 
 def _extractor(how: Extraction) -> Extractor:

@@ -10,13 +10,13 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import class_names
 from vidsum.grounding.class_names import name_embeddings, sentences
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import TextEncoder
 from vidsum.types import FloatArray
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """A home of its own and a tower that gives each text its length; what the tower was asked for."""
+    """A home of its own and a encoder that gives each text its length; what the encoder was asked for."""
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     calls: list[list[str]] = []
 
@@ -24,8 +24,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         calls.append(list(texts))
         return np.array([[len(text), 1.0] for text in texts], np.float32)
 
-    tower = TextTower("minilm", 2, encode, lambda texts: [], len)
-    monkeypatch.setattr(class_names, "load_text_tower", lambda _name, _device: tower)
+    encoder = TextEncoder("minilm", 2, encode, lambda texts: [], len)
+    monkeypatch.setattr(class_names, "load_text_encoder", lambda _name, _device: encoder)
     return calls
 
 

@@ -13,7 +13,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding import spaces
-from vidsum.grounding.bridge import ClassMixture, class_chances, conse, log_likelihood, unit
+from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood, unit
 from vidsum.grounding.spaces import (
     ClipEmbeddings,
     embed_queries,

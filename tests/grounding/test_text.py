@@ -1,4 +1,4 @@
-"""The text towers: one interface, order and batches without influence, and what cannot be read said."""
+"""The text encoders: one interface, order and batches without influence, and what cannot be read said."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.features import networks
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import text
-from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextTower, load_text_tower
+from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
 from vidsum.types import FloatArray
 
 PANCAKE = "a person flips a pancake in a frying pan"
@@ -25,15 +25,15 @@ PANCAKE = "a person flips a pancake in a frying pan"
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """No tower loaded before, and none of the test's left behind."""
+    """No encoder loaded before, and none of the test's left behind."""
     text._load.cache_clear()
     yield
     text._load.cache_clear()
 
 
-def test_a_tower_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match="no text tower 'bert'") as caught:
-        load_text_tower("bert")
+def test_a_encoder_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="no text encoder 'bert'") as caught:
+        load_text_encoder("bert")
     assert caught.value.hint == "choose from minilm, clip, glove"
 
 
@@ -41,9 +41,9 @@ def test_a_tower_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.fixture
-def minilm() -> TextTower:
+def minilm() -> TextEncoder:
     real_weights("minilm")
-    return load_text_tower("minilm", "cpu")
+    return load_text_encoder("minilm", "cpu")
 
 
 @pytest.mark.weights
@@ -55,13 +55,13 @@ def minilm() -> TextTower:
         ("two dogs run through the snow", "puppies play in winter", "a chef cuts an onion"),
     ],
 )
-def test_minilm_puts_like_sentences_closer(minilm: TextTower, query: str, like: str, unlike: str) -> None:
+def test_minilm_puts_like_sentences_closer(minilm: TextEncoder, query: str, like: str, unlike: str) -> None:
     rows = minilm.encode([query, like, unlike])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
 
 
 @pytest.mark.weights
-def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextTower) -> None:
+def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextEncoder) -> None:
     texts = [f"{PANCAKE} {'again and ' * (number % 13)}" for number in range(150)]
     together = minilm.encode(texts)
     assert together.shape == (150, 384)
@@ -72,7 +72,7 @@ def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextTowe
 
 
 @pytest.mark.weights
-def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextTower) -> None:
+def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextEncoder) -> None:
     words = ["snow"] * (MINILM_TOKENS - 2)  # two mark the start and the end
     whole, longer = " ".join(words), " ".join([*words, "dog", "cake"])
     rows = minilm.encode([whole, longer, "🥞" * 5000])
@@ -82,13 +82,13 @@ def test_minilm_reads_the_start_of_a_long_text_and_says_so(minilm: TextTower) ->
 
 
 @pytest.mark.weights
-def test_minilm_encodes_no_texts_and_empty_ones(minilm: TextTower) -> None:
+def test_minilm_encodes_no_texts_and_empty_ones(minilm: TextEncoder) -> None:
     assert minilm.encode([]).shape == (0, 384)
     assert np.isfinite(minilm.encode([""])).all()
 
 
 @pytest.mark.weights
-def test_minilm_sentences_are_sums_of_their_words(minilm: TextTower) -> None:
+def test_minilm_sentences_are_sums_of_their_words(minilm: TextEncoder) -> None:
     texts = [PANCAKE, "snow", f"{PANCAKE} {'again and ' * 20}", ""]
     found = minilm.encode_words(texts)
     assert [len(rows) for rows in found] == [minilm.count_tokens(text) for text in texts]
@@ -133,34 +133,34 @@ def glove_files(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_glove_is_the_mean_of_the_words_that_it_knows(glove_files: dict[str, FloatArray]) -> None:
-    tower = load_text_tower("glove")
-    found = tower.encode(["A man COOKS soup!", "zzz soup, soup-man", "don't"])
+    encoder = load_text_encoder("glove")
+    found = encoder.encode(["A man COOKS soup!", "zzz soup, soup-man", "don't"])
     expected = [
         [glove_files[word] for word in words]
         for words in (["a", "man", "cooks", "soup"], ["soup", "soup", "man"], ["don"])
     ]
     means = np.stack([np.mean(rows, axis=0) for rows in expected])
     np.testing.assert_allclose(found, means / np.linalg.norm(means, axis=1, keepdims=True), atol=1e-6)
-    words = tower.encode_words(["zzz soup, soup-man"])[0]
+    words = encoder.encode_words(["zzz soup, soup-man"])[0]
     soup = glove_files["soup"] / np.linalg.norm(glove_files["soup"])
     np.testing.assert_allclose(words[:2], [soup, soup], atol=1e-6)
     assert words.shape == (3, 4)
-    assert tower.dim == 4
-    assert tower.count_tokens("zzz soup, soup-man") == 3
-    assert tower.encode([]).shape == (0, 4)
+    assert encoder.dim == 4
+    assert encoder.count_tokens("zzz soup, soup-man") == 3
+    assert encoder.encode([]).shape == (0, 4)
 
 
 @pytest.mark.parametrize("unknown", ["", "zzz", "!?", "суп"])
 @pytest.mark.usefixtures("glove_files")
 def test_glove_refuses_a_text_of_unknown_words(unknown: str) -> None:
     with pytest.raises(UsageError, match="knows no word of"):
-        load_text_tower("glove").encode(["a man", unknown])
+        load_text_encoder("glove").encode(["a man", unknown])
 
 
 def test_glove_without_pyarrow_names_the_extra(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="needs the package pyarrow") as caught:
-        load_text_tower("glove")
+        load_text_encoder("glove")
     assert caught.value.hint == 'pip install "vidsum[glove]"'
 
 
@@ -168,9 +168,9 @@ def test_glove_without_pyarrow_names_the_extra(fresh: None, monkeypatch: pytest.
 def test_published_glove_puts_like_words_closer() -> None:
     pytest.importorskip("pyarrow")
     real_weights("glove")
-    tower = load_text_tower("glove")
-    assert tower.dim == DIMS["glove"]
-    rows = tower.encode(["a man cooks soup", "someone prepares a meal", "the stock market fell"])
+    encoder = load_text_encoder("glove")
+    assert encoder.dim == DIMS["glove"]
+    rows = encoder.encode(["a man cooks soup", "someone prepares a meal", "the stock market fell"])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
 
 
@@ -181,19 +181,19 @@ def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.
     model = networks.clip()
     weights = model.state_dict()
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda _name, _progress=None: weights)
-    tower = load_text_tower("clip", "cpu")
+    encoder = load_text_encoder("clip", "cpu")
     texts = [PANCAKE, "yoga", "snow " * 100]
     import open_clip
 
     tokens = open_clip.get_tokenizer("ViT-B-32-quickgelu")(texts)
     with torch.inference_mode():
         expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
-    np.testing.assert_allclose(tower.encode(texts), expected, atol=1e-5)
-    assert tower.encode([]).shape == (0, tower.dim) == (0, DIMS["clip"])
+    np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-5)
+    assert encoder.encode([]).shape == (0, encoder.dim) == (0, DIMS["clip"])
     # the end's token, projected, is what stands for the text
-    words = tower.encode_words(texts)
-    assert [len(rows) for rows in words] == [min(tower.count_tokens(text), CLIP_TOKENS) for text in texts]
+    words = encoder.encode_words(texts)
+    assert [len(rows) for rows in words] == [min(encoder.count_tokens(text), CLIP_TOKENS) for text in texts]
     ends = np.stack([rows[-1] for rows in words]) @ model.text_projection.detach().numpy()
     np.testing.assert_allclose(ends / np.linalg.norm(ends, axis=1, keepdims=True), expected, atol=1e-5)
-    assert [tower.count_tokens(one) > CLIP_TOKENS for one in texts] == [False, False, True]
-    assert [tower.cuts(one) for one in texts] == [False, False, True]
+    assert [encoder.count_tokens(one) > CLIP_TOKENS for one in texts] == [False, False, True]
+    assert [encoder.cuts(one) for one in texts] == [False, False, True]

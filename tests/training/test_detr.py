@@ -11,22 +11,22 @@ from torch import Tensor
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.highlight_examples import HighlightExample, Pair
-from vidsum.datasets.planted import Planting, planted_highlights
 from vidsum.errors import OutputError, UsageError
-from vidsum.evaluation.highlight_measures import WindowMeasures, measure_moments
+from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.clips import with_endpoints
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import centre_width
+from vidsum.training.batches import DETRBatch, collate
+from vidsum.training.data import MomentData
 from vidsum.training.detr import detr_loss, measured, train_detr
-from vidsum.training.detr_batches import DETRBatch, collate
 from vidsum.training.detr_losses import DETRLossSettings, detection_loss
 from vidsum.training.detr_matching import MatchWeights
 from vidsum.training.detr_settings import DETRSettings, detr_settings
 from vidsum.training.highlight_planted import planted_highlights_data
 from vidsum.training.loop import Fitted
-from vidsum.training.moment_data import MomentData
+from vidsum.training.toy import Planting, planted_highlights
 
 HOW = Planting(n_videos=8, clips=12, stretches=3, asked=1, noise=0.5)
 SIZES = {"clips": 12, "words": 4, "d": 32, "heads": 4, "d_ff": 64, "n_moments": 5}

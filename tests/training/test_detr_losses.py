@@ -12,7 +12,7 @@ from torchvision.ops import generalized_box_iou_loss
 from vidsum.errors import UsageError
 from vidsum.models.detr import Detections
 from vidsum.models.detr_inputs import Inputs
-from vidsum.training.detr_batches import DETRBatch
+from vidsum.training.batches import DETRBatch
 from vidsum.training.detr_losses import (
     DETRLossSettings,
     clips_inside,

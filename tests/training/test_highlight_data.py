@@ -11,8 +11,8 @@ import pytest
 
 from vidsum.datasets.highlights import read_highlights
 from vidsum.errors import InputError, UsageError
+from vidsum.training.data import Annotated
 from vidsum.training.highlight_data import annotated_highlights
-from vidsum.training.moment_data import Annotated
 from vidsum.types import FloatArray
 
 N_VIDEOS, DIM, DIM_WORDS = 10, 6, 5
@@ -24,9 +24,9 @@ def _words(texts: Sequence[str]) -> list[FloatArray]:
 
 
 @pytest.fixture(autouse=True)
-def _tower(monkeypatch: pytest.MonkeyPatch) -> None:
-    tower = SimpleNamespace(encode_words=_words)
-    monkeypatch.setattr("vidsum.training.highlight_data.load_text_tower", lambda name, device: tower)
+def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = SimpleNamespace(encode_words=_words)
+    monkeypatch.setattr("vidsum.training.highlight_data.load_text_encoder", lambda name, device: encoder)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated,
 
 
 @pytest.mark.parametrize(("text", "size"), [(None, 512), ("clip", 512), ("minilm", 384), ("glove", 50)])
-def test_words_of_the_size_of_a_tower_are_said_to_be_its(
+def test_words_of_the_size_of_a_encoder_are_said_to_be_its(
     source: Annotated, tmp_path: Path, text: str | None, size: int
 ) -> None:
     for file in (tmp_path / "words").iterdir():
@@ -92,7 +92,7 @@ def test_words_of_the_size_of_a_tower_are_said_to_be_its(
     assert (data.features["text"], data.warnings) == (text or "clip", ())
 
 
-def test_no_tower_is_said_to_have_made_words_of_another_size(source: Annotated, tmp_path: Path) -> None:
+def test_no_encoder_is_said_to_have_made_words_of_another_size(source: Annotated, tmp_path: Path) -> None:
     words = tmp_path / "words"
     data = annotated_highlights(source, clips=75, words=6, text_features=words)
     assert "text" not in data.features

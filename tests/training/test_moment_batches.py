@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.examples import MomentExample
 from vidsum.errors import UsageError
 from vidsum.training.moment_batches import Batches, Group, collate, grouped, one_by_one
 

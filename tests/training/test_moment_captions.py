@@ -1,4 +1,4 @@
-"""Training data made up from captions files, with text towers that need no weights."""
+"""Training data made up from captions files, with text encoders that need no weights."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,8 @@ def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return one_hot(WORDS)
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    tower = SimpleNamespace(encode=one_hot)
-    monkeypatch.setattr(moment_captions, "load_text_tower", lambda name, device: tower)
+    encoder = SimpleNamespace(encode=one_hot)
+    monkeypatch.setattr(moment_captions, "load_text_encoder", lambda name, device: encoder)
     monkeypatch.setattr(moment_captions, "name_embeddings", names)
 
 

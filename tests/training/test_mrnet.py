@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.moment_examples import MomentExample
-from vidsum.datasets.planted import Planting, planted
+from vidsum.datasets.examples import MomentExample
 from vidsum.errors import OutputError, UsageError
 from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig
+from vidsum.training.data import MomentData, planted_data
 from vidsum.training.moment_batches import MomentBatch, collate
-from vidsum.training.moment_data import MomentData, planted_data
-from vidsum.training.moment_losses import LossSettings
 from vidsum.training.mrnet import best_ious, mrnet_loss, train_mrnet
+from vidsum.training.mrnet_losses import LossSettings
 from vidsum.training.mrnet_settings import MRNetSettings, mrnet_settings
+from vidsum.training.toy import Planting, planted
 
 HOW = Planting(n_videos=6, clips=8, stretches=3, asked=2, noise=0.5)
 SIZES = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}

@@ -13,8 +13,8 @@ from torchvision.transforms.v2.functional import resize
 from tests.media import number_picture, read_number
 from vidsum.errors import UsageError
 from vidsum.types import VideoInfo
+from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pick_frames, pixel_size
-from vidsum.video.losses import DecodeLog
 from vidsum.video.sampling import sample_stream
 
 frame_times = st.lists(st.integers(1, 4000), max_size=60).map(

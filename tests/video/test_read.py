@@ -17,8 +17,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video import read as read_module
 from vidsum.video.background import ReadAhead
+from vidsum.video.damage import DecodeLog, describe_loss, end_of_pictures
 from vidsum.video.frames import Exact, Sampling
-from vidsum.video.losses import DecodeLog, describe_loss, end_of_pictures
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 

@@ -28,10 +28,10 @@ from tests.video.clips import (
     worst_offsets_s,
 )
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
-from vidsum.video.losses import DecodeLog
 from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.stretches import in_ticks, stretch_frames
+from vidsum.video.segments import in_ticks, stretch_frames
 from vidsum.video.write import write_segments
 
 SYNC_S = 0.04

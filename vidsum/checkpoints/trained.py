@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from vidsum.errors import InputError
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 from vidsum.text_files import named, parse_json, shown
 
 Model = TypeVar("Model", bound=torch.nn.Module)
@@ -111,7 +111,7 @@ def write_tensors(
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
     # clones: safetensors refuses tensors that share memory
     owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         # not save_file, which makes a temporary file of its own that a killed run would leave
         part.write_bytes(save(owned, metadata=metadata))
 

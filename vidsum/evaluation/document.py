@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from vidsum.evaluation.key_shots import BUDGET
-from vidsum.evaluation.measure import Measures
 from vidsum.evaluation.report import SummaryReport
+from vidsum.evaluation.summary_metrics import Measures
 
 SCHEMA = "vidsum.evaluation/1"
 

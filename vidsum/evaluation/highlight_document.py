@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vidsum.evaluation.highlight_measures import ClipMeasures, WindowMeasures
+from vidsum.evaluation.highlight_metrics import ClipMeasures, WindowMeasures
 from vidsum.evaluation.highlight_report import HighlightReport, HighlightRow
 
 SCHEMA = "vidsum.highlight_evaluation/1"

@@ -9,15 +9,15 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.highlights import CLIP_S, HighlightQuery
-from vidsum.datasets.moment_features import check_features, read_parts, read_words
+from vidsum.datasets.published_features import check_features, read_parts, read_words
 from vidsum.errors import InputError, WeightsError
-from vidsum.evaluation.highlight_measures import MAX_MOMENTS
+from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.highlight_run import ModelRun
-from vidsum.evaluation.moment_model import check_sizes, load_tower_of
-from vidsum.grounding.detr import DETRGrounder, ground_video, grounder_of
+from vidsum.evaluation.models import check_sizes, load_encoder_of
+from vidsum.grounding.grounder import DETRGrounder, ground_video, grounder_of
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import TextTower
+from vidsum.grounding.text import TextEncoder
 from vidsum.types import FloatArray, Moment, Progress
 
 
@@ -38,7 +38,7 @@ def highlights_by(
     Raises:
         InputError: the checkpoint or features cannot be read, or there are none of a video or query.
         UsageError: the features are of another size than those that the model reads.
-        WeightsError: the text tower's weights cannot be had.
+        WeightsError: the text encoder's weights cannot be had.
     """
     trained = read_trained(run.checkpoint)
     grounder = grounder_of(trained, str(run.checkpoint), run.device)
@@ -48,7 +48,7 @@ def highlights_by(
     if run.text_features:
         words = [read_words(run.text_features, qid) for qid in queries]
     else:
-        words = _tower(trained, run).encode_words([query.text for query in queries.values()])
+        words = _encoder(trained, run).encode_words([query.text for query in queries.values()])
     found = {}
     for number, (query, of_query) in enumerate(zip(queries.values(), words, strict=True), 1):
         found[query.qid] = _answer(grounder, _clips(run.features, query), of_query, query)
@@ -57,10 +57,10 @@ def highlights_by(
     return found
 
 
-def _tower(trained: Trained, run: ModelRun) -> TextTower:
+def _encoder(trained: Trained, run: ModelRun) -> TextEncoder:
     """What embeds the queries; where it cannot be had, a folder of their words does as well."""
     try:
-        return load_tower_of(trained, run.checkpoint, run.device)
+        return load_encoder_of(trained, run.checkpoint, run.device)
     except InputError as error:
         raise InputError(error.message, hint="--text-features FOLDER has their words") from error
     except WeightsError as error:

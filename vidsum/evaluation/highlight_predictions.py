@@ -14,8 +14,8 @@ from typing import Any
 from vidsum.datasets.entries import Entry, parse_lines
 from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.errors import InputError
-from vidsum.evaluation.moment_predictions import moment_of
-from vidsum.outputs import as_utf8, whole_file
+from vidsum.evaluation.submissions import moment_of
+from vidsum.outputs import as_utf8, atomic_write
 from vidsum.text_files import named, read_text, shown
 from vidsum.types import Moment
 
@@ -79,7 +79,7 @@ def write_highlight_predictions(
     Raises:
         OutputError: the file cannot be written.
     """
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text("".join(map(_line, predictions)), encoding="utf-8")
 
 

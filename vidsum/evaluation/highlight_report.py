@@ -7,7 +7,7 @@ import numpy as np
 
 from vidsum.datasets.highlights import HighlightQuery
 from vidsum.errors import UsageError
-from vidsum.evaluation.highlight_measures import (
+from vidsum.evaluation.highlight_metrics import (
     MAX_MOMENTS,
     ClipMeasures,
     WindowMeasures,
@@ -16,7 +16,7 @@ from vidsum.evaluation.highlight_measures import (
 )
 from vidsum.evaluation.highlight_predictions import HighlightPrediction
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
-from vidsum.evaluation.moments import count_empty
+from vidsum.evaluation.moment_metrics import count_empty
 from vidsum.intervals import stacked
 from vidsum.types import TimeArray
 

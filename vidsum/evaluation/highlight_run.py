@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum import __version__
 from vidsum.datasets.highlights import HighlightQuery, read_highlights
 from vidsum.evaluation.highlight_predictions import (
     HighlightPrediction,
@@ -17,6 +16,7 @@ from vidsum.evaluation.moment_run import extent_of
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.types import Progress
+from vidsum.version import __version__
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class ModelRun:
     """Of its row."""
     checkpoint: Path
     features: tuple[Path, ...]
-    """Of the videos, put side by side; see `vidsum.datasets.moment_features`."""
+    """Of the videos, put side by side; see `vidsum.datasets.published_features`."""
     text_features: Path | None = None
-    """Folder of the words of queries, see `read_words`; those of a text tower if not given."""
+    """Folder of the words of queries, see `read_words`; those of a text encoder if not given."""
     device: str = "auto"
     written: Path | None = None
     """Where its answers go, as a submission."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vidsum.evaluation.moments import TOP
+from vidsum.evaluation.moment_metrics import TOP
 from vidsum.types import TimeArray
 
 RANDOM, WHOLE = "random", "whole video"

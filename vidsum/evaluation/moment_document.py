@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vidsum.evaluation.moment_metrics import CURVE, MomentMeasures
 from vidsum.evaluation.moment_report import MomentReport
-from vidsum.evaluation.moments import CURVE, MomentMeasures
 
 SCHEMA = "vidsum.moment_evaluation/1"
 

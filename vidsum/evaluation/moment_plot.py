@@ -4,8 +4,8 @@ from itertools import cycle
 from pathlib import Path
 
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE
+from vidsum.evaluation.moment_metrics import CURVE, THRESHOLDS
 from vidsum.evaluation.moment_report import MomentReport
-from vidsum.evaluation.moments import CURVE, THRESHOLDS
 from vidsum.figures import new_figure, save_figure
 from vidsum.outputs import as_utf8
 

@@ -8,7 +8,7 @@ import numpy as np
 from vidsum.datasets.moments import MomentVideo, mended
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_baselines import RANDOM, WHOLE, random_moments, whole_video
-from vidsum.evaluation.moments import TOP, Comparison, MomentMeasures, best_ious, count_empty, measure
+from vidsum.evaluation.moment_metrics import TOP, Comparison, MomentMeasures, best_ious, count_empty, measure
 from vidsum.intervals import stacked
 from vidsum.types import Moment, TimeArray
 
@@ -51,7 +51,7 @@ def evaluate_moments(
         videos: of `vidsum.datasets.moments.read_moments`.
         predictions: by the name of the row; a row must have all videos with all their queries, though none
             of them need have a moment.
-        comparison: one of `vidsum.evaluation.moments.COMPARISONS`.
+        comparison: one of `vidsum.evaluation.moment_metrics.COMPARISONS`.
         n_seeds: how many draws the random row is the mean of.
 
     Raises:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vidsum import __version__
 from vidsum.datasets.moments import read_moments
 from vidsum.errors import InputError, UsageError
-from vidsum.evaluation.moment_predictions import read_predictions
+from vidsum.evaluation.moment_metrics import Comparison
 from vidsum.evaluation.moment_report import MomentPredictions, MomentReport, evaluate_moments
-from vidsum.evaluation.moments import Comparison
+from vidsum.evaluation.submissions import read_predictions
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.types import Progress
+from vidsum.version import __version__
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class MomentsAsked:
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     """Trained models, by the names of their rows."""
     features: tuple[Path, ...] = ()
-    """That the models read, put side by side; see `vidsum.datasets.moment_features`."""
+    """That the models read, put side by side; see `vidsum.datasets.published_features`."""
     max_iou: float = 0.5
     """Largest IoU of two moments that a model gives a query."""
     comparison: Comparison = "mmn"
@@ -53,7 +53,7 @@ def run_moments(
     Raises:
         InputError: a file cannot be read, or does not go with the data.
         UsageError: two rows have one name; or see `evaluate_moments`.
-        WeightsError: see `vidsum.evaluation.moment_model.moments_by`.
+        WeightsError: see `vidsum.evaluation.models.moments_by`.
     """
     videos = read_moments(source)
     rows: dict[str, MomentPredictions] = {}
@@ -62,7 +62,7 @@ def run_moments(
             raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
         rows[path.stem] = read_predictions(path, videos)
     for row, checkpoint in asked.checkpoints.items():
-        from vidsum.evaluation.moment_model import moments_by  # with PyTorch, which the rest can do without
+        from vidsum.evaluation.models import moments_by  # with PyTorch, which the rest can do without
 
         rows[row] = moments_by(
             checkpoint, asked.features, videos, max_iou=asked.max_iou, device=asked.device, progress=progress

@@ -9,9 +9,17 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
 from vidsum.evaluation.key_shots import KNAPSACKS
-from vidsum.evaluation.measure import HUMAN, MEAN, RANDOM, UNIFORM, KeyShotMeasures, Measures, measure_video
 from vidsum.evaluation.reference import Reference, of_annotations, of_video
 from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.evaluation.summary_metrics import (
+    HUMAN,
+    MEAN,
+    RANDOM,
+    UNIFORM,
+    KeyShotMeasures,
+    Measures,
+    measure_video,
+)
 from vidsum.types import FloatArray, Progress
 
 Predictions = Mapping[str, FloatArray]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from vidsum import __version__
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import UsageError
@@ -16,6 +15,7 @@ from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.summary.score import checkpoint_sha256
 from vidsum.types import Progress
+from vidsum.version import __version__
 
 Videos = Mapping[str, AnnotatedVideo]
 Predict = Callable[[Path, Videos], Tested]
@@ -62,7 +62,7 @@ def run_data(
         asked: the rows, and how they are measured.
         predict: scores the test videos of a run; needed where `asked.runs` has any.
         progress: called after each video.
-        plot: where to draw the rows' scores, see `vidsum.evaluation.score_plot`.
+        plot: where to draw the rows' scores, see `vidsum.evaluation.plots`.
         label: of the plot, see `vidsum.labels`.
 
     Raises:
@@ -93,7 +93,7 @@ def run_data(
         progress=progress,
     )
     if plot:
-        from vidsum.evaluation.score_plot import plot_scores
+        from vidsum.evaluation.plots import plot_scores
 
         plot_scores(videos, rows, plot, label=label)
     notes = [*_coverage_notes(source, report, n_read), *_training_notes(source, asked.models, videos)]

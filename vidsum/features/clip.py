@@ -22,13 +22,13 @@ _NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 
 
 def build(weights: "Mapping[str, Tensor]") -> Network:
-    """The image tower, and the text tower with its tokenizer; both end in features of length 1."""
+    """The image encoder, and the text encoder with its tokenizer; both end in features of length 1."""
     import open_clip
     import torch
     from torch import Tensor, nn
     from torch.nn import functional
 
-    class ImageTower(nn.Module):
+    class ImageEncoder(nn.Module):
         def __init__(self, visual: nn.Module) -> None:
             super().__init__()
             self.visual = visual
@@ -55,7 +55,7 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
         lengths = (tokens.argmax(dim=1) + 1).tolist()
         return [rows[:length].numpy() for rows, length in zip(x, lengths, strict=True)]
 
-    return Network(ImageTower(model.visual), text_tower=TextEncoder(encode, encode_words))
+    return Network(ImageEncoder(model.visual), text_encoder=TextEncoder(encode, encode_words))
 
 
 SPEC = Spec(

@@ -42,7 +42,7 @@ class Preprocessing:
 
 
 class TextEncoder(NamedTuple):
-    """The text tower of a network that was trained on images and texts."""
+    """The text encoder of a network that was trained on images and texts."""
 
     encode: Callable[[Sequence[str]], FloatArray]
     """Texts to features [N, D] of length 1, comparable with those of images."""
@@ -58,7 +58,7 @@ class Network:
     """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
     head: "nn.Linear | None" = None
     """Features [N, D] to class scores [N, K] before the softmax."""
-    text_tower: TextEncoder | None = None
+    text_encoder: TextEncoder | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Extractor:
     precision: Precision
     backend: Backend
     head: "nn.Linear | None" = field(default=None, repr=False)
-    text_tower: TextEncoder | None = field(default=None, repr=False)
+    text_encoder: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
         """Features of clips.
@@ -184,19 +184,19 @@ class Extractor:
         """Text features [N, D] in the space of the image features, each of length 1.
 
         Raises:
-            UsageError: this extractor has no text tower.
+            UsageError: this extractor has no text encoder.
         """
-        return self._text_tower().encode(texts)
+        return self._text_encoder().encode(texts)
 
     def encode_words(self, texts: Sequence[str]) -> list[FloatArray]:
-        """An [L, D] for each text, rows of length 1: its tokens as the last layer of the text tower has them.
+        """The tokens of each text as the text encoder's last layer has them: [L, D] each, rows of length 1.
 
         Raises:
-            UsageError: this extractor has no text tower.
+            UsageError: this extractor has no text encoder.
         """
-        return self._text_tower().encode_words(texts)
+        return self._text_encoder().encode_words(texts)
 
-    def _text_tower(self) -> TextEncoder:
-        if self.text_tower is None:
+    def _text_encoder(self) -> TextEncoder:
+        if self.text_encoder is None:
             raise UsageError(f"{self.spec.name} cannot encode text", hint="clip can")
-        return self.text_tower
+        return self.text_encoder

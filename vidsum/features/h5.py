@@ -19,7 +19,7 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.features.arrays import features_of, float32, metadata_of, timed
 from vidsum.features.hdf5 import array_of, member, members, opened, text_attribute
-from vidsum.outputs import as_utf8, whole_file
+from vidsum.outputs import as_utf8, atomic_write
 from vidsum.types import Features
 
 PUBLISHED_FPS = 30.0
@@ -58,7 +58,7 @@ def write_groups(
     Raises:
         OutputError: the file cannot be written.
     """
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_bytes(_file_of(groups))
 
 

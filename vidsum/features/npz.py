@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vidsum.features.arrays import existing, features_of, metadata_of, refusing
 from vidsum.features.numpy_files import read_arrays
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 from vidsum.types import Features
 
 _NAMES = ("features", "timestamps", "metadata", "logits")
@@ -28,7 +28,7 @@ def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
     if features.logits is not None:
         arrays["logits"] = features.logits
     arrays["metadata"] = np.array(json.dumps(metadata_of(features)))
-    with whole_file(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import torch
 
-from vidsum import __version__
 from vidsum.device import Precision, choose_device
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Extractor, Network, Spec
 from vidsum.features.torch_backend import build_encoder
 from vidsum.home import home
-from vidsum.outputs import make_folder, whole_file
+from vidsum.outputs import atomic_write, make_folder
 from vidsum.types import FloatArray, Picture
+from vidsum.version import __version__
 
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 
@@ -80,7 +80,7 @@ def onnx_extractor(
         precision=precision,
         backend="onnx",
         head=network.head,
-        text_tower=network.text_tower,
+        text_encoder=network.text_encoder,
     )
 
 
@@ -103,7 +103,7 @@ def export(spec: Spec, network: Network, path: Path) -> None:
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
     make_folder(path.parent)
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         torch.onnx.export(
             build_encoder(spec, network),
             (example,),

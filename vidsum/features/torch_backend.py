@@ -81,5 +81,5 @@ def torch_extractor(
         precision=precision,
         backend="torch",
         head=network.head,
-        text_tower=network.text_tower,
+        text_encoder=network.text_encoder,
     )

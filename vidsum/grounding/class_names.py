@@ -4,10 +4,10 @@ import re
 from importlib.metadata import version
 
 from vidsum import checkpoints
+from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.features import describe
-from vidsum.grounding.kept import kept_rows
-from vidsum.grounding.text import load_text_tower
+from vidsum.grounding.text import load_text_encoder
 from vidsum.types import FloatArray
 
 _TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
@@ -32,7 +32,7 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
     return kept_rows(
         "class_names",
         _made_from(extractor),
-        lambda: load_text_tower("minilm", device).encode(sentences(extractor)),
+        lambda: load_text_encoder("minilm", device).encode(sentences(extractor)),
     )
 
 

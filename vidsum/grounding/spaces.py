@@ -1,6 +1,6 @@
 """The spaces in which the clips of a video and texts are compared.
 
-`clip`   CLIP's own: image and text towers that were trained together
+`clip`   CLIP's own: image and text encoders that were trained together
 `conse`  built of networks that were not: the actions that I3D sees and the objects that EfficientNet-Lite0
          sees, as MiniLM embeds their names
 """
@@ -12,10 +12,10 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.bridge import ClassMixture, class_chances, conse, log_likelihood, unit
 from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood, unit
 from vidsum.grounding.grid import grid, on_grid
-from vidsum.grounding.text import load_text_tower
+from vidsum.grounding.text import load_text_encoder
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray, TimeArray
 
@@ -78,11 +78,11 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     Args:
         space: from `space_for`.
         features: those of `extractions_of`, in that order.
-        device: where the text tower runs.
+        device: where the text encoder runs.
 
     Raises:
         UsageError: features lack class scores that the space needs.
-        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
+        WeightsError: the text encoder's weights are missing, cannot be fetched or fail their check.
     """
     duration_s = features[0].duration_s
     times = grid(duration_s, STEP_S)
@@ -108,22 +108,22 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
     """Texts in a space, [M, D], each of length 1.
 
     Raises:
-        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
+        WeightsError: the text encoder's weights are missing, cannot be fetched or fail their check.
     """
-    return load_text_tower(text_tower_of(space), device).encode(texts)
+    return load_text_encoder(text_encoder_of(space), device).encode(texts)
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
-    """The tokens of texts, an [L, D] for each, rows of length 1; see `TextTower.encode_words`.
+    """The tokens of texts, an [L, D] for each, rows of length 1; see `TextEncoder.encode_words`.
 
     Raises:
-        WeightsError: the text tower's weights are missing, cannot be fetched or fail their check.
+        WeightsError: the text encoder's weights are missing, cannot be fetched or fail their check.
     """
-    return load_text_tower(text_tower_of(space), device).encode_words(texts)
+    return load_text_encoder(text_encoder_of(space), device).encode_words(texts)
 
 
-def text_tower_of(space: str) -> str:
-    """The name of the text tower that reads a space's queries."""
+def text_encoder_of(space: str) -> str:
+    """The name of the text encoder that reads a space's queries."""
     return "clip" if space == "clip" else "minilm"
 
 

@@ -1,4 +1,4 @@
-"""Text towers: networks and word vectors that turn a text into one vector, or one for each of its words."""
+"""Text encoders: networks and word vectors that turn a text into one vector, or one for each of its words."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.bridge import unit
+from vidsum.grounding.conse import unit
 from vidsum.grounding.queries import named
 from vidsum.types import FloatArray
 
@@ -24,14 +24,14 @@ MINILM_TOKENS = 256
 """The most tokens that all-MiniLM-L6-v2 reads, as published (it was trained on 128)."""
 CLIP_TOKENS = 77
 DIMS = MappingProxyType({"minilm": 384, "clip": 512, "glove": 50})
-"""D of each tower, known without its weights."""
+"""D of each encoder, known without its weights."""
 _BATCH = 64
 
 Texts = Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class TextTower:
+class TextEncoder:
     """What turns texts into vectors."""
 
     name: str
@@ -54,29 +54,29 @@ class TextTower:
         return self.most_tokens is not None and self.count_tokens(text) > self.most_tokens
 
 
-def load_text_tower(name: str, device: str = "auto") -> TextTower:
-    """A text tower with its weights, which are fetched on first use; kept for the next call.
+def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
+    """A text encoder with its weights, which are fetched on first use; kept for the next call.
 
     Args:
-        name: one of `TEXT_TOWERS`.
+        name: one of `TEXT_ENCODERS`.
         device: where MiniLM runs; CLIP reads text on the CPU, and word vectors need no device.
 
     Raises:
-        UsageError: there is no such tower, or the device or a package that it needs is not there.
+        UsageError: there is no such encoder, or the device or a package that it needs is not there.
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
     if name not in _LOADERS:
-        raise UsageError(f"there is no text tower {name!r}", hint=f"choose from {', '.join(TEXT_TOWERS)}")
+        raise UsageError(f"there is no text encoder {name!r}", hint=f"choose from {', '.join(TEXT_ENCODERS)}")
     return _load(name, device, checkpoints.sha256_of(name))
 
 
 @lru_cache(maxsize=3)
-def _load(name: str, device: str, weights_sha256: str) -> TextTower:
+def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
     """As many as there are; other weights of the same name are loaded anew."""
     return _LOADERS[name](device)
 
 
-def _minilm(device: str) -> TextTower:
+def _minilm(device: str) -> TextEncoder:
     """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d."""
     import torch
     from safetensors.torch import load_file
@@ -109,7 +109,7 @@ def _minilm(device: str) -> TextTower:
 
     encode = partial(_in_batches, embed, 384)
     encode_words = partial(_lists_in_batches, embed_words)
-    return TextTower("minilm", DIMS["minilm"], encode, encode_words, count_tokens, MINILM_TOKENS)
+    return TextEncoder("minilm", DIMS["minilm"], encode, encode_words, count_tokens, MINILM_TOKENS)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
@@ -127,8 +127,8 @@ def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
     return tokens, is_token
 
 
-def _clip(device: str) -> TextTower:
-    """The text tower of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
+def _clip(device: str) -> TextEncoder:
+    """The text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
     import open_clip
 
     from vidsum.features import kept_extractor
@@ -143,10 +143,10 @@ def _clip(device: str) -> TextTower:
     dim = extractor.spec.dim
     encode = partial(_in_batches, extractor.encode_text, dim)
     encode_words = partial(_lists_in_batches, extractor.encode_words)
-    return TextTower("clip", dim, encode, encode_words, count_tokens, CLIP_TOKENS)
+    return TextEncoder("clip", dim, encode, encode_words, count_tokens, CLIP_TOKENS)
 
 
-def _glove(_device: str) -> TextTower:
+def _glove(_device: str) -> TextEncoder:
     """The mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are skipped."""
     if find_spec("pyarrow") is None:
         raise UsageError("glove needs the package pyarrow", hint='pip install "vidsum[glove]"')
@@ -163,7 +163,7 @@ def _glove(_device: str) -> TextTower:
     def of_words(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, found in zip(texts, rows, strict=True) if not found]:
-            raise UsageError(f"GloVe knows no word of {named(unknown)}", hint="use another text tower")
+            raise UsageError(f"GloVe knows no word of {named(unknown)}", hint="use another text encoder")
         return [np.asarray(vectors[found], np.float32) for found in rows]
 
     def encode(texts: Texts) -> FloatArray:
@@ -173,7 +173,7 @@ def _glove(_device: str) -> TextTower:
         return [unit(rows) for rows in of_words(texts)]
 
     dim = int(vectors.shape[1])
-    return TextTower("glove", dim, encode, encode_words, lambda text: len(known(text)))
+    return TextEncoder("glove", dim, encode, encode_words, lambda text: len(known(text)))
 
 
 def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) -> FloatArray:
@@ -198,7 +198,7 @@ def _batches(texts: Texts) -> list[list[int]]:
     return [order[first : first + _BATCH] for first in range(0, len(order), _BATCH)]
 
 
-_LOADERS: dict[str, Callable[[str], TextTower]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
+_LOADERS: dict[str, Callable[[str], TextEncoder]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
 
-TEXT_TOWERS = tuple(_LOADERS)
-"""The names of the text towers."""
+TEXT_ENCODERS = tuple(_LOADERS)
+"""The names of the text encoders."""

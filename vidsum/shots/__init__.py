@@ -1,4 +1,4 @@
-"""Cutting a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
+"""Cut a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
 
 from vidsum.shots.find import METHODS, find
 

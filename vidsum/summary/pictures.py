@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.labels import labelled
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 from vidsum.types import Picture, Summary
 
 _JPEG_QUALITY = 92
@@ -71,5 +71,5 @@ def save_picture(image: Picture, target: str | os.PathLike[str], label: str | No
         raise UsageError(f"{target}: a picture is saved as .png or .jpg")
     options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
     _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
-    with whole_file(target) as part:
+    with atomic_write(target) as part:
         part.write_bytes(labelled(data.tobytes(), suffix, label))

@@ -13,13 +13,14 @@ from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.highlight_examples import HighlightExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
-from vidsum.evaluation.highlight_measures import WindowMeasures, measure_moments
+from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
 from vidsum.models.detr import Detections, DETRConfig
 from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import start_end
-from vidsum.training.detr_batches import DETRBatch, DETRBatches, in_order, shuffled
+from vidsum.training.batches import DETRBatch, DETRBatches, in_order, shuffled
+from vidsum.training.data import MomentData, Source
 from vidsum.training.detr_losses import (
     DETRLossSettings,
     clips_inside,
@@ -30,7 +31,6 @@ from vidsum.training.detr_losses import (
 )
 from vidsum.training.detr_settings import DETRSettings
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
-from vidsum.training.moment_data import MomentData, Source
 from vidsum.types import FloatArray, Progress
 
 

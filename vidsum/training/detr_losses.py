@@ -13,7 +13,7 @@ from vidsum.datasets.highlight_examples import MOST_SALIENT
 from vidsum.errors import UsageError
 from vidsum.models.detr import Detections
 from vidsum.models.spans import centre_width, generalized_iou_of_pairs, start_end
-from vidsum.training.detr_batches import DETRBatch
+from vidsum.training.batches import DETRBatch
 from vidsum.training.detr_matching import MatchWeights, match
 
 _MOMENT, _NONE = 0, 1

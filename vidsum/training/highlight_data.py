@@ -7,13 +7,13 @@ import numpy as np
 
 from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample, scores_at
 from vidsum.datasets.highlights import CLIP_S
-from vidsum.datasets.moment_features import read_moment_features, read_words
 from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.published_features import read_moment_features, read_words
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.clips import with_endpoints
-from vidsum.grounding.text import DIMS, load_text_tower
-from vidsum.training.moment_data import Annotated, MomentData, choose, clip_s_of, of_annotated
+from vidsum.grounding.text import DIMS, load_text_encoder
+from vidsum.training.data import Annotated, MomentData, choose, clip_s_of, of_annotated
 from vidsum.types import FloatArray, Progress, TimeArray
 
 _PUBLISHED_WORDS = "clip"
@@ -36,17 +36,17 @@ def annotated_highlights(
         data: what to read; features are those of clips that follow each other over the whole video.
         clips: T at most; a video of more is averaged into so many.
         words: of a query at most.
-        text_features: the words of queries as published, see `read_words`; a text tower's if not given. Those
-            of another size than CLIP's are taken with a warning, and no text tower is recorded for them.
+        text_features: the words of queries as published, see `read_words`; a text encoder's if not given.
+            Those of another size than CLIP's are taken with a warning, and no text encoder is recorded.
         seed: of the choice of a share for validation.
-        device: where the text tower runs.
+        device: where the text encoder runs.
         progress: called while features are read.
 
     Raises:
         InputError: annotations or features cannot be read, or some videos or queries have none.
-        UsageError: there are no videos to train on, or the text tower does not go with the space or with
+        UsageError: there are no videos to train on, or the text encoder does not go with the space or with
             the words.
-        WeightsError: the text tower's weights cannot be had.
+        WeightsError: the text encoder's weights cannot be had.
     """
     is_told = data.text is not None or data.space != "features"
     if text_features and not is_told:
@@ -57,7 +57,7 @@ def annotated_highlights(
     if text_features:
         embedded = [read_words(text_features, _numbered(query, data)) for query in queries]
     else:
-        embedded = load_text_tower(chosen.tower, device).encode_words([query.text for query in queries])
+        embedded = load_text_encoder(chosen.encoder, device).encode_words([query.text for query in queries])
     of_query = iter(embedded)
     examples: list[HighlightExample] = []
     for number, video in enumerate(videos, 1):
@@ -76,14 +76,14 @@ def annotated_highlights(
 def _with_words_from(
     folder: Path, size: int, made: MomentData[HighlightExample], is_told: bool
 ) -> MomentData[HighlightExample]:
-    """With what is recorded of words that were read; no text tower that cannot have made them."""
+    """With what is recorded of words that were read; no text encoder that cannot have made them."""
     made = replace(made, about={**made.about, "text_features": folder.name})
-    tower = made.features["text"]
-    if size == DIMS[tower]:
+    encoder = made.features["text"]
+    if size == DIMS[encoder]:
         return made
-    fault = f"{folder}: words of {size} numbers are not those of {tower}, which have {DIMS[tower]}"
+    fault = f"{folder}: words of {size} numbers are not those of {encoder}, which have {DIMS[encoder]}"
     if is_told:
-        raise UsageError(fault, hint="leave out --text and --space: no text tower is recorded for others")
+        raise UsageError(fault, hint="leave out --text and --space: no text encoder is recorded for others")
     features = {key: value for key, value in made.features.items() if key != "text"}
     warning = f"{fault}: the model will read queries from such a folder alone"
     return replace(made, features=features, warnings=(*made.warnings, warning))

@@ -1,8 +1,8 @@
 """Planted moments for models that read words: whether an architecture learns at all shows here in seconds."""
 
 from vidsum.datasets.highlight_examples import HighlightExample
-from vidsum.datasets.planted import Planting, planted_highlights
-from vidsum.training.moment_data import MomentData, drawn_data
+from vidsum.training.data import MomentData, drawn_data
+from vidsum.training.toy import Planting, planted_highlights
 
 
 def planted_highlights_data(how: Planting, seed: int) -> MomentData[HighlightExample]:

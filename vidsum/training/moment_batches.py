@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.examples import MomentExample
 
 
 class MomentBatch(NamedTuple):

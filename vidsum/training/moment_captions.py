@@ -6,18 +6,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from vidsum import checkpoints
-from vidsum.datasets.captions import Captions, embed_captions, words_of
+from vidsum.datasets.examples import MomentExample
 from vidsum.datasets.highlight_examples import HighlightExample
-from vidsum.datasets.made_up import HAZE, Classifier, Making, make_up
-from vidsum.datasets.made_up_highlights import make_up_highlights
-from vidsum.datasets.moment_examples import MomentExample
 from vidsum.datasets.moments import MomentVideo, mended, read_moments
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_tower_of
-from vidsum.grounding.text import load_text_tower
+from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
+from vidsum.grounding.text import load_text_encoder
 from vidsum.provenance import of_file
-from vidsum.training.moment_data import Made, MomentData, share_of
+from vidsum.training.captions import Captions, embed_captions, words_of
+from vidsum.training.data import Made, MomentData, share_of
+from vidsum.training.simulated import HAZE, Classifier, Making, make_up
+from vidsum.training.simulated_highlights import make_up_highlights
 from vidsum.types import Progress
 
 _FOR_VALIDATION = 200
@@ -60,13 +60,13 @@ def captions_data(
         recipe: from what, and how.
         clips: T, of an example.
         seed: of all draws.
-        device: where the text tower runs.
+        device: where the text encoder runs.
         progress: called while captions are embedded.
 
     Raises:
         InputError: annotations cannot be read.
         UsageError: there is no caption, or no video to hold out.
-        WeightsError: the text tower's weights cannot be had.
+        WeightsError: the text encoder's weights cannot be had.
     """
     return _made_up(recipe, make_up, clips, seed, device, progress)
 
@@ -156,6 +156,6 @@ def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
 def _embedded(
     videos: dict[str, MomentVideo], space: str, seed: int, device: str, progress: Progress | None
 ) -> Captions:
-    tower = text_tower_of(space)
-    encode = load_text_tower(tower, device).encode
-    return embed_captions(videos, encode, checkpoints.sha256_of(tower), seed, progress)
+    encoder = text_encoder_of(space)
+    encode = load_text_encoder(encoder, device).encode
+    return embed_captions(videos, encode, checkpoints.sha256_of(encoder), seed, progress)

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from vidsum.checkpoints.trained import Trained
-from vidsum.datasets.moment_examples import MomentExample
+from vidsum.datasets.examples import MomentExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
-from vidsum.evaluation.moments import measure
+from vidsum.evaluation.moment_metrics import measure
 from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
+from vidsum.training.data import MomentData, Source
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one
-from vidsum.training.moment_data import MomentData, Source
-from vidsum.training.moment_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
+from vidsum.training.mrnet_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
 from vidsum.training.mrnet_settings import MRNetSettings
 from vidsum.types import Progress, TimeArray
 

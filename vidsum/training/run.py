@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.outputs import as_utf8, whole_file
+from vidsum.outputs import as_utf8, atomic_write
 from vidsum.text_files import read_json
 from vidsum.training.state import CURVES, LAST, clear, make_folder, require_same
 
@@ -35,7 +35,7 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
         for state in out.glob(f"*/{LAST}"):
             clear(state.parent)
     text = json.dumps(document, indent=1, ensure_ascii=False)
-    with whole_file(out / NAME) as part:
+    with atomic_write(out / NAME) as part:
         part.write_text(as_utf8(text) + "\n", encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import read_tensors, write_tensors
 from vidsum.errors import InputError, OutputError
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
 LAST, BEST, LOG, CURVES = "last.safetensors", "best.safetensors", "log.csv", "curves.png"
@@ -118,7 +118,7 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
 
 def write_log(path: Path, history: Sequence[Epoch]) -> None:
     """Write one line an epoch, as CSV."""
-    with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+    with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(field.name for field in fields(Epoch))
         writer.writerows(astuple(epoch) for epoch in history)

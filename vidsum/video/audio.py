@@ -9,8 +9,8 @@ import av
 import numpy as np
 
 from vidsum.types import FloatArray, VideoInfo
+from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.losses import DecodeLog
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import can_seek, open_video, read_packets, seek
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.types import Interval
-from vidsum.video.losses import DecodeLog
+from vidsum.video.damage import DecodeLog
 from vidsum.video.pyav_reader import has_time_stamps, read_packets, seek
 
 ENCODE_INSTEAD = "leave --copy out to encode it again"

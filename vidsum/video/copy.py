@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.copied_tracks import ENCODE_INSTEAD, PictureCopy, SoundCopy
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
-from vidsum.video.stretches import in_ticks
+from vidsum.video.segments import in_ticks
 from vidsum.video.timing import jumps_of
 
 
@@ -60,7 +60,7 @@ def copy_segments(
         errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as beside,
-        whole_file(target) as part,
+        atomic_write(target) as part,
         open_mp4(part, comment) as output,
     ):
         stream = video_stream(container, source)

@@ -10,9 +10,9 @@ import decord
 import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
+from vidsum.video.damage import DecodeLog, end_of_pictures
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pick_frames, pixel_size
 from vidsum.video.jumps import Jumps
-from vidsum.video.losses import DecodeLog, end_of_pictures
 from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.sampling import CannotReadError, check_plain

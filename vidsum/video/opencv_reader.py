@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 
 from vidsum.types import Picture, VideoInfo
+from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps
-from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
 from vidsum.video.sampling import CannotReadError, check_plain, sample_stream
 

@@ -18,9 +18,9 @@ from av.stream import Stream
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
+from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.losses import DecodeLog
 from vidsum.video.picture import PictureMaker
 from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
 from vidsum.video.sampling import sample_stream

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video.background import ReadAhead
+from vidsum.video.damage import DecodeLog, describe_loss, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps
-from vidsum.video.losses import DecodeLog, describe_loss, end_of_pictures
 from vidsum.video.picture import has_odd_pixels
 from vidsum.video.probe import probe
 from vidsum.video.sampling import CannotReadError

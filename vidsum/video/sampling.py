@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from vidsum.types import Picture, VideoInfo
+from vidsum.video.damage import DecodeLog, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, n_samples, samples_before
 from vidsum.video.jumps import Jumps
-from vidsum.video.losses import DecodeLog, end_of_pictures
 from vidsum.video.playlist import looks_like_playlist
 
 T = TypeVar("T")

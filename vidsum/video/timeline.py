@@ -5,7 +5,7 @@ from fractions import Fraction
 import av
 
 from vidsum.types import Interval, VideoInfo
-from vidsum.video.stretches import StretchFrame
+from vidsum.video.segments import StretchFrame
 
 _FINE_BASE = Fraction(1, 90_000)
 _RATE_ERROR = 0.1

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from av.stream import Stream
 
 from vidsum.types import VideoInfo
+from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import (
     GAP_S,
     LEAST_CLOCK_GAP_S,
@@ -28,7 +29,6 @@ from vidsum.video.jumps import (
     find_jumps,
     moved,
 )
-from vidsum.video.losses import DecodeLog
 from vidsum.video.playlist import is_playlist, looks_like_playlist
 from vidsum.video.pyav_reader import check_readable, first_pts_s, open_video, read_packets, video_stream
 

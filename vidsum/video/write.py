@@ -7,16 +7,16 @@ from itertools import chain
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import whole_file
+from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
-from vidsum.video.losses import DecodeLog
+from vidsum.video.damage import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
 from vidsum.video.picture_track import MAX_SIDE, PRESETS, Look, PictureTrack
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.stretches import StretchFrame, in_ticks, stretch_frames
+from vidsum.video.segments import StretchFrame, in_ticks, stretch_frames
 from vidsum.video.timeline import Timeline, clip_time_base
 from vidsum.video.timing import jumps_of
 
@@ -67,7 +67,7 @@ def write_segments(
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded as H.264 and AAC"),
         open_video(source, allow_playlists=is_playlist(info)) as container,
-        whole_file(target) as part,
+        atomic_write(target) as part,
     ):
         stream = video_stream(container, source)
         log = DecodeLog()

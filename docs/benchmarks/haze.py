@@ -1,0 +1,124 @@
+"""How real clips and made-up ones compare: what `vidsum.training.simulated.HAZE` was chosen by.
+
+    python -m docs.benchmarks.haze FOLDER --annotations TRAIN.json [...]
+
+FOLDER holds the composites that `docs.benchmarks.grounding FOLDER --clips even --seeds 0 1 2 3 4` made: the
+half of the shared clips that settings may be chosen by. For each network of the space `conse`, of real clips
+whose caption is known and of clips made up from annotations:
+
+own      mean and deviation of the cosine of a clip and its caption
+others   mean cosine of a clip and the captions of others
+first    share of the clips that fit their own caption best of seven
+within   mean cosine of two clips of one stretch
+between  mean cosine of two clips of different captions
+surest   quartiles of the chance of the likeliest class
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from docs.benchmarks.grounding import composite, embed
+from vidsum.datasets.moments import MomentVideo, read_moments
+from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, embed_queries
+from vidsum.grounding.text import load_text_encoder
+from vidsum.training.captions import Captions, Script, Stretch, embed_captions
+from vidsum.training.simulated import HAZE, Classifier, Making, see
+from vidsum.types import FloatArray
+
+N_CAPTIONS = 7
+"""Of a video: as many as half of the shared clips are."""
+
+Labelled = tuple[ClipEmbeddings, FloatArray, np.ndarray, np.ndarray]
+"""A video, its captions' embeddings, and of each clip the number of its stretch and of its caption."""
+
+
+def real(folder: Path, seed: int) -> Labelled:
+    """A composite of the first half of the shared clips."""
+    path, truth = composite(folder, "even", 120, seed)
+    stretches = sorted(
+        (start, end, number) for number, query in enumerate(truth.queries) for start, end in query.windows
+    )
+    video = embed(path, "conse")
+    return video, embed_queries("conse", [query.text for query in truth.queries]), *labels(video, stretches)
+
+
+def made_up(captions: Captions, classifiers: Sequence[Classifier], seed: int) -> Labelled:
+    """A video of seven captions, six seconds each, four times over."""
+    rng = np.random.default_rng(seed)
+    sentences = rng.choice(len(captions.vectors), N_CAPTIONS, replace=False)
+    order = np.concatenate([rng.permutation(N_CAPTIONS) for _ in range(4)])
+    script = Script(
+        "made up",
+        6.0 * len(order),
+        tuple(Stretch(int(sentences[one]), 6.0 * place, 6.0 * place + 6) for place, one in enumerate(order)),
+    )
+    video = see(script, Making(captions, classifiers, 64, 1.0), rng)
+    stretches = [
+        (one.start_s, one.end_s, int(number)) for one, number in zip(script.stretches, order, strict=True)
+    ]
+    return video, captions.vectors[sentences], *labels(video, stretches)
+
+
+def labels(
+    video: ClipEmbeddings, stretches: Sequence[tuple[float, float, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """[T] the stretch and the caption of each clip; -1 where it is not inside one with a second to spare."""
+    stretch, caption = np.full(len(video), -1), np.full(len(video), -1)
+    for place, (start_s, end_s, number) in enumerate(stretches):
+        inside = (video.timestamps >= start_s + 1) & (video.timestamps + video.step_s <= end_s - 1)
+        stretch[inside], caption[inside] = place, number
+    return stretch, caption
+
+
+def measured(videos: Sequence[Labelled], part: int) -> str:
+    """A row of the table."""
+    own, others, first, within, between, surest = [], [], [], [], [], []
+    for video, captions, stretch, caption in videos:
+        labelled = caption >= 0
+        rows, stretch, caption = video.parts[part][labelled], stretch[labelled], caption[labelled]
+        cosines = rows @ captions.T
+        is_own = np.arange(len(captions)) == caption[:, None]
+        own.append(cosines[is_own])
+        others.append(cosines[~is_own])
+        first.append(cosines.argmax(axis=1) == caption)
+        pairs, upper = rows @ rows.T, np.triu(np.ones((len(rows), len(rows)), np.bool_), 1)
+        within.append(pairs[upper & (stretch[:, None] == stretch)])
+        between.append(pairs[upper & (caption[:, None] != caption)])
+        surest.append(video.mixtures[part].chances[labelled].max(axis=1))
+    joined = [np.concatenate(values) for values in (own, others, first, within, between)]
+    quartiles = " ".join(f"{value:.2f}" for value in np.quantile(np.concatenate(surest), (0.25, 0.5, 0.75)))
+    means = [f"{values.mean():.3f}" for values in joined]
+    means[0] += f" ± {joined[0].std():.3f}"
+    return " | ".join([*means, quartiles])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--annotations", type=Path, nargs="+", required=True)
+    parser.add_argument("--videos", type=int, default=20, help="made-up videos")
+    asked = parser.parse_args()
+    annotated: dict[str, MomentVideo] = {}
+    for path in asked.annotations:
+        annotated |= dict(list(read_moments(path).items())[:300])
+    captions = embed_captions(annotated, load_text_encoder("minilm").encode, "minilm")
+    classifiers = [Classifier(name_embeddings(one), HAZE[one]) for one in CLASSIFIERS]
+    sets = {
+        "real": [real(asked.folder, seed) for seed in range(5)],
+        "made up": [made_up(captions, classifiers, seed) for seed in range(asked.videos)],
+    }
+    print("| | own | others | first | within | between | surest |\n|---|---|---|---|---|---|---|")
+    for part, network in enumerate(CLASSIFIERS):
+        for name, videos in sets.items():
+            print(f"| {network}, {name} | {measured(videos, part)} |")
+
+
+if __name__ == "__main__":
+    main()

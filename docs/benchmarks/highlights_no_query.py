@@ -1,0 +1,178 @@
+"""How well sources of saliency tell footage from dull stretches, with no query.
+
+    python -m docs.benchmarks.highlights_no_query FOLDER [--half even|odd|untaught] [--seeds 10 11 12 13 14]
+
+Makes films of the shared clips in FOLDER, one a seed (those that are there are used again):
+highlight_films.py tells what they show and how it is graded. `untaught` are the clips that did not teach
+fulltransnet. The source was chosen with `--half even --seeds 0 1 2 3 4` alone.
+
+Prints for each source, of clips of 2 s: AP and HIT@1 as QVHighlights has them, a clip being right that shows
+footage for half its time or more; and Spearman's rho with the grades. Then, of `vidsum highlights`, the mean
+saliency of what is shown, and how much footage is in the stretches found.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
+from vidsum.datasets.highlights import CLIP_S
+from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
+from vidsum.evaluation.rank import spearman_rho
+from vidsum.grounding.conse import log_likelihood
+from vidsum.grounding.grid import on_grid
+from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
+from vidsum.pipelines.extraction import extraction_job, run_jobs
+from vidsum.pipelines.highlights import find_highlights
+from vidsum.settings import Extraction, Selection
+from vidsum.shots import find
+from vidsum.summary.highlights import highlights
+from vidsum.summary.importance import SCORERS
+from vidsum.summary.score import score
+from vidsum.types import Features, FloatArray, Highlights
+from vidsum.video.probe import probe
+
+HOW = Extraction(precision="bf16")
+_ASKED = 20
+"""Class names that a film is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What networks see in a film."""
+
+    frames: Features
+    """Of MobileNetV2, two a second."""
+    motion: Features
+    """Of I3D, with class scores."""
+    objects: Features
+    """Of EfficientNet-Lite0, with class scores."""
+    space: ClipEmbeddings
+
+
+def see(path: Path) -> Seen:
+    """All features of a film, in one decode pass; they are kept in the cache."""
+    video = probe(path)
+    wanted = (*extractions_of("conse", HOW), HOW)
+    motion, objects, frames = run_jobs(video, [extraction_job(video, one) for one in wanted], HOW, None)
+    return Seen(frames, motion, objects, embed_video("conse", (motion, objects)))
+
+
+def curves(seen: Seen) -> list[tuple[str, FloatArray, Features]]:
+    """The name of each source that looks at one network, its curve [T] and the features that it is of."""
+    frames, by = seen.frames, Selection(model="fulltransnet")
+    found = [(f"{name}, MobileNetV2", scorer(frames, 0), frames) for name, scorer in SCORERS.items()]
+    found.append(("fulltransnet, MobileNetV2", score(frames, find(frames), by, 0.15, "cpu"), frames))
+    lengths = np.linalg.norm(frames.array, axis=1)
+    directions = replace(frames, array=frames.array / lengths[:, None])
+    found.append(("length of the feature, MobileNetV2", lengths, frames))
+    found.append(("change of its direction, MobileNetV2", highlights(directions), frames))
+    for network, features in (("I3D", seen.motion), ("EfficientNet-Lite0", seen.objects)):
+        assert features.logits is not None
+        found.append((f"contrastive, {network}", SCORERS["contrastive"](features, 0), features))
+        found.append((f"highlights, {network}", highlights(features), features))
+        found.append((f"score of the surest class, {network}", features.logits.max(axis=1), features))
+    return found
+
+
+def sources(seen: Seen, n_clips: int) -> dict[str, FloatArray]:
+    """Each source's curve of the clips, [C]."""
+    times = np.arange(n_clips) * CLIP_S
+    found = {
+        name: on_grid(curve[:, None], features, times, CLIP_S)[:, 0] for name, curve, features in curves(seen)
+    }
+    actions, objects = (found[f"score of the surest class, {name}"] for name in ("I3D", "EfficientNet-Lite0"))
+    surest = standard(actions) + standard(objects)
+    change, all_change = "change of its direction, MobileNetV2", "surest classes of both + change"
+    found[all_change] = standard(surest) + standard(found[change])
+    seconds = Features.from_array(np.zeros((len(seen.space), 1)), 1.0)
+    found["likeness to what the film shows most"] = on_grid(
+        by_names(seen.space)[:, None], seconds, times, CLIP_S
+    )[:, 0]
+    return found
+
+
+def by_names(space: ClipEmbeddings) -> FloatArray:
+    """[T] how well each clip fits queries made of the names of the classes that the film shows most."""
+    total = np.zeros(len(space), np.float32)
+    for mixture in space.mixtures:
+        shares = mixture.chances.mean(axis=0)
+        most = np.argsort(-shares)[:_ASKED]
+        total += standard(shares[most] @ log_likelihood(mixture, mixture.names[most]))
+    return total
+
+
+def standard(curve: FloatArray) -> FloatArray:
+    """A curve with mean 0 and deviation 1."""
+    return np.asarray((curve - curve.mean()) / max(float(curve.std()), 1e-6), np.float32)
+
+
+def measures(film: Film, curve: FloatArray) -> tuple[float, float, float]:
+    """AP, HIT@1 and rho of a curve [C] of a film."""
+    n_clips = len(curve)
+    right = film.shares(CLIP_S, FOOTAGE)[:n_clips] >= 0.5
+    precision = clip_precisions(curve[None], right[None, None])[0, 0]
+    hit = best_clip_hits(curve[None], right[None, None])[0, 0]
+    rho = spearman_rho(curve[None], film.grades(CLIP_S)[None, :n_clips])[0, 0]
+    return float(precision), float(hit), float(rho)
+
+
+def table(films: Sequence[Film], found: Sequence[Highlights]) -> str:
+    """The measures of all sources, best AP first: means, and how AP deviates from film to film."""
+    rows: dict[str, list[tuple[float, float, float]]] = {}
+    for one, highlight in zip(films, found, strict=True):
+        for name, curve in sources(see(one.path), len(highlight.saliency)).items():
+            rows.setdefault(name, []).append(measures(one, curve))
+    lines = ["| source | AP | deviation | HIT@1 | rho |", "|---|---|---|---|---|"]
+    for name, of_films in sorted(rows.items(), key=lambda row: -np.mean([ap for ap, *_ in row[1]])):
+        ap, hit, rho = np.mean(of_films, axis=0)
+        spread = np.std([one for one, *_ in of_films])
+        lines.append(f"| {name} | {ap:.3f} | {spread:.3f} | {hit:.2f} | {rho:.2f} |")
+    return "\n".join(lines)
+
+
+def of_kinds(films: Sequence[Film], found: Sequence[Highlights]) -> str:
+    """The mean saliency of each kind of stretch, in words."""
+    means = []
+    for kind in GRADES:
+        shares = [
+            one.shares(CLIP_S, [kind])[: len(its.saliency)] for one, its in zip(films, found, strict=True)
+        ]
+        saliency = np.concatenate([its.saliency for its in found])
+        weights = np.concatenate(shares)
+        if weights.any():
+            means.append(f"{kind} {np.average(saliency, weights=weights):.2f}")
+    return ", ".join(means)
+
+
+def in_stretches(film: Film, found: Highlights) -> tuple[float, float]:
+    """Share of the stretches' time that is footage, and their share of the film."""
+    clips = np.zeros(len(found.saliency), bool)
+    for moment in found.moments:
+        clips |= (found.timestamps >= moment.start_s) & (found.timestamps < moment.end_s)
+    return float(film.shares(CLIP_S, FOOTAGE)[: len(clips)][clips].mean()), float(clips.mean())
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--half", choices=HALVES, default="odd")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14])
+    asked = parser.parse_args()
+    films = [film(asked.folder, asked.half, seed) for seed in asked.seeds]
+    found = [find_highlights(one.path, precision=HOW.precision) for one in films]
+    base = np.mean([one.shares(CLIP_S, FOOTAGE).mean() for one in films])
+    print(f"{len(films)} films of two minutes, {base:.0%} footage\n\n{table(films, found)}\n")
+    print(f"mean saliency: {of_kinds(films, found)}")
+    footage, share = np.mean([in_stretches(*pair) for pair in zip(films, found, strict=True)], axis=0)
+    print(f"stretches: {share:.0%} of the films, {footage:.0%} of that footage")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Moments and saliency on QVHighlights' annotations, with videos made up from them: no features are at hand.
+
+    python -m docs.benchmarks.made_up_highlights [--model FILE ...] [--queries 1550] [--seed 7]
+
+Each query of the validation split gets a video of the space conse that shows it where annotators said so,
+and other sentences elsewhere (docs/algorithms/captions.md). The official measures are taken against the
+annotations themselves. All rows answer the same videos.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
+from docs.benchmarks.grounding import by_spans, decoded
+from tests.conftest import SHARED
+from vidsum import checkpoints
+from vidsum.datasets.highlights import HighlightQuery, read_highlights
+from vidsum.datasets.moments import MomentVideo, read_moments
+from vidsum.evaluation.highlight_predictions import HighlightPrediction
+from vidsum.evaluation.highlight_report import HighlightRow, evaluate_highlights
+from vidsum.features.resample import resample
+from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.find import Asked, locate
+from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
+from vidsum.grounding.text import load_text_encoder
+from vidsum.training.captions import embed_captions, filled, script_of
+from vidsum.training.simulated import HAZE, Classifier, Making, see
+from vidsum.types import FloatArray, Moment
+
+FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
+SPACE = "conse"
+TOP_K = 10
+
+
+def made_up(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, ClipEmbeddings]]:
+    """Each query's qid, and the video that it is asked of."""
+    encoder = text_encoder_of(SPACE)
+    captions = embed_captions(videos, load_text_encoder(encoder).encode, checkpoints.sha256_of(encoder), seed)
+    how = Making(captions, [Classifier(name_embeddings(one), HAZE[one]) for one in CLASSIFIERS], 75, 2.0)
+    for number, video in enumerate(captions.videos):
+        for query in video.queries:
+            rng = np.random.default_rng([seed, int(query.qid or 0)])
+            yield str(query.qid), see(filled(script_of(captions, number), captions, rng), how, rng)
+
+
+def answered(
+    model: str, query: HighlightQuery, video: ClipEmbeddings
+) -> Iterator[tuple[str, HighlightPrediction]]:
+    """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
+    asked = Asked([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
+    yield model, _prediction(query, *locate(model, video, asked, TOP_K)[0])
+    if model != "similarity" and (grounder := by_spans(model)):
+        yield f"{model}, spans", _prediction(query, *decoded(grounder, video, asked, TOP_K)[0])
+
+
+def _prediction(query: HighlightQuery, moments: list[Moment], saliency: FloatArray) -> HighlightPrediction:
+    """With the saliency of the clips that annotators scored."""
+    clips = resample(saliency[:, None], query.n_clips)[:, 0].tolist()
+    return HighlightPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))
+
+
+def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[HighlightRow]:
+    """A row for chance, one for the whole video, and those of each model, on the same videos."""
+    known = read_highlights(FILE)
+    found: dict[str, dict[str, HighlightPrediction]] = {}
+    for qid, video in islice(made_up(read_moments(FILE), seed), n_queries):
+        for model in models:
+            for row, answer in answered(model, known[qid], video):
+                found.setdefault(row, {})[qid] = answer
+    queries = {qid: known[qid] for qid in known if qid in found[models[0]]}
+    reports = [evaluate_highlights(queries, of_row, name=row) for row, of_row in found.items()]
+    return [*reports[0].rows[1:], *(report.rows[0] for report in reports)]
+
+
+MEASURES = ("R1 .5", "R1 .7", "mAP .5", "mAP .75", "mAP", "HD mAP", "HIT@1")
+
+
+def measured(row: HighlightRow) -> tuple[float, ...]:
+    """`MEASURES` of a row, shares; those of saliency at Very Good."""
+    assert row.moments is not None
+    assert row.clips is not None
+    windows, clips = row.moments["full"], row.clips["VeryGood"]
+    assert windows is not None
+    at_iou = (windows.recall[0.5], windows.recall[0.7], windows.precision[0.5], windows.precision[0.75])
+    return (*at_iou, windows.mean_precision, clips.precision, clips.hit)
+
+
+def heading() -> str:
+    """The first lines of a table, in Markdown."""
+    return "| | " + " | ".join(MEASURES) + " |\n|" + "---|" * (len(MEASURES) + 1)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--queries", type=int, default=1550)
+    parser.add_argument("--seed", type=int, default=7)
+    asked = parser.parse_args()
+    print(heading())
+    for row in rows_of(["similarity", *asked.model], asked.queries, asked.seed):
+        print(f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in measured(row)) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""All benchmarks, one after the other: ratios, each measured within one run of its own process.
+
+python -m docs.benchmarks.run [NAME ...] [--video FILM]
+
+With names of modules of this folder (`attention`, `decoding`), only those.
+
+Those that need the shared clips are left out where these are not there, and say so.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import SHARED
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
+
+
+def sections(video: Path) -> dict[str, list[str]]:
+    """What each heading runs: a module of this folder and its arguments."""
+    alone = {
+        "Reading at 2 fps against decoding alone": ["reading", str(video)],
+        "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
+        "Kernel temporal segmentation against the direct programme": ["shots"],
+        "Knapsack against the plain programme": ["knapsack"],
+        "Local-global attention against dense attention": ["attention"],
+        "FullTransNet on ten minutes of video": ["decoding"],
+        "Learned masks: parameters, FLOPs and time": ["learned_mask"],
+        "MRNet: parameters and time of a query": ["mrnet"],
+        "QVHighlights' measures against a direct loop": ["highlights"],
+        "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
+    }
+    with_clips = {
+        "Extraction against decoding alone, 1080p": ["extractors", "film"],
+        "Edges of known composites by the features of each extractor": ["extractors", "edges"],
+        "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
+    }
+    if not SHARED.is_dir():
+        print(f"left out, for want of the shared clips: {'; '.join(with_clips)}")
+        return alone
+    return alone | with_clips
+
+
+def main() -> None:
+    """Run every section."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="modules to run; all if not given")
+    parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
+    options = parser.parse_args()
+    for heading, (module, *arguments) in sections(options.video.resolve()).items():
+        if options.names and module not in options.names:
+            continue
+        print(f"\n== {heading}\n   python -m docs.benchmarks.{' '.join([module, *arguments])}\n", flush=True)
+        command = [sys.executable, "-m", f"docs.benchmarks.{module}", *arguments]
+        subprocess.run(command, cwd=ROOT, check=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Moments as runs of a published saliency, against the moments that were published beside it.
+
+    python -m docs.benchmarks.runs_of_saliency [PREDICTIONS.jsonl] [ANNOTATIONS.jsonl]
+
+By default those that Moment-DETR's authors give for QVHighlights' validation split.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from docs.benchmarks.made_up_highlights import FILE, TOP_K, heading, measured
+from vidsum.datasets.highlights import CLIP_S, HighlightQuery, read_highlights
+from vidsum.evaluation.highlight_predictions import HighlightPrediction, read_highlight_predictions
+from vidsum.evaluation.highlight_report import evaluate_highlights
+from vidsum.grounding.proposals import Grouping, moments_of
+
+
+def grouped(
+    prediction: HighlightPrediction, query: HighlightQuery, grouping: Grouping
+) -> HighlightPrediction:
+    """The prediction with runs of its saliency for moments."""
+    curve = np.array(prediction.saliency, np.float32)
+    times = CLIP_S * np.arange(len(curve))
+    moments = moments_of(curve, times, CLIP_S, query.duration_s, TOP_K, grouping=grouping)
+    return replace(prediction, moments=tuple(moments))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("predictions", type=Path, nargs="?", default=FILE.with_name("sample_val_preds.jsonl"))
+    parser.add_argument("annotations", type=Path, nargs="?", default=FILE)
+    asked = parser.parse_args()
+    queries = read_highlights(asked.annotations)
+    given = read_highlight_predictions(asked.predictions, queries)
+    rows = {"as published": given}
+    for grouping in get_args(Grouping):
+        rows[grouping] = {qid: grouped(one, queries[qid], grouping) for qid, one in given.items()}
+    print(heading())
+    for name, of_row in rows.items():
+        shares = measured(evaluate_highlights(queries, of_row, name=name).rows[0])
+        print(f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Make the checkpoint that ships of one that was trained: the same weights in half precision.
+
+    python -m docs.benchmarks.ship RUN/split_0/best.safetensors weights/fulltransnet-mobilenet_v2.safetensors
+
+Prints what weights/registry.yaml has to say of it.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from vidsum.checkpoints.trained import read_trained, save_trained
+from vidsum.hashing import hash_file
+
+
+def main() -> None:
+    """Write the file."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("trained", type=Path)
+    parser.add_argument("target", type=Path)
+    asked = parser.parse_args()
+    trained = read_trained(asked.trained)
+    halves = {name: tensor.half() for name, tensor in trained.tensors.items()}
+    save_trained(asked.target, replace(trained, tensors=halves))
+    print(f"sha256: {hash_file(asked.target)}\nbytes: {asked.target.stat().st_size}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""How long it takes to write a summary, as a ratio to decoding the whole video, all in one run.
+
+python -m docs.benchmarks.writing VIDEO --segments 6 --share 0.15 --repeat 3
+
+ffmpeg's trim and concat, with the same encoder settings, stands beside where ffmpeg is installed.
+"""
+
+import argparse
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import av
+
+from vidsum.types import Interval, VideoInfo
+from vidsum.video.copy import copy_segments
+from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import decode_frames, open_video, video_stream
+from vidsum.video.write import write_segments
+
+
+def even_segments(duration_s: float, n_segments: int, share: float) -> list[Interval]:
+    """Segments of one length, spread evenly, that make up a share of the video."""
+    length_s, every_s = duration_s * share / n_segments, duration_s / n_segments
+    return [
+        ((i + 0.5) * every_s - length_s / 2, (i + 0.5) * every_s + length_s / 2) for i in range(n_segments)
+    ]
+
+
+def decode_alone(path: Path) -> None:
+    """Decode every frame with all threads, and look at none."""
+    with open_video(path) as container:
+        for _ in decode_frames(container, video_stream(container, path)):
+            pass
+
+
+def write_with_ffmpeg(info: VideoInfo, segments: Sequence[Interval], target: Path) -> None:
+    """The same segments with ffmpeg's trim, atrim and concat filters."""
+    chains, labels = [], ""
+    for number, (start, end) in enumerate(segments):
+        chains.append(f"[0:v]trim={start}:{end},setpts=PTS-STARTPTS[v{number}]")
+        labels += f"[v{number}]"
+        if info.has_audio:
+            chains.append(f"[0:a]atrim={start}:{end},asetpts=PTS-STARTPTS[a{number}]")
+            labels += f"[a{number}]"
+    outputs = "[v][a]" if info.has_audio else "[v]"
+    chains.append(f"{labels}concat=n={len(segments)}:v=1:a={int(info.has_audio)}{outputs}")
+    maps = ["-map", "[v]", *(["-map", "[a]"] if info.has_audio else [])]
+    command = ["ffmpeg", "-v", "error", "-y", "-i", info.path, "-filter_complex", ";".join(chains), *maps]
+    subprocess.run([*command, "-preset", "veryfast", "-crf", "20", str(target)], check=True)
+
+
+def frames_in(path: Path) -> int:
+    """Frames that a file shows."""
+    with av.open(str(path)) as container:
+        return sum(1 for _ in container.decode(video=0))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the ratios, and how many frames each way has written."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("video", type=Path)
+    parser.add_argument("--segments", type=int, default=6)
+    parser.add_argument("--share", type=float, default=0.15)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args(arguments)
+    info = probe(options.video)
+    segments = even_segments(info.duration_s, options.segments, options.share)
+    with TemporaryDirectory() as folder:
+        targets = {name: Path(folder) / f"{name}.mp4" for name in ("write", "copy", "ffmpeg")}
+        runs: dict[str, Callable[[], object]] = {
+            "decode": lambda: decode_alone(options.video),
+            "write": lambda: write_segments(options.video, segments, targets["write"]),
+            "copy": lambda: copy_segments(options.video, segments, targets["copy"]),
+        }
+        if shutil.which("ffmpeg"):
+            runs["ffmpeg"] = lambda: write_with_ffmpeg(info, segments, targets["ffmpeg"])
+        else:
+            print("ffmpeg is not installed: its row is left out")
+        seconds = dict.fromkeys(runs, float("inf"))
+        for _ in range(options.repeat):
+            for name, run in runs.items():
+                begin = time.perf_counter()
+                run()
+                seconds[name] = min(seconds[name], time.perf_counter() - begin)
+        length_s = sum(end - start for start, end in segments)
+        print(f"{len(segments)} segments, {length_s:.1f} s of {info.duration_s:.1f} s")
+        for name, spent in seconds.items():
+            written = f"{frames_in(targets[name]):6} frames written" if name in targets else ""
+            print(f"{name:7} {spent:7.2f} s  {spent / seconds['decode']:5.2f}  {written}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Measures of moment retrieval against a direct loop, and the report with the rows that are always there."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.errors import UsageError
+from vidsum.evaluation.moment_baselines import random_moments, whole_video
+from vidsum.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, Comparison, best_ious, measure
+from vidsum.evaluation.moment_report import evaluate_moments
+from vidsum.intervals import stacked
+from vidsum.types import Interval, Moment
+
+# tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
+windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (w[0] / 10, sum(w) / 10))
+answers = windows | st.integers(0, 15).map(lambda at: (at / 10, at / 10))
+queries = st.lists(
+    st.tuples(st.lists(answers, max_size=7), st.lists(windows, min_size=1, max_size=3)),
+    min_size=1,
+    max_size=6,
+)
+
+
+def slow_iou(a: Interval, b: Interval) -> float:
+    """Of two intervals of which the second is not empty."""
+    common = max(0.0, min(a[1], b[1]) - max(a[0], b[0]))
+    return common / (max(a[1], b[1]) - min(a[0], b[0]))
+
+
+def slow_recall(
+    given: Sequence[Sequence[Interval]],
+    right: Sequence[Sequence[Interval]],
+    top: int,
+    at: float,
+    strict: bool,
+) -> float:
+    """Query by query, moment by moment."""
+    found = 0
+    for moments, truths in zip(given, right, strict=True):
+        overlaps = [slow_iou(moment, truth) for moment in moments[:top] for truth in truths]
+        found += any(overlap > at if strict else overlap >= at for overlap in overlaps)
+    return found / len(right)
+
+
+@given(cases=queries, comparison=st.sampled_from(["mmn", "2d-tan"]))
+def test_measures_are_those_of_a_direct_loop(
+    cases: list[tuple[list[Interval], list[Interval]]], comparison: Comparison
+) -> None:
+    given_, right = [case[0] for case in cases], [case[1] for case in cases]
+    found = measure(best_ious(stacked(given_, max(TOP)), stacked(right)), comparison)
+    strict = comparison == "2d-tan"
+    assert found.recall == {
+        (top, at): pytest.approx(slow_recall(given_, right, top, at, strict))
+        for top in TOP
+        for at in THRESHOLDS
+    }
+    assert found.curve == pytest.approx([slow_recall(given_, right, 1, at, strict) for at in CURVE])
+    best = [
+        max((slow_iou(moment, truth) for moment in moments[:1] for truth in truths), default=0.0)
+        for moments, truths in cases
+    ]
+    assert found.miou == pytest.approx(np.mean(best))
+
+
+@pytest.mark.parametrize(("comparison", "share"), [("mmn", 1.0), ("2d-tan", 0.0)])
+def test_the_comparisons_differ_at_the_threshold_itself(comparison: Comparison, share: float) -> None:
+    half = best_ious(stacked([[(0.0, 1.0)]]), stacked([[(0.0, 2.0)]]))
+    assert measure(half, comparison).recall[1, 0.5] == share
+
+
+def test_the_mean_over_draws_is_that_of_the_draws() -> None:
+    ious = np.random.default_rng(0).random((3, 20, 5))
+    each = [measure(draw, "mmn") for draw in ious]
+    together = measure(ious, "mmn")
+    assert together.miou == pytest.approx(np.mean([one.miou for one in each]))
+    assert together.recall[5, 0.7] == pytest.approx(np.mean([one.recall[5, 0.7] for one in each]))
+
+
+def test_what_cannot_be_measured() -> None:
+    with pytest.raises(UsageError, match="no comparison 'ge'"):
+        measure(np.ones((2, 5)), "ge")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no query"):
+        measure(np.ones((0, 5)), "mmn")
+
+
+def test_random_moments_are_inside_and_as_long_as_expected() -> None:
+    durations = np.array([10.0, 600.0])
+    drawn = random_moments(durations, 4000)
+    assert drawn.shape == (4000, 2, 5, 2)
+    assert (drawn[..., 0] >= 0).all()
+    assert (drawn[..., 1] <= durations[:, None]).all()
+    lengths = (drawn[..., 1] - drawn[..., 0]).mean(axis=(0, 2))
+    assert lengths == pytest.approx(durations / 3, rel=0.02)  # of two uniform points on a line
+    assert random_moments(durations, 2).tolist() == drawn[:2].tolist()
+
+
+def test_random_moments_of_one_seed_differ_between_queries_and_seeds() -> None:
+    drawn = random_moments(np.array([1.0, 1.0]), 2).reshape(4, 10)
+    assert len({tuple(row) for row in drawn.tolist()}) == 4
+
+
+def test_the_whole_video_is_one_moment() -> None:
+    assert whole_video(np.array([10.0, 4.0])).tolist() == [[[0.0, 10.0]], [[0.0, 4.0]]]
+
+
+@pytest.fixture
+def videos() -> dict[str, MomentVideo]:
+    """Two videos with three queries, one of them in two places."""
+    first = (MomentQuery("a dog", ((0.0, 5.0), (8.0, 10.0))), MomentQuery("a cat", ((2.0, 4.0),)))
+    return {
+        "v_a": MomentVideo("v_a", 10.0, first),
+        "v_b": MomentVideo("v_b", 20.0, (MomentQuery("a bird", ((0.0, 20.0),)),), ("cut",)),
+        "v_c": MomentVideo("v_c", 20.0, ()),
+    }
+
+
+def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVideo]) -> None:
+    wrong, right = Moment(6, 7, 0.9), Moment(8, 10, 0.5)
+    mine = {"v_a": [[wrong, right], []], "v_b": [[Moment(0, 20, 1)]]}
+    report = evaluate_moments(videos, {"mine": mine}, n_seeds=3)
+    assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
+    assert (report.n_videos, report.n_queries, report.n_seeds) == (2, 3, 3)
+    assert report.warnings == ("cut: 1, first in v_b",)
+    own, _, whole = (row.measures for row in report.rows)
+    assert own.recall[1, 0.7] == pytest.approx(1 / 3)
+    assert own.recall[5, 0.7] == pytest.approx(2 / 3)
+    assert own.miou == pytest.approx(1 / 3)
+    assert whole.miou == pytest.approx((0.5 + 0.2 + 1) / 3)
+
+
+@pytest.mark.parametrize(
+    ("mine", "reason"),
+    [
+        ({"v_a": [[], []]}, "mine: v_b: 0 of 1 queries are answered"),
+        ({"v_a": [[]], "v_b": [[]]}, "mine: v_a: 1 of 2 queries are answered"),
+    ],
+)
+def test_a_row_has_to_answer_all_queries(
+    videos: dict[str, MomentVideo], mine: dict[str, list[list[Moment]]], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        evaluate_moments(videos, {"mine": mine})
+
+
+def test_what_makes_no_report(videos: dict[str, MomentVideo]) -> None:
+    with pytest.raises(UsageError, match="cannot be called 'random'"):
+        evaluate_moments(videos, {"random": {}})
+    with pytest.raises(UsageError, match="at least one seed"):
+        evaluate_moments(videos, {}, n_seeds=0)
+    with pytest.raises(UsageError, match="no query"):
+        evaluate_moments({"v_c": videos["v_c"]}, {})

@@ -1,0 +1,198 @@
+"""The public function that finds what stands out with no query: clips, stretches, cache, provenance."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests import media
+from tests.conftest import real_weights
+from tests.grounding.colours import use_colours
+from vidsum.documents import highlights_document, read_document
+from vidsum.errors import InputError, UsageError
+from vidsum.features.store import read_features, write_features
+from vidsum.pipelines import export
+from vidsum.pipelines import extraction as jobs
+from vidsum.pipelines import highlights as highlighting
+from vidsum.pipelines import summary as pipeline
+from vidsum.pipelines.highlights import find_highlights, highlights_provenance
+from vidsum.settings import Extraction
+from vidsum.types import Features, Highlights, Moment
+from vidsum.video.probe import probe
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = json.loads((ROOT / "vidsum" / "schemas" / "highlights.schema.json").read_text())
+HOW = Extraction(device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature is a picture's mean colour, and no weights are needed."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    use_colours(monkeypatch)
+
+
+def paint(number: int, width: int, height: int) -> np.ndarray:
+    """Dark and still for 4 s; bright, of another colour each half second, for 4 s; dark and still for 4 s."""
+    picture = np.full((height, width, 3), 20, np.uint8)
+    if 100 <= number < 200:
+        picture[:] = 60
+        picture[..., number // 12 % 3] = 230
+    return picture
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(
+        tmp_path_factory.mktemp("film") / "film.mp4", n_frames=300, fps=25, paint=paint
+    ).path
+
+
+def of_length(folder: Path, seconds: float) -> Path:
+    path = folder / f"{seconds}.mp4"
+    return media.make_video(path, n_frames=round(25 * seconds), fps=25, paint=paint).path
+
+
+def test_the_lively_stretch_is_found(film: Path) -> None:
+    found = find_highlights(film, device="cpu")
+    assert found.timestamps.tolist() == [0, 2, 4, 6, 8, 10]
+    assert found.clip_s == 2
+    assert found.saliency[2:4].min() > 0.5
+    assert found.saliency[[0, 5]].max() < 0.05
+    assert (found.moments[0].start_s, found.moments[0].end_s) == (4, 8)
+    assert found.warnings == ()
+
+
+def test_clips_are_means_of_what_summarize_takes_for_importance(film: Path) -> None:
+    summary = pipeline.summarize(film, model="highlights", device="cpu")
+    found = find_highlights(film, device="cpu")
+    assert summary.model == "highlights"
+    assert len(summary.importance) == 24
+    np.testing.assert_allclose(found.saliency, summary.importance.reshape(6, 4).mean(axis=1), atol=1e-6)
+    assert all(4 <= start < end <= 8 for start, end in summary.segments)
+
+
+def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> None:
+    features = pipeline.extract(film, device="cpu")
+    write_features(features, tmp_path / "film.npz")
+    found, again = find_highlights(film, device="cpu"), find_highlights(read_features(tmp_path / "film.npz"))
+    np.testing.assert_array_equal(found.saliency, again.saliency)
+    assert found.moments == again.moments
+    summary = pipeline.summarize(tmp_path / "film.npz", model="highlights")
+    np.testing.assert_array_equal(summary.importance, pipeline.summarize(film, model="highlights").importance)
+
+
+def test_a_video_is_decoded_once(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_highlights(film, device="cpu")
+    monkeypatch.setattr(jobs, "read_frames", None)
+    assert len(find_highlights(film, 1, device="cpu").moments) == 1
+
+
+def test_no_two_stretches_overlap_and_each_exceeds_the_mean() -> None:
+    rng = np.random.default_rng(0)
+    features = Features.from_array(rng.uniform(0.2, 2, (600, 1)) * (1 + rng.normal(0, 0.5, (600, 16))))
+    found = find_highlights(features, 20)
+    assert len(found.moments) > 5
+    in_time = sorted(found.moments, key=lambda moment: moment.start_s)
+    assert all(one.end_s <= other.start_s for one, other in pairwise(in_time))
+    for moment in found.moments:
+        inside = found.saliency[round(moment.start_s / 2) : round(moment.end_s / 2)]
+        assert inside.mean() > found.saliency.mean()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "clips", "end_s"),
+    [(0.5, 1, 0.5), (1.0, 1, 1.0), (2.0, 1, 2.0), (2.8, 1, 2.0), (3.2, 2, 3.2), (5.0, 3, 5.0)],
+)
+def test_the_rest_of_a_video_is_a_clip_if_it_is_half_of_one(
+    seconds: float, clips: int, end_s: float, tmp_path: Path
+) -> None:
+    found = find_highlights(of_length(tmp_path, seconds), device="cpu")
+    assert len(found.saliency) == len(found.timestamps) == clips
+    assert max(moment.end_s for moment in found.moments) <= end_s + 1e-3
+    jsonschema.validate(highlights_document(found), SCHEMA)
+
+
+def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:
+    still = media.make_video(
+        tmp_path / "still.mp4",
+        n_frames=200,
+        fps=25,
+        paint=lambda number, width, height: np.full((height, width, 3), 90, np.uint8),
+    ).path
+    found = find_highlights(still, device="cpu")
+    assert found.saliency.max() < 0.05
+    assert found.warnings == ("all clips are about as salient: no stretch stands out",)
+    assert found.moments == (Moment(0.0, 8.0, 0.0),)
+
+
+def test_noise_of_a_level_video_makes_no_stretch() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
+    found = find_highlights(Features.from_array(rows))
+    assert 0 < np.ptp(found.saliency) < 0.1
+    assert found.warnings == ("all clips are about as salient: no stretch stands out",)
+    assert found.moments == (Moment(0.0, found.video_duration_s, 0.0),)
+
+
+def test_provenance_is_told_before_and_tells_all_that_matters(film: Path) -> None:
+    found = find_highlights(film, 3, device="cpu")
+    assert found.provenance == highlights_provenance(film, 3, HOW)
+    assert found.provenance["highlights"] == {"top_k": 3, "clip_s": 2.0}
+    assert found.provenance != highlights_provenance(film, 4, HOW)
+    assert found.provenance != highlights_provenance(film, 3, Extraction(device="cpu", precision="bf16"))
+
+
+@pytest.mark.parametrize("made_from", ["video", "array"])
+def test_the_document_is_by_its_schema_and_the_same_each_time(
+    made_from: str, film: Path, tmp_path: Path
+) -> None:
+    source = film if made_from == "video" else Features.from_array(np.eye(9))
+    for name in ("one.json", "two.json"):
+        export.write_json(find_highlights(source), tmp_path / name)
+    document = read_document(tmp_path / "one.json")
+    jsonschema.validate(document, SCHEMA)
+    assert document == read_document(tmp_path / "two.json")
+    assert (document["video"] is None) == (made_from == "array")
+
+
+def test_each_stretch_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
+    found = find_highlights(film, 2, device="cpu")
+    assert export.write_clips(found, tmp_path / "clips", "film") == ()
+    for rank, moment in enumerate(found.moments, 1):
+        clip = export.highlight_path(tmp_path / "clips", "film", rank)
+        assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
+        assert export.is_made_from(clip, found.provenance, copy=False)
+    assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
+
+
+def test_highlights_of_features_have_no_video_to_write(tmp_path: Path) -> None:
+    found: Highlights = find_highlights(Features.from_array(np.eye(9)))
+    with pytest.raises(UsageError, match="no video"):
+        export.write_clips(found, tmp_path, "film")
+
+
+def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="top_k"):
+        find_highlights(film, 0)
+    with pytest.raises(UsageError, match="top_k"):
+        highlights_provenance(film, 0, HOW)
+    with pytest.raises(UsageError, match=r"film\.npz: highlights are found in a video"):
+        find_highlights(tmp_path / "film.npz")
+    with pytest.raises(InputError, match="no such file"):
+        find_highlights(tmp_path / "none.mp4")
+    (tmp_path / "broken.mp4").write_bytes(film.read_bytes()[:300])
+    with pytest.raises(InputError, match=r"broken\.mp4"):
+        find_highlights(tmp_path / "broken.mp4")
+
+
+@pytest.mark.weights
+def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    real_weights("mobilenet_v2")
+    found = highlighting.find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
+    assert len(found.saliency) == 15
+    assert (found.moments[0].start_s, found.moments[0].end_s) == (16, 22)

@@ -1,0 +1,319 @@
+"""The public function that finds moments: one decode pass, the cache, its provenance and its settings."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+import torch
+
+from tests import media
+from tests.conftest import real_weights
+from tests.grounding.colours import MOST_WORDS, use_colours
+from vidsum import documents
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import InputError, OutputError, UsageError, WeightsError
+from vidsum.grounding import find as locate
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.intervals import iou
+from vidsum.models.attention.learned_mask import MaskConfig
+from vidsum.models.detr import DETRConfig
+from vidsum.models.detr_models import build
+from vidsum.pipelines import export
+from vidsum.pipelines import extraction as jobs
+from vidsum.pipelines import moments as retrieval
+from vidsum.settings import Extraction, Retrieval
+from vidsum.types import FloatArray, Grounding, Moment
+from vidsum.video.probe import probe
+from vidsum.video.stills import read_frames_at
+
+SCHEMA = json.loads(Path(__file__).parents[1].joinpath("vidsum/schemas/moments.schema.json").read_text())
+
+
+@pytest.fixture
+def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Queries are colours; lists, for each decode pass, how many samplings it served."""
+    served: list[int] = []
+    read_frames = jobs.read_frames
+
+    def counted(path: str, samplings: list[Any], **how: Any) -> Any:
+        served.append(len(samplings))
+        return read_frames(path, samplings, **how)
+
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    use_colours(monkeypatch)
+    monkeypatch.setattr(jobs, "read_frames", counted)
+    return served
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Red for 2 s, green for 2 s, blue for 2 s, then yellow for 4 s."""
+    colours = np.array([[200, 30, 30], [30, 200, 30], [30, 30, 200], [180, 180, 40]], np.uint8)
+
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        return np.broadcast_to(colours[min(3, number // 50)], (height, width, 3)).copy()
+
+    return media.make_video(
+        tmp_path_factory.mktemp("film") / "film.mp4", n_frames=250, fps=25, paint=paint
+    ).path
+
+
+def best(found: Grounding) -> list[tuple[float, float]]:
+    return [(one.moments[0].start_s, one.moments[0].end_s) for one in found.queries]
+
+
+def test_each_query_finds_its_stretch_in_one_pass_over_the_video(film: Path, colours: list[int]) -> None:
+    found = retrieval.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
+    assert [one.query for one in found.queries] == ["green", "a yellow wall", "blue"]
+    assert best(found) == [(2, 4), (6, 10), (4, 6)]
+    assert (found.model, found.space, found.video_duration_s) == ("similarity", "conse", 10)
+    assert colours == [1]
+    assert best(retrieval.ground(film, "red", device="cpu")) == [(0, 2)]
+    assert colours == [1]  # the second call took the features from the cache
+
+
+def test_saliency_is_1_where_the_query_is_true_and_0_somewhere(film: Path, colours: list[int]) -> None:
+    (green,) = retrieval.ground(film, "green", device="cpu").queries
+    assert green.saliency.shape == (20,)
+    assert (green.saliency.max(), green.saliency.min()) == (1, 0)
+    assert green.saliency.argmax() in range(4, 8)
+
+
+def test_top_k_bounds_the_moments(film: Path, colours: list[int]) -> None:
+    assert len(retrieval.ground(film, "green", 1).queries[0].moments) == 1
+    with pytest.raises(UsageError, match="top_k"):
+        retrieval.ground(film, "green", 0)
+
+
+def test_thousands_of_queries_are_those_of_one_at_a_time(film: Path, colours: list[int]) -> None:
+    texts = [f"{name} {number}" for number in range(700) for name in ("red", "green", "blue")]
+    found = retrieval.ground(film, texts, 1, device="cpu")
+    assert best(found) == [(0, 2), (2, 4), (4, 6)] * 700
+    alone = retrieval.ground(film, texts[1500], 1, device="cpu")
+    np.testing.assert_array_equal(alone.queries[0].saliency, found.queries[1500].saliency)
+
+
+def test_long_and_foreign_queries_are_warned_about_in_one_line_each(film: Path, colours: list[int]) -> None:
+    texts = ["green " * MOST_WORDS, "grünes und rotes"]
+    texts += [f"green {number} " * MOST_WORDS for number in range(9)]
+    language, length = retrieval.ground(film, texts, device="cpu").warnings
+    assert "English" in language
+    assert length.endswith(f"and 6 more: only the first {MOST_WORDS} tokens are read")
+
+
+def test_edges_snap_to_shots_of_either_kind(
+    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from vidsum.models.transnetv2 import TransNetV2
+
+    edges = {}
+
+    def told(moments: list[Moment], edges_s: FloatArray) -> list[Moment]:
+        edges[len(edges)] = edges_s.tolist()
+        return [replace(moment, start_s=0.125, end_s=3.5) for moment in moments]
+
+    torch.manual_seed(0)
+    model = TransNetV2().eval()
+    monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
+    monkeypatch.setattr(retrieval, "snapped", told)
+    by_kts = retrieval.ground(film, "green", snap="kts", device="cpu")
+    assert edges[0] == [0, 2, 4, 6, 10]
+    assert by_kts.queries[0].moments[0].end_s == 3.5
+    assert len(by_kts.queries[0].moments) == 1  # the others became the same
+    retrieval.ground(film, "green", snap="transnetv2", device="cpu", cache=False)
+    assert colours == [1, 2]  # what finds shots sees the frames of the same pass
+    with pytest.raises(UsageError, match="snapped"):
+        retrieval.ground(film, "green", snap="always")  # type: ignore[arg-type]
+
+
+def test_the_provenance_known_before_is_that_of_the_result(film: Path, colours: list[int]) -> None:
+    queries, how = retrieval.queries_of(["green", "red"]), Extraction(device="cpu")
+    settings = Retrieval(top_k=3, snap="kts")
+    found = retrieval.run_grounding(film, queries, settings, how)
+    known = retrieval.grounding_provenance(film, queries, settings, how)
+    assert known == found.provenance == json.loads(json.dumps(known))
+    others = [
+        retrieval.grounding_provenance(film, retrieval.queries_of(["green"]), settings, how),
+        retrieval.grounding_provenance(film, queries, Retrieval(top_k=4, snap="kts"), how),
+        retrieval.grounding_provenance(film, queries, settings, replace(how, reader="opencv")),
+    ]
+    assert known not in others
+
+
+def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path: Path) -> None:
+    found = retrieval.ground(film, ["green", "red"], device="cpu")
+    plain = documents.grounding_document(found, with_saliency=False)
+    jsonschema.validate(plain, SCHEMA)
+    assert "timestamps_s" not in plain
+    export.write_json(found, tmp_path / "moments.json")
+    whole = documents.read_document(tmp_path / "moments.json")
+    jsonschema.validate(whole, SCHEMA)
+    assert [len(one["saliency"]) for one in whole["queries"]] == [len(whole["timestamps_s"])] * 2
+
+
+def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -> None:
+    found = retrieval.ground(film, ["green", "yellow"], 1, device="cpu")
+    assert export.write_clips(found, tmp_path / "clips", "film") == ()
+    clips = sorted((tmp_path / "clips").iterdir())
+    assert [path.name for path in clips] == ["film_1_1.mp4", "film_2_1.mp4"]
+    for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
+        assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)
+        (frame,) = read_frames_at(path, [1.0])
+        np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=12)
+    with pytest.raises(OutputError, match="cannot be made"):
+        export.write_clips(found, clips[0], "film")
+
+
+@pytest.mark.parametrize("name", ["film.npz", "tvsum.h5#video_1"])
+def test_feature_files_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="several features") as caught:
+        retrieval.ground(name, "green")
+    assert "video" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])
+def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
+    with pytest.raises(UsageError, match=f"{setting} is chosen by the space"):
+        retrieval.ground(film, "green", **{setting: 1})
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"model": "nonsense"}, "no model"),
+        ({"space": "nonsense"}, "no space"),
+        ({"model": "similarity", "space": "nonsense"}, "no space"),
+    ],
+)
+def test_names_that_there_are_not(film: Path, colours: list[int], how: dict[str, str], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        retrieval.ground(film, "green", **how)
+    assert colours == []
+
+
+def test_a_missing_video_or_checkpoint_is_said_before_anything_is_decoded(
+    film: Path, colours: list[int]
+) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        retrieval.ground("none.mp4", "green")
+    with pytest.raises(InputError, match="no such file"):
+        retrieval.ground(film, "green", model="none.safetensors")
+    assert colours == []
+
+
+def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
+    film: Path, colours: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    class Reader:
+        space = "conse"
+
+    def answer(
+        grounder: Reader, video: ClipEmbeddings, queries: FloatArray, top_k: int
+    ) -> list[list[Moment]]:
+        asked.append((len(queries), top_k))
+        return [[Moment(1.0, 2.0, 0.9)] for _ in queries]
+
+    path = tmp_path / "best.safetensors"
+    path.write_bytes(b"weights")
+    monkeypatch.setattr(locate, "_loaded", lambda model, device, sha256: Reader())
+    monkeypatch.setattr("vidsum.grounding.mrnet.ground_video", answer)
+    found = retrieval.ground(film, ["green", "red"], 3, model=str(path), device="cpu")
+    assert asked == [(2, 3)]
+    assert best(found) == [(1, 2)] * 2
+    assert (found.model, found.space) == (str(path), "conse")
+    assert len(found.provenance["grounding"]["model_sha256"]) == 64
+    with pytest.raises(UsageError, match="reads the space conse, not clip"):
+        retrieval.ground(film, "green", model=str(path), space="clip")
+
+
+def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
+    film: Path, colours: list[int], tmp_path: Path
+) -> None:
+    config = DETRConfig(5, 3, 8, 4, d=16, heads=2, d_ff=16, mask=MaskConfig("lam"))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = build("qd-detr", config).state_dict()
+    path = tmp_path / "best.safetensors"
+    reads = {"space": "conse", "clip_s": 0.5}
+    save_trained(path, Trained("qd-detr", asdict(config), reads, {}, tensors))
+    green, blue = (
+        retrieval.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
+    )
+    assert colours == [1]  # the second question took the features from the cache
+    assert (green.model, green.space) == (str(path), "conse")
+    for found in (green, blue):
+        (query,) = found.queries
+        assert 1 <= len(query.moments) <= 2
+        assert query.saliency.shape == found.timestamps.shape
+        assert (query.saliency.min(), query.saliency.max()) == (0, 1)
+    assert not np.array_equal(green.queries[0].saliency, blue.queries[0].saliency)
+    with pytest.raises(UsageError, match="has the mask lam, not stamp"):
+        retrieval.ground(film, "green", model=path, mask="stamp", device="cpu")
+
+
+def test_a_model_of_features_that_no_video_gives_is_refused(
+    film: Path, colours: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "best.safetensors"
+    save_trained(path, Trained("mrnet", {}, {"space": "c3d", "clip_s": 1.0}, {}, {"weight": torch.ones(1)}))
+    with pytest.raises(UsageError, match="cannot read videos: it was trained on c3d"):
+        retrieval.ground(film, "green", model=str(path))
+
+
+def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
+    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(space: str, texts: list[str], device: str) -> FloatArray:
+        raise WeightsError("minilm is not here")
+
+    monkeypatch.setattr(retrieval, "embed_queries", missing)
+    with pytest.raises(WeightsError):
+        retrieval.ground(film, "green", device="cpu")
+    assert colours == []
+
+
+@pytest.mark.parametrize(
+    ("space", "expected"),
+    [("conse", ("mrnet", "conse")), ("auto", ("mrnet", "conse")), ("clip", ("similarity", "clip"))],
+)
+def test_auto_is_the_checkpoint_that_ships_where_it_reads_the_space(
+    monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
+) -> None:
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
+    assert locate.model_for("auto", space) == expected
+
+
+def test_the_checkpoint_that_ships_reads_what_auto_thinks_it_reads() -> None:
+    assert locate.model_for("mrnet", "auto", "cpu") == ("mrnet", locate._SHIPPED_READS)
+
+
+@pytest.mark.weights
+@pytest.mark.shared
+def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
+    for name in ("i3d", "efficientnet_lite0", "minilm"):
+        real_weights(name)
+    names = ("pancake.mkv", "yoga.mp4", "basketball.mp4")
+    videos = shared / "videos"
+    listed = json.loads((videos / "clips.json").read_text())["clips"]
+    clips = [{**clip, "file": str(videos / clip["file"])} for clip in listed if clip["file"] in names]
+    (tmp_path / "clips.json").write_text(json.dumps({"clips": clips}))
+    film = tmp_path / "film.mp4"
+    tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
+    subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
+    truth = json.loads(film.with_suffix(".json").read_text())["moments"]
+    found = retrieval.ground(film, [one["query"] for one in truth], space="conse")
+    overlaps = [
+        iou([stretch], [(one["start"], one["end"])])[0, 0]
+        for stretch, one in zip(best(found), truth, strict=True)
+    ]
+    assert np.mean(overlaps) > 0.5

@@ -1,0 +1,148 @@
+"""The public functions: one decode pass, the cache, and what a result was made from."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests import media
+from vidsum import documents
+from vidsum.errors import UsageError
+from vidsum.features import Extractor, describe
+from vidsum.features.store import write_features
+from vidsum.models.transnetv2 import TransNetV2
+from vidsum.pipelines import export
+from vidsum.pipelines import extraction as jobs
+from vidsum.pipelines import summary as pipeline
+from vidsum.settings import Extraction, Selection, ShotSettings
+from vidsum.types import Features
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Networks without weights; lists, for each decode pass, how many samplings it served."""
+    served: list[int] = []
+    read_frames = jobs.read_frames
+
+    def counted(path: str, samplings: list[Any], **how: Any) -> Any:
+        served.append(len(samplings))
+        return read_frames(path, samplings, **how)
+
+    def extractor(how: Extraction) -> Extractor:
+        spec = describe(how.extractor, fps=how.fps)
+        return Extractor(spec, _mean_colour, device="cpu", precision="fp32", backend="torch")
+
+    torch.manual_seed(0)
+    model = TransNetV2().eval()
+    monkeypatch.setattr(jobs, "read_frames", counted)
+    monkeypatch.setattr(jobs, "_extractor", extractor)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
+    monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
+    return served
+
+
+def _mean_colour(clips: np.ndarray) -> np.ndarray:
+    return np.tile(clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1, 427)[:, :1280].copy()
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=100).path
+
+
+def test_features_and_cuts_come_from_one_pass(film: Path, passes: list[int]) -> None:
+    summary = pipeline.summarize(film, shots="transnetv2", device="cpu")
+    assert passes == [2]
+    assert summary.shot_method == "transnetv2"
+    pipeline.summarize(film, shots="transnetv2", device="cpu", budget="30%")
+    assert passes == [2]  # all of it was in the cache
+
+
+def test_only_what_is_missing_is_made(film: Path, passes: list[int]) -> None:
+    pipeline.extract(film, device="cpu")
+    pipeline.summarize(film, shots="transnetv2", device="cpu")
+    assert passes == [1, 1]
+
+
+def test_another_choice_is_another_entry_of_the_cache(film: Path, passes: list[int]) -> None:
+    pipeline.extract(film, device="cpu")
+    pipeline.extract(film, device="cpu", fps=4.0)
+    pipeline.extract(film, device="cpu", reader="opencv")
+    pipeline.extract(film, device="cpu", cache=False)
+    assert passes == [1] * 4
+
+
+def test_the_provenance_known_before_is_that_of_the_result(
+    film: Path, passes: list[int], tmp_path: Path
+) -> None:
+    how, cutting = Extraction(device="cpu"), ShotSettings(max_shots=3)
+    selection = Selection(keep=((1.0, 1.5),), budget="50%")
+    summary = pipeline.run_summary(film, selection, cutting, how)
+    assert pipeline.summary_provenance(film, selection, cutting, how) == summary.provenance
+    assert pipeline.run_shots(film, cutting, how).provenance == pipeline.shots_provenance(film, cutting, how)
+    export.write_json(summary, tmp_path / "s.json")
+    recorded = pipeline.recorded_document(tmp_path / "s.json")
+    assert recorded is not None
+    assert recorded["provenance"] == summary.provenance
+
+
+def test_a_summary_from_the_feature_file_is_that_from_the_video(
+    film: Path, passes: list[int], tmp_path: Path
+) -> None:
+    write_features(pipeline.extract(film, device="cpu"), tmp_path / "f.npz")
+    of_file = documents.summary_document(pipeline.summarize(tmp_path / "f.npz"))
+    of_video = documents.summary_document(pipeline.summarize(film, device="cpu"))
+    assert documents.to_text(of_file) == documents.to_text(of_video)
+
+
+def test_a_cut_short_video_ends_where_its_pictures_end(passes: list[int], tmp_path: Path) -> None:
+    options = {"movflags": "+faststart"}
+    whole = media.make_video(tmp_path / "whole.mp4", n_frames=250, container_options=options)
+    half = media.cut_short(whole.path, tmp_path / "half.mp4", 0.6)
+    features = pipeline.extract(half, device="cpu")
+    assert features.duration_s < 9
+    assert features.warnings
+    pipeline.extract(half, device="cpu")
+    assert passes == [1, 1]  # the warning has to come again: nothing damaged is cached
+
+
+def test_documents_hold_plain_json_only(film: Path, passes: list[int]) -> None:
+    summary = pipeline.summarize(film, device="cpu")
+    text = documents.to_text(documents.summary_document(summary))
+    assert json.loads(text)["schema"] == documents.SUMMARY_SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("shots", "nonsense"), ("model", "nonsense"), ("extractor", "nonsense"), ("reader", "x")],
+)
+def test_unknown_names_are_refused(film: Path, passes: list[int], choice: str, value: str) -> None:
+    with pytest.raises(UsageError, match=value):
+        pipeline.summarize(film, device="cpu", **{choice: value})
+
+
+def test_a_summary_of_features_has_no_video_to_write(tmp_path: Path) -> None:
+    summary = pipeline.summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
+    assert summary.provenance["features"]["sha256"]
+    for write in (
+        lambda: export.write_video(summary, tmp_path / "s.mp4"),
+        lambda: export.write_storyboard(summary, tmp_path / "s.png", tmp_path / "frames"),
+    ):
+        with pytest.raises(UsageError, match="features"):
+            write()
+
+
+def test_features_are_told_apart_by_their_numbers() -> None:
+    features = Features.from_array(np.ones((5, 2)))
+    other = replace(features, array=features.array * 2)
+    digests = {pipeline.summarize(each).provenance["features"]["sha256"] for each in (features, other)}
+    assert len(digests) == 2

@@ -1,0 +1,62 @@
+"""Embeddings on disk: found again, made anew where the file is none, and not missed where nothing is kept."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vidsum.disk_cache import kept_rows
+from vidsum.types import FloatArray
+
+ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def asked(made: list[int]) -> FloatArray:
+    """The rows; `made` gets a number each time that they are made."""
+
+    def make() -> FloatArray:
+        made.append(len(made))
+        return ROWS
+
+    return kept_rows("rows", {"of": "a test"}, make)
+
+
+def test_rows_are_made_once(home: Path) -> None:
+    made: list[int] = []
+    for _ in range(3):
+        np.testing.assert_array_equal(asked(made), ROWS)
+    assert made == [0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"text",
+        b"PK\x03\x04",
+        b"\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (10**9)",
+        b"\x93NUMPY\x01\x00\x10\x00(((((((((((((((\n",
+    ],
+)
+def test_a_damaged_file_is_made_anew(home: Path, content: bytes) -> None:
+    made: list[int] = []
+    asked(made)
+    (file,) = (home / "rows").iterdir()
+    file.write_bytes(content)
+    np.testing.assert_array_equal(asked(made), ROWS)
+    np.testing.assert_array_equal(asked(made), ROWS)
+    assert made == [0, 1]
+
+
+def test_a_home_that_is_a_file_keeps_nothing(home: Path) -> None:
+    home.write_text("a file")
+    made: list[int] = []
+    np.testing.assert_array_equal(asked(made), ROWS)
+    asked(made)
+    assert made == [0, 1]

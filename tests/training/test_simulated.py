@@ -1,0 +1,134 @@
+"""Made-up videos against what their captions say."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.datasets.test_captions import WORDS, captions, one_hot
+from vidsum.datasets.examples import MomentExample
+from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.errors import UsageError
+from vidsum.training.captions import Script, Stretch, embed_captions
+from vidsum.training.simulated import Classifier, Haze, Making, make_up, see
+
+CLEAR = Haze(temperature=0.02, noise=(0.0, 1e-9), clip_share=0.5)
+HAZY = Haze(temperature=0.02, noise=(9.0, 9.0), clip_share=0.5)
+N = len(WORDS)
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+
+
+def making(haze: Haze = CLEAR) -> Making:
+    classifiers = [Classifier(one_hot(WORDS), haze)] * 2
+    return Making(captions(), classifiers, clips=20, clip_s=1.0)
+
+
+def made_up(haze: Haze = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
+    return make_up(making(haze), n_videos, (seed,))
+
+
+def inside(example: MomentExample) -> tuple[np.ndarray, np.ndarray]:
+    """[T] which clips lie in a window of the query, and which are not at an edge of one."""
+    n_clips = len(example.video)
+    middle = (np.arange(n_clips) + 0.5) / n_clips
+    windows = example.windows[0]
+    within = ((middle[:, None] > windows[:, 0]) & (middle[:, None] < windows[:, 1])).any(axis=1)
+    far = np.abs(middle[:, None, None] - windows).min(axis=(1, 2)) > 2 / n_clips
+    return within, far
+
+
+def test_clips_fit_the_query_inside_its_windows_and_not_outside() -> None:
+    sentences = captions().vectors
+    fits_inside, fits_outside = [], []
+    for example in made_up():
+        seen = sentences[(sentences @ example.queries[0]).argmax()]
+        within, far = inside(example)
+        cosines = example.video[:, :N] @ seen
+        fits_inside += cosines[within & far].tolist()
+        fits_outside += cosines[~within & far].tolist()
+    assert min(len(fits_inside), len(fits_outside)) > 50
+    assert np.mean(fits_inside) > 0.95
+    assert np.mean(fits_outside) < 0.5  # by chance the background says the same
+
+
+def test_the_guide_is_high_inside_the_windows() -> None:
+    above = []
+    for example in made_up():
+        within, far = inside(example)
+        guide = example.video[:, -1]
+        if (within & far).any() and (~within & far).any():
+            above.append(guide[within & far].mean() > guide[~within & far].mean())
+    assert len(above) > 10
+    assert np.mean(above) > 0.75  # words that were dropped may be all that tells two sentences apart
+
+
+def test_noise_hides_what_is_said() -> None:
+    def passing(examples: list[MomentExample]) -> float:
+        return float(np.mean([np.abs(np.diff(example.video[:, :N], axis=0)).mean() for example in examples]))
+
+    assert passing(made_up(HAZY)) > 2 * passing(made_up(CLEAR))
+
+
+def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
+    first, again, other = made_up(HAZY), made_up(HAZY), made_up(HAZY, seed=1)
+    assert all(np.array_equal(a.video, b.video) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
+
+
+def test_annotated_and_joined_videos_are_both_made_and_some_queries_are_true_nowhere() -> None:
+    examples = made_up(n_videos=200)
+    joined_share = np.mean([example.name == "joined" for example in examples])
+    nowhere = np.mean([not example.windows.any() for example in examples])
+    assert 0.45 < joined_share < 0.75
+    assert 0.02 < nowhere < 0.4
+
+
+def test_windows_lie_inside_the_example() -> None:
+    for example in made_up(n_videos=100):
+        assert example.video.shape == (20, 2 * N + 3)
+        assert example.windows.min() >= 0
+        assert example.windows.max() <= 1
+        lengths = example.windows[..., 1] - example.windows[..., 0]
+        assert lengths.min() >= 0
+        assert lengths.sum(axis=1).max() <= 0.7  # no query is what the whole is about
+
+
+def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> None:
+    one = {"a": MomentVideo("a", 40.0, (MomentQuery("dog runs", ((0.0, 40.0),)),))}
+    how = replace(making(), captions=embed_captions(one, one_hot, "words"))
+    with pytest.raises(UsageError, match="1 captions are too few") as refused:
+        make_up(how, 1, (0,))
+    assert refused.value.hint == "more --data"
+
+
+def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
+    plain = replace(making(), guided=False, n_queries=3)
+    examples = make_up(plain, 40, (0,))
+    assert {example.video.shape for example in examples} == {(20, 2 * N)}
+    assert max(len(example.queries) for example in examples) == 3
+
+
+def test_a_clip_that_two_stretches_share_shows_both() -> None:
+    script = Script("x", 4.0, (Stretch(0, 0.0, 1.5), Stretch(1, 1.5, 4.0)))
+    video = see(script, making(), np.random.default_rng(0))
+    chances = video.mixtures[0].chances
+    assert len(video) == 4
+    assert chances[0, :3].sum() == pytest.approx(1, abs=1e-3)  # dog runs snow
+    assert chances[2, 3:6].sum() == pytest.approx(1, abs=1e-3)  # cook pan egg
+    assert chances[1, :3].sum() == pytest.approx(chances[1, 3:6].sum(), abs=1e-2)
+
+
+def test_a_space_without_classes_shows_the_sentence_itself_through_noise() -> None:
+    script = Script("x", 8.0, (Stretch(0, 0.0, 4.0), Stretch(1, 4.0, 8.0)))
+    direct = replace(making(), classifiers=())
+    video = see(script, direct, np.random.default_rng(0))
+    (part,) = video.parts
+    assert np.linalg.norm(part, axis=1) == pytest.approx(1)
+    fits = part @ captions().vectors[:2].T
+    assert (fits[:4, 0] > fits[:4, 1]).all()
+    assert (fits[4:, 1] > fits[4:, 0]).all()

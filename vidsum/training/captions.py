@@ -1,0 +1,198 @@
+"""Captions as scripts of videos: what happens when, taken from annotations, with each sentence embedded.
+
+Some scripts are as annotated; the others join stretches of any videos, as edited footage does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.datasets.moments import MomentVideo
+from vidsum.disk_cache import kept_rows
+from vidsum.errors import UsageError
+from vidsum.types import FloatArray, Progress
+
+Embed = Callable[[Sequence[str]], FloatArray]
+"""A text encoder: texts to [N, D]."""
+Words = Callable[[Sequence[int]], list[FloatArray]]
+"""Numbers of sentences to their words, an [L, D] for each."""
+
+DROPPED, REPLACED = 0.12, 0.05
+"""Shares of a query's words that are left out, and that are replaced by words of other sentences."""
+_STRETCH_S = (2.0, 20.0)
+"""Shortest and longest stretch of a joined video."""
+_SHORTEST_S = 12.0
+"""Shortest joined video."""
+_AT_ONCE = 1024
+"""Sentences embedded between two reports of progress."""
+
+
+class Stretch(NamedTuple):
+    """A sentence that is true from start_s to end_s."""
+
+    sentence: int
+    start_s: float
+    end_s: float
+
+
+class Script(NamedTuple):
+    """What happens in a video."""
+
+    name: str
+    duration_s: float
+    stretches: tuple[Stretch, ...]
+    saliency: Mapping[int, tuple[float, ...]] = MappingProxyType({})
+    """Sentence -> what annotators gave each clip for it, where they did: `MomentQuery.saliency`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Captions:
+    """Annotated videos with their sentences embedded."""
+
+    videos: tuple[MomentVideo, ...]
+    first: npt.NDArray[np.int64]
+    """[V] number of each video's first sentence."""
+    vectors: FloatArray
+    """[N, D] of the sentences as they are: what is seen."""
+    asked: FloatArray
+    """[N, D] of the sentences with words dropped and replaced: what is asked."""
+    asked_texts: tuple[str, ...]
+    """Those."""
+
+
+def embed_captions(
+    videos: Mapping[str, MomentVideo],
+    embed: Embed,
+    encoder: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Captions:
+    """Annotated videos with their sentences embedded, once as they are and once in disorder.
+
+    Embeddings are kept on disk under `vidsum.home.home()`: tens of thousands of sentences take minutes.
+
+    Args:
+        videos: by name.
+        embed: the text encoder.
+        encoder: what tells it from others: its weights' hash.
+        seed: of the disorder.
+        progress: called while sentences are embedded.
+
+    Raises:
+        UsageError: there is no sentence.
+    """
+    used = tuple(video for video in videos.values() if video.queries)
+    texts = [query.text for video in used for query in video.queries]
+    if not texts:
+        raise UsageError("there is no caption to make videos from")
+    counts = [len(video.queries) for video in used]
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    disordered = disorder(texts, np.random.default_rng(seed))
+    vectors, asked = (_kept(some, embed, encoder, progress) for some in (texts, disordered))
+    return Captions(used, first, vectors, asked, tuple(disordered))
+
+
+def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
+    """What gives the words of sentences as they are asked.
+
+    Those of a sentence are embedded once and kept: L x D x 4 bytes, 23 kB for 15 words of MiniLM's.
+
+    Args:
+        captions: the sentences.
+        encode: a text encoder, see `TextEncoder.encode_words`.
+        most: words of a sentence that are taken.
+    """
+    known: dict[int, FloatArray] = {}
+
+    def words(sentences: Sequence[int]) -> list[FloatArray]:
+        new = sorted(set(sentences) - known.keys())
+        embedded = encode([captions.asked_texts[one] for one in new])
+        known.update((one, rows[:most].copy()) for one, rows in zip(new, embedded, strict=True))
+        return [known[one] for one in sentences]
+
+    return words
+
+
+def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """The texts with words dropped, and replaced by words of any of them; none is left without a word."""
+    vocabulary = np.array([word for text in texts for word in text.split()])
+    changed = []
+    for text in texts:
+        words = np.array(text.split(), dtype=vocabulary.dtype)
+        fate = rng.random(len(words))
+        others = rng.choice(vocabulary, len(words))
+        words = np.where(fate < REPLACED, others, words)[fate < 1 - DROPPED]
+        changed.append(" ".join(words) or text)
+    return changed
+
+
+def annotated(captions: Captions, rng: np.random.Generator) -> Script:
+    """A video as it is annotated."""
+    return script_of(captions, int(rng.integers(len(captions.videos))))
+
+
+def script_of(captions: Captions, number: int) -> Script:
+    """The video of a number as it is annotated."""
+    video, first = captions.videos[number], int(captions.first[number])
+    stretches = tuple(
+        Stretch(first + place, *window)
+        for place, query in enumerate(video.queries)
+        for window in query.windows
+    )
+    scored = {first + place: one.saliency for place, one in enumerate(video.queries) if one.saliency}
+    return Script(video.name, video.duration_s, stretches, MappingProxyType(scored))
+
+
+def joined(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
+    """Stretches of any sentences, one after the other."""
+    duration_s = _between(rng, min(_SHORTEST_S, longest_s / 2), longest_s)
+    return Script("joined", duration_s, tuple(_any(captions, 0.0, duration_s, rng)))
+
+
+def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
+    """The script with stretches of any sentences where none of its own is true.
+
+    What goes on between the moments of a real video changes as often as they do.
+    """
+    others: list[Stretch] = []
+    end_s = 0.0
+    for start, end in sorted(
+        [*((one.start_s, one.end_s) for one in script.stretches), (script.duration_s,) * 2]
+    ):
+        if start - end_s >= _STRETCH_S[0]:
+            others += _any(captions, end_s, start, rng)
+        end_s = max(end_s, end)
+    return script._replace(stretches=(*script.stretches, *others))
+
+
+def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Stretch]:
+    """Stretches of any sentences, one after the other, from one time to another."""
+    stretches: list[Stretch] = []
+    while start_s < stop_s:
+        end_s = min(stop_s, start_s + _between(rng, *_STRETCH_S))
+        stretches.append(Stretch(int(rng.integers(len(captions.vectors))), start_s, end_s))
+        start_s = end_s
+    return stretches
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    """A draw whose logarithm is even."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _kept(texts: Sequence[str], embed: Embed, encoder: str, progress: Progress | None) -> FloatArray:
+    """The texts' embeddings, from disk where they have been made before."""
+
+    def make() -> FloatArray:
+        parts = []
+        for start in range(0, len(texts), _AT_ONCE):
+            parts.append(embed(texts[start : start + _AT_ONCE]))
+            if progress:
+                progress("captions", start + len(parts[-1]), len(texts))
+        return np.concatenate(parts)
+
+    return kept_rows("captions", {"encoder": encoder, "texts": list(texts)}, make)

@@ -1,0 +1,105 @@
+"""The frames of some stretches of a video, decoded without what lies between them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+
+import av
+
+from vidsum.types import Interval
+from vidsum.video.damage import DecodeLog
+from vidsum.video.jumps import Jumps
+from vidsum.video.pyav_reader import DecodedFrame, can_seek, decode_frames
+
+_SEEK_GAP_S = 3.0
+"""A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
+
+_STAYS_S = Fraction(1, 3)
+"""A frame that begins before a stretch and stays in it for less than this is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class StretchFrame:
+    """A frame of stretch number `stretch`; ticks are of the stream's time base, from the first picture on."""
+
+    stretch: int
+    tick: int
+    """When it goes on screen in the stretch."""
+    end_tick: int
+    """When it goes off screen: at the next frame, or where the stretch ends."""
+    decoded: DecodedFrame
+
+
+def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[int, int]]:
+    """[first tick, end tick) of each segment: a tick at least.
+
+    A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made
+    from a frame number falls before that frame though the file has rounded its time (Matroska: to 1 ms).
+    """
+    slack = min(Fraction(1, 2), Fraction(1, 2000) / time_base)
+    rounded = [
+        (math.ceil(start / time_base - slack), math.ceil(end / time_base - slack)) for start, end in segments
+    ]
+    return [(start, max(end, start + 1)) for start, end in rounded]
+
+
+def stretch_frames(
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    stretches: Sequence[tuple[int, int]],
+    jumps: Jumps,
+    log: DecodeLog,
+) -> Iterator[StretchFrame]:
+    """Every frame whose time lies in one of the stretches, once, in order.
+
+    The frame that is on screen where a stretch begins comes first, from there on, if it stays for `_STAYS_S`
+    or for the whole stretch. So slides are not lost, and cuts at usual frame rates are exact to the frame.
+
+    Args:
+        container: from `open_video`.
+        stream: its video stream.
+        stretches: from `in_ticks`; apart, in order.
+        jumps: of the file's time stamps.
+        log: counts what is met.
+    """
+    time_base = stream.time_base or Fraction(1)
+    frames = decode_frames(container, stream, jumps=jumps, log=log)
+    ahead: list[DecodedFrame] = []
+    on_screen: DecodedFrame | None = None
+    reached = 0
+    for number, (start, end) in enumerate(stretches):
+        if start - reached > _SEEK_GAP_S / time_base and can_seek(container, stream, jumps):
+            frames = decode_frames(container, stream, start_s=float(start * time_base), log=log)
+            ahead, on_screen = [], None
+        upcoming, ahead = chain(ahead, frames), []
+        for decoded in upcoming:
+            reached = round(decoded.time_s / time_base)
+            if on_screen is not None:
+                yield from _shown(number, on_screen, reached, (start, end), time_base)
+            if reached >= end:
+                ahead = [decoded]
+                break
+            on_screen = decoded
+        if not ahead and on_screen is not None:  # the file ends here
+            own_end = reached + max(1, round(_own_duration_s(on_screen, stream) / time_base))
+            yield from _shown(number, on_screen, own_end, (start, end), time_base)
+
+
+def _shown(
+    number: int, decoded: DecodedFrame, off_tick: int, stretch: tuple[int, int], time_base: Fraction
+) -> Iterator[StretchFrame]:
+    """What a stretch shows of a frame that goes off screen at `off_tick`: it once, or nothing."""
+    start, end = stretch
+    tick, end_tick = round(decoded.time_s / time_base), min(off_tick, end)
+    begins_within = start <= tick < end
+    stays = end_tick == end or end_tick - start >= _STAYS_S / time_base
+    if begins_within or (tick < start < end_tick and stays):
+        yield StretchFrame(number, max(tick, start), end_tick, decoded)
+
+
+def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
+    """How long the last frame of a file stays: as it says itself, or as long as frames do on average."""
+    average_s = float(1 / stream.average_rate) if stream.average_rate else 0.0
+    return decoded.end_s - decoded.time_s or average_s
