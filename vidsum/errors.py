@@ -23,7 +23,7 @@ class VidsumError(Exception):
         self.hint = hint
 
 
-class UsageError(VidsumError):
+class UsageError(VidsumError, ValueError):
     """An option, argument or parameter value makes no sense."""
 
     exit_code = 2

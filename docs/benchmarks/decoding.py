@@ -15,7 +15,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, Head, global_tokens
+from vidsum.models.configs import FullTransNetConfig, Head
+from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.summary.decoding import decode
 
 NEVER = -1e4

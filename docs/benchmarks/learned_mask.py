@@ -22,15 +22,10 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
 from docs.benchmarks.attention import peak_bytes
-from vidsum.models.attention.learned_mask import (
-    LearnedMask,
-    MaskConfig,
-    SoftMask,
-    fused_attention,
-    learned_masks,
-)
-from vidsum.models.detr import DETRConfig, EncoderLayer
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
+from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig
+from vidsum.models.detr import EncoderLayer
+from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.models.qd_detr import CrossLayer
 
 SIZES = DETRConfig()

@@ -16,7 +16,8 @@ from collections.abc import Callable
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, match_scores
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet, match_scores
 
 SIZES = {
     "light, conse": MRNetConfig(dim_video=768, dim_query=384, **HEADS["light"]),

@@ -18,7 +18,8 @@ import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.evaluation.moment_metrics import MomentMeasures, measure
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet
 from vidsum.training.data import planted_data
 from vidsum.training.mrnet import best_ious, train_mrnet
 from vidsum.training.mrnet_settings import mrnet_settings

@@ -16,7 +16,8 @@ from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.find import model_for
-from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build
 
 D, HEADS, SIZES = 16, 4, (16, 24, 11, 9)

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, built, read_trained, save_trained
-from vidsum.models.attention.learned_mask import LearnedMask, MaskConfig
-from vidsum.models.detr import DETRConfig
+from vidsum.models.attention.learned_mask import LearnedMask
+from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig
+from vidsum.models.fulltransnet import FullTransNet
+from vidsum.models.mrnet import MRNet
 
 T, DIM = 8, 6
 CONFIGS: dict[str, Any] = {

@@ -18,7 +18,8 @@ from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.mrnet import ground_video, grounder_of, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
+from vidsum.models.configs import MRNetConfig
+from vidsum.models.mrnet import MRNet, match_scores
 
 FILES = pytest.mark.parametrize("is_shared", [True, False], ids=["one for both", "one each"])
 NAMES = pytest.mark.parametrize("name", CONFIGS)

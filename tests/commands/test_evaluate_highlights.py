@@ -13,7 +13,7 @@ import torch
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, with_saliency, write_lines
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig
 from vidsum.models.detr_models import build
 from vidsum.training.state import BEST
 

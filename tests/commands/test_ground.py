@@ -18,8 +18,7 @@ from vidsum.commands.ground_options import SnapName, SpaceName
 from vidsum.commands.mask_options import MaskName
 from vidsum.grounding.spaces import SPACES
 from vidsum.hashing import hash_file
-from vidsum.models.attention.learned_mask import MaskConfig, MaskKind
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig, MaskConfig, MaskKind
 from vidsum.models.detr_models import build
 from vidsum.settings import Mask, Snap
 

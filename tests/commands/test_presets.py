@@ -13,8 +13,7 @@ import typer
 from tests.commands.conftest import Run
 from vidsum.commands.app import app
 from vidsum.errors import UsageError
-from vidsum.models.detr import DETRConfig
-from vidsum.models.mrnet import MRNetConfig
+from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.training import detr_settings, mrnet_settings
 from vidsum.training.detr_losses import DETRLossSettings
 from vidsum.training.loop import LoopSettings

@@ -11,7 +11,8 @@ import torch
 from tests import media
 from tests.commands.conftest import Run
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet
 
 SMALL = FullTransNetConfig(dim_in=1280, d=16, layers=2, heads=2, d_ff=16, window=3)
 

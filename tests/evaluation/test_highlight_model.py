@@ -23,7 +23,8 @@ from vidsum.evaluation.highlight_predictions import (
 from vidsum.evaluation.highlight_run import ModelRun
 from vidsum.features.resample import resample
 from vidsum.grounding.text import TextEncoder
-from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.types import FloatArray, Moment
 

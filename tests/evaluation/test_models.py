@@ -18,7 +18,8 @@ from vidsum.evaluation import models as moment_model
 from vidsum.evaluation.models import moments_by
 from vidsum.grounding.text import TextEncoder
 from vidsum.intervals import iou
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, match_scores
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet, match_scores
 
 T, DIM, DIM_TEXT = 8, 6, 4
 VIDEOS = {

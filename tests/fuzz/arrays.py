@@ -139,7 +139,7 @@ def _model() -> tuple[dict[str, Array], Any]:
 
     import torch
 
-    from vidsum.models.detr import DETRConfig
+    from vidsum.models.configs import DETRConfig
     from vidsum.models.detr_models import build
 
     config = DETRConfig(dim_video=6, dim_query=3, clips=4, words=3, d=16, heads=2, d_ff=8, layers=1)

@@ -15,10 +15,9 @@ from vidsum.grounding.find import Asked
 from vidsum.grounding.grounder import ground_video
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
-from vidsum.models.attention.learned_mask import MaskConfig, MaskKind
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MaskKind, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig
+from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 
 SIZES: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}

@@ -21,8 +21,8 @@ from vidsum.grounding.guide import guided_rows
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
-from vidsum.models.attention.learned_mask import MaskConfig
-from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.configs import DETRConfig, MaskConfig
+from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, build
 from vidsum.types import FloatArray
 

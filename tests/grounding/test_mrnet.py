@@ -17,7 +17,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.mrnet import Grounder, ground_video, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet, Scores
 from vidsum.types import FloatArray
 
 CLIPS = 16

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from vidsum.models.attention.learned_mask import LearnedMask, MaskConfig
+from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import xpos
-from vidsum.models.detr import DETRConfig, EncoderLayer, clip_positions, mlp
+from vidsum.models.configs import DETRConfig, MaskConfig
+from vidsum.models.detr import EncoderLayer, clip_positions, mlp
 from vidsum.models.detr_decoder import inverse_sigmoid
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR

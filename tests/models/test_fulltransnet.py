@@ -9,14 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from vidsum.models.attention.learned_mask import MaskConfig
-from vidsum.models.fulltransnet import (
-    FullTransNet,
-    FullTransNetConfig,
-    fulltransnet_loss,
-    global_tokens,
-    sinusoid,
-)
+from vidsum.models.configs import FullTransNetConfig, MaskConfig
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, sinusoid
 
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18

@@ -6,8 +6,8 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from vidsum.models.attention.learned_mask import Fusion, MaskConfig
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig, Scores, match_scores
+from vidsum.models.configs import HEADS, Fusion, MaskConfig, MRNetConfig
+from vidsum.models.mrnet import MRNet, Scores, match_scores
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
 MASKS = [MaskConfig(kind, 2, fusion) for kind in ("lam", "stamp") for fusion in ("product", "sum")]

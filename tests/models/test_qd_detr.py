@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.models.attention.learned_mask import fused_attention
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig
 from vidsum.models.qd_detr import CrossLayer
 
 D, HEADS = 16, 4

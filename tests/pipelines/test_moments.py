@@ -21,8 +21,7 @@ from vidsum.errors import InputError, OutputError, UsageError, WeightsError
 from vidsum.grounding import find as locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
-from vidsum.models.attention.learned_mask import MaskConfig
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import export
 from vidsum.pipelines import extraction as jobs

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import MaskConfig
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, Pattern
+from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import Summarizer, decode_samples

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import decode
 
 SMALL = FullTransNetConfig(dim_in=6, d=16, layers=2, heads=4, d_ff=24, head="pointer")

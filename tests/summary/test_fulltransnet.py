@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.summary.fulltransnet import (
     Summarizer,

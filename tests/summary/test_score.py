@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from vidsum.errors import UsageError
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.settings import Selection
 from vidsum.summary import score as module
 from vidsum.summary.fulltransnet import Summarizer, importance, load_summarizer

@@ -14,7 +14,8 @@ from vidsum.datasets.highlight_examples import HighlightExample, Pair
 from vidsum.errors import OutputError, UsageError
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.clips import with_endpoints
-from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import centre_width

@@ -6,7 +6,8 @@ import torch
 
 from tests.training.videos import made_up_video
 from vidsum.datasets.summaries import shot_of_sample
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, fulltransnet_loss
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 from vidsum.training.examples import VideoExample, example_of, loss_of, random_part, with_noise
 from vidsum.training.targets import key_frames
 

@@ -17,7 +17,8 @@ from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.hashing import hash_file
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
 from vidsum.training.loop import LoopSettings

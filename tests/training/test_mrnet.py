@@ -12,7 +12,8 @@ from torch import Tensor
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.examples import MomentExample
 from vidsum.errors import OutputError, UsageError
-from vidsum.models.mrnet import HEADS, MRNet, MRNetConfig
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet
 from vidsum.training.data import MomentData, planted_data
 from vidsum.training.moment_batches import MomentBatch, collate
 from vidsum.training.mrnet import best_ious, mrnet_loss, train_mrnet

@@ -11,7 +11,7 @@ from tests.training.videos import made_up_video, made_up_videos
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
-from vidsum.models.fulltransnet import FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import train_splits
 from vidsum.training.loop import LoopSettings

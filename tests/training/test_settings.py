@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.models.attention.learned_mask import MaskConfig
+from vidsum.models.configs import MaskConfig
 from vidsum.training.settings import Settings, settings_of
 
 

@@ -20,7 +20,7 @@ from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import placed, stretches_of
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig
 from vidsum.models.detr_inputs import inputs_of
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.spans import start_end

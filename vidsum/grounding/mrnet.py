@@ -20,7 +20,8 @@ from vidsum.grounding.nms import suppress
 from vidsum.grounding.proposals import MAX_IOU
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import Windows, windows_of
-from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
+from vidsum.models.configs import MRNetConfig
+from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.types import FloatArray, Moment
 

@@ -12,7 +12,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, split_heads
 from vidsum.models.attention.positions import sines
-from vidsum.models.detr import DETRConfig, active, feed_forward, initialise, mlp
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import active, feed_forward, initialise, mlp
 
 
 class QueryDecoder(nn.Module):

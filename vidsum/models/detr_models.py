@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from vidsum.models.detr import DETRConfig
+from vidsum.models.configs import DETRConfig
 from vidsum.models.moment_detr import MomentDETR
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.qd_detr import QDDETR

@@ -6,76 +6,16 @@ numbers are the paper's. docs/algorithms/fulltransnet.md tells where the paper i
 
 import math
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import (
-    LearnedMask,
-    MaskConfig,
-    SoftMask,
-    fused_attention,
-    learned_masks,
-    mask_config,
-)
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
 from vidsum.models.attention.local_global import local_global_attention
-
-Pattern = Literal["full", "local", "global", "local-global"]
-"""What an encoder's token attends to: the rows of Table III."""
-Head = Literal["linear", "pointer"]
-
-
-@dataclass(frozen=True)
-class FullTransNetConfig:
-    """Sizes, with the defaults of the paper (Table IV, last row)."""
-
-    dim_in: int = 1024
-    """D, of the features."""
-    d: int = 64
-    layers: int = 6
-    """N, of the encoder and of the decoder."""
-    heads: int = 8
-    """h; d_k = d_v = d / h."""
-    d_ff: int = 2048
-    attention: Pattern = "local-global"
-    window: int = 17
-    """w: tokens that a token attends to around itself, itself among them."""
-    global_tokens: int = 3
-    """Of each shot: 1 the first sample, 2 the middle one too, 3 the last one too."""
-    head: Head = "linear"
-    """`linear`, the paper's, has t_max places; `pointer` compares with the encoder's output, for any T."""
-    t_max: int = 1536
-    """Longer videos are summarized in windows of so many samples."""
-    dropout: float = 0.1
-    mask: MaskConfig | None = None
-    """Of the encoder's attention; it has as many columns as t_max, whatever the head."""
-
-    def __post_init__(self) -> None:
-        """Refuse with a ValueError what makes no model, or silently another one; JSON's mask becomes one."""
-        object.__setattr__(self, "mask", mask_config(self.mask))
-        for name, choices in (("attention", get_args(Pattern)), ("head", get_args(Head))):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(choices)}")
-        for name in ("dim_in", "d", "layers", "heads", "d_ff", "t_max"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout = {self.dropout} must be a share below 1")
-        if self.d % self.heads or self.d % 2:
-            raise ValueError(f"d = {self.d} must be even and a multiple of heads = {self.heads}")
-        if self.window < 1 or self.window % 2 == 0:
-            raise ValueError(f"window = {self.window} must be an odd number")
-        if self.global_tokens not in (1, 2, 3):
-            raise ValueError(f"global_tokens = {self.global_tokens} must be 1, 2 or 3")
-
-    @property
-    def most_samples(self) -> int | None:
-        """How many the model can read at a time: t_max with the linear head or a mask, else any number."""
-        return self.t_max if self.head == "linear" or self.mask else None
-
+from vidsum.models.configs import FullTransNetConfig
 
 Cached = tuple[Tensor, Tensor]
 """Keys and values [B, h, *, d_k] of what a layer has seen."""

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from vidsum.models.attention.learned_mask import learned_masks
-from vidsum.models.detr import Detections, DETRConfig, EncoderLayer, TokenInputs, initialise
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections, EncoderLayer, TokenInputs, initialise
 from vidsum.models.detr_decoder import QueryDecoder
 
 

@@ -4,121 +4,17 @@ Hu et al., "Maskable Retentive Network for Video Moment Retrieval". Equation num
 docs/algorithms/mrnet.md tells where the paper is silent, what was chosen, and how the public code differs.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal, NamedTuple, cast, get_args
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from vidsum.models.attention.learned_mask import (
-    LearnedMask,
-    MaskConfig,
-    SoftMask,
-    learned_masks,
-    mask_config,
-)
-from vidsum.models.attention.retention import Decay, MaskRetention, Nonlinearity, Positions, Region
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, learned_masks
+from vidsum.models.attention.retention import MaskRetention
+from vidsum.models.configs import MRNetConfig
 from vidsum.models.input_projection import input_projection
 from vidsum.models.proposal_map import ProposalMap, pooling_counts
-
-Inputs = Literal["projected", "pooled"]
-"""How features become tokens: two layers for each modality, or as the public code has it."""
-
-HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {
-        "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
-        "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
-    }
-)
-"""Sizes of the proposal map, as in `MRNetConfig(**HEADS["light"])`: the paper's, and one for a CPU."""
-
-
-@dataclass(frozen=True)
-class MRNetConfig:
-    """Sizes and switches, with the defaults of the paper (Sec. 4.2, ActivityNet Captions)."""
-
-    dim_video: int = 500
-    dim_query: int = 768
-    clips: int = 64
-    """T, that every video or window of one is resampled to."""
-    d: int = 256
-    layers: int = 2
-    """N, MRT blocks."""
-    heads: int = 8
-    d_ff: int = 1024
-    gamma: float = 0.98
-    decay: Decay = "bidirectional"
-    sparse: bool = True
-    """Whether there is a learnable sparse mask; it is of the region vv."""
-    sparsity: float = 0.25
-    """alpha: the loss acts while the mask's mean is above alpha / 2."""
-    regions: tuple[Region, ...] = ("vv",)
-    """The attention regions that the masks act on (Table 8)."""
-    cross_modal: bool = True
-    """Whether queries and clips attend to each other (Table A2)."""
-    nonlinearity: Nonlinearity = "softmax"
-    dropout: float = 0.1
-    dropout_in: float = 0.5
-    """Of the features, before they are projected."""
-    dim_map: int = 256
-    """Numbers of a proposal; clips are projected to it where it is not d."""
-    hidden: int = 512
-    kernel: int = 9
-    convolutions: int = 4
-    dim_joint: int = 256
-    """Of the space in which proposals and queries are compared."""
-    counts: tuple[int, ...] = ()
-    """Diagonals of the map at each stride; `pooling_counts` of T where empty."""
-    diagonal: float = 1.0
-    """Of M_RD; 2 in the public code. This and what follows are for the authors' checkpoints."""
-    positions: Positions = "after"
-    bias: bool = False
-    """Whether the projections of Eq. 1 have one."""
-    inputs: Inputs = "projected"
-    pool: int = 1
-    """Features a clip, joined by `pooled` inputs."""
-    dim_pool: int = 512
-    queries_attend: bool = True
-    """False: a block takes each query as its own value, without the layer that follows attention."""
-    contrastive_power: float = 0.5
-    """Exponent of the contrastive score in `match_scores`."""
-    mask: MaskConfig | None = None
-    """A learned one on top of Eq. 7, which the paper has not."""
-
-    def __post_init__(self) -> None:
-        """Refuse with a ValueError what makes no model; JSON's lists become tuples, its mask a mask."""
-        object.__setattr__(self, "mask", mask_config(self.mask))
-        object.__setattr__(self, "regions", tuple(self.regions))
-        object.__setattr__(self, "counts", tuple(self.counts))
-        choices = {"decay": Decay, "nonlinearity": Nonlinearity, "positions": Positions, "inputs": Inputs}
-        for name, kind in choices.items():
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} = {getattr(self, name)} must be one of {', '.join(get_args(kind))}")
-        if not set(self.regions) <= set(get_args(Region)):
-            raise ValueError(f"regions = {self.regions} must be of {', '.join(get_args(Region))}")
-        self._refuse_numbers()
-
-    def _refuse_numbers(self) -> None:
-        least = dict.fromkeys(("dim_video", "dim_query", "d", "heads", "d_ff", "dim_map", "hidden"), 1)
-        least |= dict.fromkeys(("kernel", "convolutions", "dim_joint", "pool", "dim_pool"), 1)
-        for name, smallest in {**least, "layers": 0, "clips": 2}.items():
-            if getattr(self, name) < smallest:
-                raise ValueError(f"{name} = {getattr(self, name)} must be at least {smallest}")
-        if self.d % (2 * self.heads):
-            raise ValueError(f"d = {self.d} must be an even multiple of heads = {self.heads}")
-        if self.kernel % 2 == 0:
-            raise ValueError(f"kernel = {self.kernel} must be an odd number")
-        if not 0 < self.gamma <= 1:
-            raise ValueError(f"gamma = {self.gamma} must be above 0 and at most 1")
-        if not 0 < self.contrastive_power < math.inf:
-            raise ValueError(f"contrastive_power = {self.contrastive_power} must be a positive number")
-        for name in ("dropout", "dropout_in", "sparsity"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} must be a share below 1")
 
 
 class Scores(NamedTuple):

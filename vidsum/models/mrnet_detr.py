@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.models.attention.learned_mask import learned_masks
-from vidsum.models.detr import Detections, DETRConfig, GlobalSaliency, TokenInputs
+from vidsum.models.configs import DETRConfig, MRNetConfig
+from vidsum.models.detr import Detections, GlobalSaliency, TokenInputs
 from vidsum.models.detr_decoder import AnchorDecoder
-from vidsum.models.mrnet import Block, MRNetConfig, sparsity_loss
+from vidsum.models.mrnet import Block, sparsity_loss
 
 
 class MRNetDETR(nn.Module):

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
+from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import (
     Detections,
-    DETRConfig,
     EncoderLayer,
     GlobalSaliency,
     TokenInputs,

@@ -15,7 +15,8 @@ from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.models.fulltransnet import FullTransNet, FullTransNetConfig, global_tokens
+from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.types import Features, FloatArray, Shots

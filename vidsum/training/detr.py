@@ -15,7 +15,8 @@ from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
-from vidsum.models.detr import Detections, DETRConfig
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import start_end

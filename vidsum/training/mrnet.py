@@ -14,7 +14,8 @@ from vidsum.datasets.examples import MomentExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_metrics import measure
-from vidsum.models.mrnet import MRNet, MRNetConfig, match_scores
+from vidsum.models.configs import MRNetConfig
+from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.training.data import MomentData, Source
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one

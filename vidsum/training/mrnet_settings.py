@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vidsum.errors import UsageError
-from vidsum.models.mrnet import HEADS, MRNetConfig
+from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.training.loop import LoopSettings
 from vidsum.training.moment_settings import check_rates, one_of, rise_and_fall, taken
 from vidsum.training.mrnet_losses import LossSettings

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from vidsum.errors import UsageError
-from vidsum.models.fulltransnet import FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig
 from vidsum.training.loop import LoopSettings
 
 

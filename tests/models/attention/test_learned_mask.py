@@ -11,15 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from vidsum.models.attention.learned_mask import (
-    Fusion,
-    LearnedMask,
-    MaskConfig,
-    SoftMask,
-    fused_attention,
-    learned_masks,
-    mask_config,
-)
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
+from vidsum.models.configs import Fusion, MaskConfig
+from vidsum.options import from_mapping
 
 D, HEADS, MOST_KEYS = 6, 2, 9
 
@@ -316,22 +310,22 @@ def test_half_precision_gives_about_the_same() -> None:
 
 def test_a_config_survives_json() -> None:
     config = MaskConfig("lam", 32, "sum", shared=True, identity=True)
-    assert mask_config(json.loads(json.dumps(asdict(config)))) == config
-    assert mask_config(config) is config
-    assert mask_config(None) is None
-    assert mask_config({}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
+    assert from_mapping(MaskConfig, json.loads(json.dumps(asdict(config)))) == config
+    assert from_mapping(MaskConfig, config) is config
+    assert from_mapping(MaskConfig, None) is None
+    assert from_mapping(MaskConfig, {}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"kind": "hard"}, "mask's kind = hard must be one of lam, stamp"),
-        ({"fusion": "times"}, "mask's fusion = times must be one of product, sum"),
-        ({"depth": 0}, "mask's depth = 0 must be 1 to 64"),
-        ({"depth": 65}, "mask's depth = 65 must be 1 to 64"),
-        ({"layers": 2, "width": 3}, "mask has no layers, width"),
+        ({"kind": "hard"}, "kind must be one of lam, stamp, not 'hard'"),
+        ({"fusion": "times"}, "fusion must be one of product, sum"),
+        ({"depth": 0}, "depth must be at least 1 and at most 64"),
+        ({"depth": 65}, "depth must be at least 1 and at most 64, not 65"),
+        ({"layers": 2, "width": 3}, "no option 'layers'"),
     ],
 )
 def test_what_makes_no_mask_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        mask_config(wrong)
+        from_mapping(MaskConfig, wrong)

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vidsum.models.attention.learned_mask import Fusion, SoftMask
+from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.retention import (
     MaskRetention,
-    Region,
     decay_mask,
     parallel_retention,
     recurrent_retention,
@@ -20,6 +19,7 @@ from vidsum.models.attention.retention import (
     sparse_mask,
     xpos,
 )
+from vidsum.models.configs import Fusion, Region
 
 
 def as_complex(x: Tensor) -> list[complex]:

@@ -6,57 +6,14 @@ chosen, what it costs, and how another model uses it.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
-MaskKind = Literal["lam", "stamp"]
-"""They differ in cross-attention alone: STAMP reads the tokens that attend, LAM the logits Q K^T."""
-Fusion = Literal["product", "sum"]
-
-MOST_LAYERS = 64
-"""As deep as the papers went (LAM Fig. S5, STAMP Fig. S4)."""
-
-
-@dataclass(frozen=True)
-class MaskConfig:
-    """What can be chosen about a learned mask, with the defaults of the papers where they have one."""
-
-    kind: MaskKind = "stamp"
-    depth: int = 2
-    """L, linear layers; between them is a ReLU. The papers' best on QVHighlights is 32."""
-    fusion: Fusion = "product"
-    shared: bool = False
-    """Whether the first layer's mask is that of all layers; else each layer makes its own (multi-layer)."""
-    identity: bool = False
-    """Whether training starts as if there were no mask, so that a trained model can be extended; else the
-    layers start as any linear layer of PyTorch does; the papers do not say how theirs do."""
-
-    def __post_init__(self) -> None:
-        """Refuse with a ValueError what makes no mask."""
-        for name, choices in (("kind", get_args(MaskKind)), ("fusion", get_args(Fusion))):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"mask's {name} = {getattr(self, name)} must be one of {', '.join(choices)}")
-        if not 1 <= self.depth <= MOST_LAYERS:
-            raise ValueError(f"mask's depth = {self.depth} must be 1 to {MOST_LAYERS}")
-
-
-def mask_config(given: "MaskConfig | Mapping[str, Any] | None") -> MaskConfig | None:
-    """The config of a mapping, as JSON has it; configs and None pass through.
-
-    Raises:
-        ValueError: the mapping has a key that is none of the config's, or a value that makes no mask.
-    """
-    if given is None or isinstance(given, MaskConfig):
-        return given
-    if unknown := sorted(set(given) - set(MaskConfig.__dataclass_fields__)):
-        raise ValueError(f"mask has no {', '.join(unknown)}")
-    return MaskConfig(**given)
+from vidsum.models.configs import Fusion, MaskConfig
 
 
 class SoftMask(NamedTuple):

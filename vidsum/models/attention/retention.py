@@ -5,7 +5,6 @@ paper is silent and what was chosen. `recurrent_retention` is the supplement's o
 """
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,15 +12,7 @@ from torch.nn.functional import layer_norm, linear, silu
 
 from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.positions import sines
-
-Decay = Literal["bidirectional", "forward", "none"]
-"""Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
-Region = Literal["vv", "qq", "vq", "qv"]
-"""A part of the attention matrix (Eq. 2): who attends to whom; v is a clip, q is a query."""
-Nonlinearity = Literal["softmax", "gate", "none"]
-"""What follows the masked logits; `none` is Eq. 3, retention by itself."""
-Positions = Literal["after", "before"]
-"""Whether positions come in after the projections, as in Eq. 1, or before, as in the public code."""
+from vidsum.models.configs import Decay, Nonlinearity, Positions, Region
 
 _SCALE_BASE = 512
 """Positions after which xPos has scaled by zeta."""

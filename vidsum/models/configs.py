@@ -1,0 +1,267 @@
+"""Sizes and switches of the models, without PyTorch: a command line can list them before it loads anything.
+
+Defaults are the papers'. Each option is a field, declared once (see `vidsum.options`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from vidsum.errors import UsageError
+from vidsum.options import Limits, Option, check, from_mapping
+
+MaskKind = Literal["lam", "stamp"]
+"""They differ in cross-attention alone: STAMP reads the tokens that attend, LAM the logits Q K^T."""
+Fusion = Literal["product", "sum"]
+Pattern = Literal["full", "local", "global", "local-global"]
+"""What an encoder's token attends to: the rows of FullTransNet's Table III."""
+Head = Literal["linear", "pointer"]
+Decay = Literal["bidirectional", "forward", "none"]
+"""MRNet's Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
+Region = Literal["vv", "qq", "vq", "qv"]
+"""A part of the attention matrix (MRNet, Eq. 2): who attends to whom; v is a clip, q is a query."""
+Nonlinearity = Literal["softmax", "gate", "none"]
+"""What follows the masked logits; `none` is Eq. 3, retention by itself."""
+Positions = Literal["after", "before"]
+"""Whether positions come in after the projections, as in MRNet's Eq. 1, or before, as in the public code."""
+Inputs = Literal["projected", "pooled"]
+"""How features become tokens: two layers for each modality, or as MRNet's public code has it."""
+
+Dimension = Annotated[int, Limits(min=1)]
+Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
+InputDropout = Annotated[float, Option("Dropout rate of the features, before projection.", min=0, max=0.99)]
+Clips = Annotated[
+    int,
+    Option("Clips per video (T); `train detr` does not stretch shorter videos.", min=2),
+]
+FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
+Heads = Annotated[int, Option("Attention heads (h).", min=1)]
+
+
+@dataclass(frozen=True)
+class MaskConfig:
+    """A learned mask of the attention, with the defaults of the papers where they have one."""
+
+    PANEL = "Model"
+
+    kind: Annotated[
+        MaskKind,
+        Option(
+            "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens.",
+            flags=("--mask",),
+            shown="none",
+        ),
+    ] = "stamp"
+    depth: Annotated[
+        int,
+        Option(
+            "Linear layers of the mask (L).",
+            min=1,
+            max=64,
+            shown="2; with `detr`, 32 on QVHighlights",
+        ),
+    ] = 2
+    """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
+    fusion: Annotated[Fusion, Option("Multiply logits by the mask, or add it.", shown="product")] = "product"
+    shared: Annotated[
+        bool,
+        Option(
+            "The first layer's mask for all layers, or one per layer.",
+            flags=("--mask-shared/--mask-per-layer",),
+            shown="mask-per-layer",
+        ),
+    ] = False
+    identity: Annotated[
+        bool,
+        Option(
+            "Start as if there were no mask, or as any linear layer does.",
+            flags=("--mask-identity/--mask-plain",),
+            shown="mask-plain",
+        ),
+    ] = False
+    """True lets a trained model be extended. The papers do not say how their layers start."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class FullTransNetConfig:
+    """FullTransNet; defaults of its Table IV, last row."""
+
+    PANEL = "Model"
+
+    dim_in: Dimension = 1024
+    """D, of the features."""
+    d: Annotated[int, Option("Model dimension (d).", min=2)] = 64
+    layers: Annotated[int, Option("Encoder layers, and decoder layers (N).", min=1)] = 6
+    heads: Heads = 8
+    """d_k = d_v = d / h."""
+    d_ff: FeedForward = 2048
+    attention: Annotated[Pattern, Option("What a token of the encoder attends to.")] = "local-global"
+    window: Annotated[int, Option("Local window in tokens (w); odd.", min=1)] = 17
+    """The token itself is among them."""
+    global_tokens: Annotated[int, Option("Global tokens per shot.", min=1, max=3)] = 3
+    """1: the first sample; 2: the middle one too; 3: the last one too."""
+    head: Annotated[
+        Head,
+        Option("linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask."),
+    ] = "linear"
+    """`linear` has t_max outputs; `pointer` compares with the encoder's output."""
+    t_max: Dimension = 1536
+    """Longer videos are summarized in windows of t_max samples."""
+    dropout: Dropout = 0.1
+    mask: MaskConfig | None = None
+    """Of the encoder's attention; it has t_max columns, whatever the head."""
+
+    def __post_init__(self) -> None:
+        """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
+        check(self)
+        _require(self.d % self.heads == 0 and self.d % 2 == 0, "d must be even and a multiple of heads", self)
+        _require(self.window % 2 == 1, "window must be odd", self)
+
+    @property
+    def most_samples(self) -> int | None:
+        """How many the model can read at a time: t_max with the linear head or a mask, else any number."""
+        return self.t_max if self.head == "linear" or self.mask else None
+
+
+HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
+        "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
+    }
+)
+"""Sizes of MRNet's proposal map, as in `MRNetConfig(**HEADS["light"])`: the paper's, and one for a CPU."""
+
+
+@dataclass(frozen=True)
+class MRNetConfig:
+    """MRNet; defaults of its Sec. 4.2 for ActivityNet Captions."""
+
+    PANEL = "Model"
+
+    dim_video: Dimension = 500
+    dim_query: Dimension = 768
+    clips: Annotated[
+        int,
+        Option(
+            "Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2
+        ),
+    ] = 64
+    d: Annotated[int, Option("Model dimension (d).", min=2)] = 256
+    layers: Annotated[int, Option("MRT blocks (N).", min=0)] = 2
+    heads: Heads = 8
+    d_ff: FeedForward = 1024
+    gamma: Annotated[float, Option("Retention from one clip to the next.", above=0, max=1)] = 0.98
+    decay: Annotated[Decay, Option("Retention mask; none leaves it out.")] = "bidirectional"
+    sparse: Annotated[bool, Option("Use the learnable sparse mask.", flags=("--sparse/--no-sparse",))] = True
+    """The mask acts on the region vv."""
+    sparsity: Annotated[float, Option("Fraction of the sparse mask that stays (alpha).", min=0, below=1)] = (
+        0.25
+    )
+    """The loss acts while the mask's mean is above alpha / 2."""
+    regions: Annotated[
+        tuple[Region, ...],
+        Option("Region of the attention to mask. Can be repeated.", flags=("--region",), shown="vv"),
+    ] = ("vv",)
+    """Table 8."""
+    cross_modal: Annotated[
+        bool,
+        Option(
+            "Queries and clips attend to each other.",
+            flags=("--cross-modal/--no-cross-modal",),
+            shown="cross-modal; no-cross-modal with charades",
+        ),
+    ] = True
+    """Table A2."""
+    nonlinearity: Annotated[
+        Nonlinearity, Option("Softmax, or RetNet's swish gate.", choices=("softmax", "gate"))
+    ] = "softmax"
+    dropout: Dropout = 0.1
+    dropout_in: InputDropout = 0.5
+    dim_map: Dimension = 256
+    """Of a proposal; clips are projected to it where it is not d."""
+    hidden: Dimension = 512
+    kernel: Dimension = 9
+    convolutions: Dimension = 4
+    dim_joint: Dimension = 256
+    """Of the space in which proposals and queries are compared."""
+    counts: tuple[int, ...] = ()
+    """Diagonals of the map at each stride; `pooling_counts` of T where empty."""
+    diagonal: float = 1.0
+    """Of M_RD; 2 in the public code. This and what follows are for the authors' checkpoints."""
+    positions: Positions = "after"
+    bias: bool = False
+    """Whether the projections of Eq. 1 have one."""
+    inputs: Inputs = "projected"
+    pool: Dimension = 1
+    """Features per clip, joined by `pooled` inputs."""
+    dim_pool: Dimension = 512
+    queries_attend: bool = True
+    """False: a block takes each query as its own value, without the layer that follows attention."""
+    contrastive_power: Annotated[float, Limits(above=0)] = 0.5
+    """Exponent of the contrastive score in `match_scores`."""
+    mask: MaskConfig | None = None
+    """A learned one on top of Eq. 7; not in the paper."""
+
+    def __post_init__(self) -> None:
+        """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
+        object.__setattr__(self, "regions", tuple(self.regions))
+        object.__setattr__(self, "counts", tuple(self.counts))
+        check(self)
+        _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
+        _require(self.kernel % 2 == 1, "kernel must be odd", self)
+
+
+@dataclass(frozen=True)
+class DETRConfig:
+    """The DETR models; defaults published for QVHighlights."""
+
+    PANEL = "Model"
+
+    dim_video: Dimension = 2818
+    """SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints."""
+    dim_query: Dimension = 512
+    clips: Annotated[
+        int,
+        Option(
+            "Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2
+        ),
+    ] = 75
+    words: Annotated[int, Option("Maximum number of words per query.", min=1)] = 32
+    d: Annotated[int, Option("Model dimension (d).", min=4)] = 256
+    heads: Heads = 8
+    d_ff: FeedForward = 1024
+    layers: Annotated[int, Option("Layers of each encoder.", min=1)] = 2
+    """QD-DETR has two encoders."""
+    decoder_layers: Annotated[int, Option("Decoder layers.", min=1)] = 2
+    n_moments: Annotated[int, Option("Moments per answer.", min=1)] = 10
+    dropout: Dropout = 0.1
+    dropout_in: InputDropout = 0.5
+    mask: MaskConfig | None = None
+    """The learned mask of the encoders' attention."""
+    gamma: Annotated[float, Limits(above=0, max=1)] = 0.98
+    """This and what follows are of mrnet-detr alone; see `MRNetConfig`."""
+    decay: Decay = "bidirectional"
+    sparse: bool = True
+    sparsity: Annotated[float, Limits(min=0, below=1)] = 0.25
+
+    def __post_init__(self) -> None:
+        """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
+        object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
+        check(self)
+        # the sines and cosines of an anchor's centre and of its width take half of d each
+        fits = self.d % 4 == 0 and self.d % (2 * self.heads) == 0
+        _require(fits, "d must be a multiple of 4 and of twice the heads", self)
+
+
+def _require(holds: bool, rule: str, config: Any) -> None:
+    """Refuse a config that breaks a rule between its fields; the rule begins with a field's name."""
+    if not holds:
+        name = rule.split()[0]
+        heads = f" with {config.heads} heads" if "heads" in rule else ""
+        raise UsageError(f"{rule}, not {getattr(config, name)}{heads}")

@@ -1,0 +1,247 @@
+"""Settings whose fields are options: name, type, default, range and help are declared once, at the field.
+
+    @dataclass(frozen=True)
+    class Selection:
+        beams: Annotated[int, Option("Beam width of trained models; 1 is greedy.", min=1)] = 1
+
+        def __post_init__(self) -> None:
+            check(self)
+
+`check` refuses values that a field does not allow, `build` makes settings from values by name, and `leaves`
+lists the options for a command line, a configuration file or a page of the documentation.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from numbers import Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from vidsum.errors import UsageError
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The range of a number, or of each number of a tuple; `above` and `below` leave out the limit itself."""
+
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def words(self) -> str:
+        """The range in words: `at least 1`."""
+        limits = {"at least": self.min, "above": self.above, "at most": self.max, "below": self.below}
+        return " and ".join(f"{words} {limit:g}" for words, limit in limits.items() if limit is not None)
+
+    def hold(self, value: float) -> bool:
+        """Whether a number is in the range."""
+        return not (
+            (self.min is not None and value < self.min)
+            or (self.max is not None and value > self.max)
+            or (self.above is not None and value <= self.above)
+            or (self.below is not None and value >= self.below)
+        )
+
+
+@dataclass(frozen=True)
+class Option(Limits):
+    """A field that users choose: what its name, type and default do not say."""
+
+    help: str
+    flags: tuple[str, ...] = ()
+    """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
+    panel: str = ""
+    """Heading in `--help`; that of the settings (`PANEL`) if empty."""
+    shown: str = ""
+    """The default in words, where it is not a value."""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    """What the command line allows, where that is not all of a Literal, or the type is not one."""
+    parse: Callable[[str], Any] | None = None
+    """Turns a text of the command line into a value of the field."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One option of settings or of settings nested in them."""
+
+    name: str
+    """As `build` takes it: the field's name; in optional nested settings `{field}_{name}`."""
+    kind: Any
+    """The field's type."""
+    option: Option
+    default: Any
+    """MISSING where a value must be given."""
+
+    @property
+    def parameter(self) -> str:
+        """Its name on a command line and in a file: the first long flag, with underscores."""
+        long = next((flag for flag in self.option.flags if flag.startswith("--")), f"--{self.name}")
+        return long.split("/")[0].removeprefix("--").replace("-", "_")
+
+
+def check(settings: Any) -> None:
+    """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
+    own: Any = type(settings)
+    for name, (kind, limits) in _checked_fields(own).items():
+        value = getattr(settings, name)
+        if value is None and NoneType in get_args(kind):
+            continue
+        item = item_of(kind)
+        for each in (value,) if item is None else value:
+            if fault := _fault(each, item or required(kind), limits):
+                raise UsageError(f"{name} must be {fault}, not {each!r}")
+
+
+def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
+    """What a value should have been, if it is not allowed."""
+    choices = choices_of(kind) or getattr(limits, "choices", ())
+    if choices:
+        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
+    if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
+        return "a whole number"
+    if kind is float and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
+        return "a number"
+    if kind in (int, float) and limits and not limits.hold(value):
+        return limits.words()
+    return ""
+
+
+def choices_of(kind: Any) -> tuple[str, ...]:
+    """The texts of a Literal, which may be optional or the item of a tuple; of other types none."""
+    kind = item_of(kind) or required(kind)
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
+    """Optional settings that came as a mapping, as JSON has them; settings and None pass through.
+
+    Raises:
+        UsageError: the mapping has a key that is not a field, or a value that is not allowed.
+    """
+    if value is None or isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
+    if unknown := sorted(set(value) - set(_names(kind))):
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}")
+    return kind(**value)
+
+
+def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
+    """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        default = _default(field) if settings is None else getattr(settings, field.name)
+        hint = hints[field.name]
+        if get_origin(hint) is Annotated:
+            option = _option_in(hint.__metadata__, kind)
+            if option:
+                yield Leaf(field.name, hint.__origin__, option, default)
+        elif is_dataclass(hint):
+            yield from leaves(hint, default)  # type: ignore[arg-type]
+        elif nested := _optional(hint):
+            yield from _optional_leaves(field.name, nested)
+
+
+def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
+    """The first option switches the settings on, and has their name; the others begin with it."""
+    for number, leaf in enumerate(leaves(kind)):
+        yield replace(leaf, name=f"{prefix}_{leaf.name}" if number else prefix, default=None)
+
+
+def build(
+    kind: type[Settings], choices: Mapping[str, Any], preset: Mapping[str, Any] | None = None
+) -> Settings:
+    """Settings from values by name, whichever nested settings they belong to.
+
+    Args:
+        kind: of the settings.
+        choices: the values that were chosen.
+        preset: values for what was not; those of optional settings count only where these are switched on.
+
+    Raises:
+        UsageError: a value is not allowed, or no option has such a name.
+    """
+    left = {**(preset or {}), **choices}
+    settings = _build(kind, left, choices, None)
+    if unknown := sorted(set(left) - set(preset or ())):
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}")
+    return settings
+
+
+def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
+    """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
+    values = {}
+    hints = get_type_hints(kind)
+    for field in fields(kind):  # type: ignore[arg-type]
+        name, hint = field.name, hints[field.name]
+        if is_dataclass(hint) and name not in left:
+            before = getattr(default, name) if default else _default(field)
+            values[name] = _build(hint, left, chosen, before)  # type: ignore[arg-type]
+        elif nested := _optional(hint):
+            own = {part: left.pop(f"{name}_{part}") for part in _names(nested) if f"{name}_{part}" in left}
+            if isinstance(left.get(name), str):
+                values[name] = nested(**{_names(nested)[0]: left.pop(name)}, **own)
+            elif name in left:
+                values[name] = left.pop(name)
+            elif given := [f"{name}_{part}" for part in own if f"{name}_{part}" in chosen]:
+                raise UsageError(f"{_flags(nested, name, given)}: without --{name}", hint=f"add --{name}")
+        elif name in left:
+            values[name] = left.pop(name)
+    return replace(default, **values) if default else kind(**values)
+
+
+def _flags(kind: type[Any], prefix: str, names: Sequence[str]) -> str:
+    flags = {leaf.name: leaf.option.flags for leaf in _optional_leaves(prefix, kind)}
+    return " and ".join((flags[name] or (f"--{name.replace('_', '-')}",))[0] for name in names)
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+@lru_cache
+def _checked_fields(kind: Any) -> dict[str, tuple[Any, Limits | None]]:
+    """Type and limits of each field that is not settings itself."""
+    found = {}
+    hints = get_type_hints(kind, include_extras=True)
+    for name in _names(kind):
+        hint = hints[name]
+        if get_origin(hint) is Annotated:
+            limits = next((each for each in hint.__metadata__ if isinstance(each, Limits)), None)
+            found[name] = (hint.__origin__, limits)
+        elif not is_dataclass(hint) and not _optional(hint):
+            found[name] = (hint, None)
+    return found
+
+
+def _option_in(metadata: Sequence[Any], kind: type[Any]) -> Option | None:
+    option = next((each for each in metadata if isinstance(each, Option)), None)
+    return option and (option if option.panel else replace(option, panel=getattr(kind, "PANEL", "")))
+
+
+def required(kind: Any) -> Any:
+    """X of `X | None`; other types as they are."""
+    inner = [each for each in get_args(kind) if each is not NoneType]
+    return inner[0] if get_origin(kind) in (Union, UnionType) and len(inner) == 1 else kind
+
+
+def item_of(kind: Any) -> Any:
+    """X of `tuple[X, ...]`, which may be optional; None for other types."""
+    kind = required(kind)
+    return get_args(kind)[0] if get_origin(kind) is tuple and get_args(kind)[1:] == (...,) else None
+
+
+def _optional(hint: Any) -> Any:
+    """The settings X of `X | None`, or None."""
+    return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
