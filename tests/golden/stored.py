@@ -1,0 +1,191 @@
+"""Stored results, how to compare with them, and how to store new ones on purpose.
+
+    VIDSUM_REGENERATE=1 python -m pytest tests/golden
+
+writes what the tests got in place of what is stored. Look at `git diff tests/golden` before a commit: each
+line is a change that users see.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import vidsum
+from vidsum.__main__ import main
+
+REGENERATE = os.environ.get("VIDSUM_REGENERATE") == "1"
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
+CLOSE = 1e-4
+"""How far numbers of networks may be from those that are stored."""
+_MASK = (1 << 64) - 1
+
+
+# --- inputs ---
+
+
+def numbers(name: str, *shape: int) -> npt.NDArray[np.float64]:
+    """Numbers in [-1, 1) that depend on the name alone: made of integers, the same on every machine.
+
+    They are multiples of 2^-20, so that float32 holds them exactly.
+    """
+    size = int(np.prod(shape, dtype=np.int64))
+    with np.errstate(over="ignore"):  # splitmix64 counts on it
+        z = (
+            np.arange(1, size + 1, dtype=np.uint64) + np.uint64(zlib.crc32(name.encode()) << 20)
+        ) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return ((z >> np.uint64(43)).astype(np.float64) / 2**20 - 1).reshape(shape)
+
+
+# --- the program ---
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Program:
+    """`vidsum ARGUMENTS` in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys, self._monkeypatch = capsys, monkeypatch
+
+    def __call__(self, *arguments: object, code: int = 0) -> Ran:
+        """Run it; it must end with this exit code."""
+        self._monkeypatch.setattr(sys, "argv", ["vidsum", *map(str, arguments)])
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        printed = self._capsys.readouterr()
+        ran = Ran(int(left.value.code or 0), printed.out, printed.err)
+        assert ran.code == code, ran.err or ran.out
+        return ran
+
+
+# --- comparing ---
+
+
+def check_text(name: str, text: str) -> None:
+    """Compare a document, or lines of JSON, with what is stored under a name: byte for byte.
+
+    Only what cannot be fixed is named in its place: the version of vidsum, the SHA-256 of files in the
+    current folder and the size of binary ones, which depend on the libraries that wrote them, paths of
+    folders, and the digests of such texts.
+    """
+    found, file = portable(text), _file(name)
+    if REGENERATE:
+        file.write_text(found, encoding="utf-8")
+    assert found == file.read_text(encoding="utf-8")
+
+
+def check_close(name: str, text: str) -> None:
+    """Like `check_text`, but numbers that a network gave may differ by CLOSE."""
+    found, file = portable(text), _file(name)
+    if REGENERATE:
+        file.write_text(found, encoding="utf-8")
+    stored = file.read_text(encoding="utf-8")
+    digit = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+    if "\n " in stored.rstrip():
+        assert json.dumps(json.loads(found), indent=1, ensure_ascii=False) + "\n" == found
+        assert_close(json.loads(found), json.loads(stored))
+    else:
+        assert re.sub(digit, "0", found) == re.sub(digit, "0", stored)
+        pairs = zip(found.splitlines(), stored.splitlines(), strict=True)
+        for one, other in pairs:
+            assert_close(json.loads(one), json.loads(other))
+
+
+def assert_close(found: Any, stored: Any, place: str = "") -> None:
+    """The same keys in the same order, the same types, and numbers that are close."""
+    assert type(found) is type(stored), place
+    if isinstance(stored, Mapping):
+        assert list(found) == list(stored), place
+        for key, value in stored.items():
+            assert_close(found[key], value, f"{place}.{key}")
+    elif isinstance(stored, list):
+        assert len(found) == len(stored), place
+        for number, value in enumerate(stored):
+            assert_close(found[number], value, f"{place}[{number}]")
+    elif isinstance(stored, float):
+        assert found == pytest.approx(stored, abs=CLOSE, rel=CLOSE), place
+    else:
+        assert found == stored, place
+
+
+def portable(text: str) -> str:
+    """A text without what depends on the machine or the version; its digests are checked before they go."""
+    for document in _documents(text):
+        rest = {key: value for key, value in document.items() if key not in ("digest", *_ADDED)}
+        right = hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:32]
+        assert document["digest"] == right, "the digest is not that of docs/formats.md"
+        text = text.replace(right, "<digest>")
+    for path in sorted(Path().rglob("*")):
+        if path.is_file() and path.suffix != ".mp4":
+            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            text = text.replace(sha256, f"<sha256 of {path.as_posix()}>")
+    binary = r'"bytes": \d+(,\s*"sha256": "<sha256 of [^"]*\.(?:h5|npz|safetensors)>")'
+    text = re.sub(binary, r'"bytes": "<size>"\1', text)
+    text = text.replace(f'"vidsum": "{vidsum.__version__}"', '"vidsum": "<version>"')
+    return text.replace(os.environ["VIDSUM_HOME"], "<home>").replace(str(Path.cwd()), "<here>")
+
+
+_ADDED = ("output", "outputs", "plot", "predictions", "up_to_date")
+"""What `--json` tells beside a document."""
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    """The documents with a digest in a text: one, or in the results of lines."""
+    try:
+        whole = [json.loads(text)]
+    except ValueError:
+        whole = [json.loads(line) for line in text.splitlines()]
+    for value in whole:
+        for document in (value, value.get("data")):
+            if isinstance(document, dict) and "digest" in document:
+                yield document
+
+
+def _file(name: str) -> Path:
+    return Path(__file__).parent / "documents" / name
+
+
+@dataclass
+class ExactDraws:
+    """In place of `torch.randn` and `torch.rand`: as wide, but of `numbers`."""
+
+    label: str
+
+    def __post_init__(self) -> None:
+        self._draws = count()
+
+    def randn(self, *shape: Any, generator: Any = None) -> Any:
+        """Of deviation 1."""
+        import torch
+
+        sizes = shape[0] if shape and isinstance(shape[0], tuple) else shape
+        drawn = numbers(f"{self.label} {next(self._draws)}", *sizes) * 1.75
+        return torch.from_numpy(drawn.astype(np.float32))
+
+    def rand(self, *shape: Any, generator: Any = None) -> Any:
+        """In [0, 1)."""
+        return self.randn(*shape) / 3.5 + 0.5

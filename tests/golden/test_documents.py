@@ -1,0 +1,296 @@
+"""Every kind of document that vidsum writes, byte for byte as it was, for inputs that are made here.
+
+The stored documents are in `documents/`. Where a document has numbers of a network, those may differ by 1e-4.
+`VIDSUM_REGENERATE=1 python -m pytest tests/golden` stores what is written now; see `tests/golden/stored.py`.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from tests.golden.stored import SAMPLE, Program, check_close, check_text, numbers
+
+CPU = ("--device", "cpu")
+
+
+def save_features(path: Path) -> None:
+    """Thirty seconds at 2 fps in four scenes, some of which come back."""
+    scenes = numbers("scenes", 3, 16)
+    array = scenes[np.repeat([0, 1, 2, 0], [20, 14, 10, 16])] + numbers("noise", 60, 16) / 64
+    np.savez(path, features=array.astype(np.float32))
+
+
+def save_annotated(path: Path, n_videos: int = 5) -> None:
+    """Videos of 40 samples in ten shots, with four annotators."""
+    with h5py.File(path, "w") as file:
+        for number in range(1, n_videos + 1):
+            truth = np.repeat(numbers(f"truth {number}", 10), 4)
+            of_each = np.clip((truth + numbers(f"annotators {number}", 4, 40) / 4 + 1) / 2, 0, 1)
+            kept = of_each.reshape(4, 10, 4).mean(axis=2)
+            chosen = np.argsort(-kept, axis=1, kind="stable")[:, :2]
+            summary = np.zeros((4, 600), np.float32)
+            for row, shots in zip(summary, chosen, strict=True):
+                for shot in shots:
+                    row[60 * shot : 60 * shot + 60] = 1
+            video: dict[str, Any] = {
+                "features": (numbers(f"features {number}", 40, 6) + truth[:, None]).astype(np.float32),
+                "gtscore": of_each.mean(axis=0).astype(np.float32),
+                "user_scores": of_each.astype(np.float32),
+                "user_summary": summary,
+                "picks": 15 * np.arange(40),
+                "n_frames": 600,
+                "change_points": np.stack([60 * np.arange(10), 60 * np.arange(10) + 59], axis=1),
+            }
+            for name, value in video.items():
+                file[f"video_{number}/{name}"] = value
+
+
+def write_lines(path: str, lines: Sequence[dict[str, Any]]) -> None:
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def save_highlights(path: str = "val.jsonl", n_videos: int = 4, duration_s: int = 20) -> None:
+    """Annotations as QVHighlights publishes them, features and words."""
+    Path("clip").mkdir()
+    Path("words").mkdir()
+    n_clips, lines = duration_s // 2, []
+    for qid in range(n_videos):
+        scores = [[(clip + qid + one) % 5 for one in range(3)] for clip in (1, 2, 3)]
+        windows = [[2, 8]] if qid % 2 else [[2, 8], [12, 16]]
+        line = {"qid": qid, "query": f"query {qid}", "vid": f"film_{qid}", "duration": duration_s}
+        line |= {"relevant_windows": windows, "relevant_clip_ids": [1, 2, 3], "saliency_scores": scores}
+        lines.append(line)
+        of_video, of_query = numbers(f"clips {qid}", n_clips, 6), numbers(f"words {qid}", 5, 3)
+        np.savez(f"clip/film_{qid}.npz", features=of_video.astype(np.float32))
+        np.savez(f"words/qid{qid}.npz", last_hidden_state=of_query.astype(np.float32))
+    write_lines(path, lines)
+
+
+def save_answers(path: str = "mine.jsonl", n_videos: int = 4, n_clips: int = 10) -> None:
+    """A submission to `save_highlights`, in part right."""
+    lines = []
+    for qid in range(n_videos):
+        windows = [[2 * qid, 10, 0.9], [0, 8, 0.5], [12, 18, 0.25]]
+        saliency = numbers(f"saliency {qid}", n_clips).tolist()
+        line = {"qid": qid, "query": f"query {qid}", "vid": f"film_{qid}"}
+        lines.append(line | {"pred_relevant_windows": windows, "pred_saliency_scores": saliency})
+    write_lines(path, lines)
+
+
+def read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+# --- shots and summaries of features ---
+
+
+def test_shots(vidsum: Program) -> None:
+    save_features(Path("f.npz"))
+    result = vidsum("shots", "f.npz", "--json").out
+    check_text("shots.json", read("f_shots.json"))
+    check_text("shots.result.json", result)
+    assert vidsum("shots", "f.npz", "-o", "-").out == read("f_shots.json")
+
+
+def test_uniform_shots_of_an_annotated_video(vidsum: Program) -> None:
+    save_annotated(Path("made.h5"), 1)
+    how = ("--shots", "uniform", "--max-shot", "3s")
+    check_text("shots_uniform.json", vidsum("shots", "made.h5#video_1", *how, "-o", "-").out)
+
+
+@pytest.mark.parametrize("model", ["contrastive", "cluster", "random", "uniform"])
+def test_summary(vidsum: Program, model: str) -> None:
+    save_features(Path("f.npz"))
+    how = ("--model", model, "--budget", "30%")
+    result = vidsum("summarize", "f.npz", *how, "-o", "s.json", "--json").out
+    check_text(f"summary_{model}.json", read("s.json"))
+    check_text(f"summary_{model}.result.json", result)
+
+
+def test_summary_with_what_is_kept_and_dropped(vidsum: Program) -> None:
+    save_features(Path("f.npz"))
+    how = (
+        "--model",
+        "contrastive",
+        "--budget",
+        "8s",
+        "--keep",
+        "1-2.5",
+        "--drop",
+        "0:12-15",
+        "--drop",
+        "20-21",
+    )
+    check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *how, "-o", "-").out)
+
+
+def test_the_default_summary_of_features(vidsum: Program) -> None:
+    save_features(Path("f.npz"))
+    check_text("summary_auto.json", vidsum("summarize", "f.npz", "-o", "-").out)
+
+
+# --- evaluations ---
+
+
+def test_evaluation_of_summaries(vidsum: Program) -> None:
+    save_annotated(Path("made.h5"), 3)
+    own = {f"video_{number}": numbers(f"own {number}", 40).tolist() for number in (1, 2)}
+    Path("mine.json").write_text(json.dumps(own))
+    how = ("--scores", "mine.json", "--model", "contrastive", "--seeds", 2)
+    how += ("--segmentation", "change-points", "--segmentation", "two-peak")
+    result = vidsum("evaluate", "summary", "--data", "made.h5", *how, "-o", "report.json", "--json").out
+    check_text("evaluation.json", read("report.json"))
+    check_text("evaluation.result.json", result)
+
+
+def test_evaluation_of_moments(vidsum: Program) -> None:
+    save_highlights()
+    save_answers()
+    how = ("mine.jsonl", "--data", "val.jsonl", "--seeds", 2)
+    result = vidsum("evaluate", "moments", *how, "-o", "report.json", "--json").out
+    check_text("moment_evaluation.json", read("report.json"))
+    check_text("moment_evaluation.result.json", result)
+
+
+def test_evaluation_of_moments_of_a_file_in_seconds(vidsum: Program) -> None:
+    video = {
+        "duration": 20,
+        "timestamps": [[0, 5], [8, 25], [4, 4]],
+        "sentences": ["a dog", "a cat", "a fish"],
+    }
+    Path("made.json").write_text(json.dumps({"v_a": video}))
+    how = ("--data", "made.json", "--comparison", "2d-tan", "--seeds", 2)
+    check_text("moment_evaluation_seconds.json", vidsum("evaluate", "moments", *how, "-o", "-").out)
+
+
+def test_evaluation_of_highlights(vidsum: Program) -> None:
+    save_highlights()
+    save_answers()
+    how = ("mine.jsonl", "val.jsonl", "--seeds", 2)
+    result = vidsum("evaluate", "highlights", *how, "-o", "report.json", "--json").out
+    check_text("highlight_evaluation.json", read("report.json"))
+    check_text("highlight_evaluation.result.json", result)
+
+
+# --- runs of training, and what their models answer ---
+
+
+def test_training_run_of_summaries(vidsum: Program) -> None:
+    save_annotated(Path("made.h5"))
+    sizes = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1)
+    train = ("train", "fulltransnet", "--data", "made.h5", "--out", "run", *sizes, *CPU)
+    result = vidsum(*train, "--json").out
+    check_text("run.json", read("run/run.json"))
+    check_close("train_fulltransnet.result.json", result)
+    ask = ("evaluate", "summary", "--data", "made.h5", "--run", "run", "--seeds", 2, *CPU)
+    check_close("evaluation_run.json", vidsum(*ask, "-o", "-").out)
+
+
+def test_training_of_detr(vidsum: Program) -> None:
+    save_highlights()
+    sizes = ("--size", "light", "--d", 16, "--d-ff", 16, "--layers", 1, "--decoder-layers", 1, "--heads", 2)
+    sizes += ("--clips", 10, "--epochs", 1, "--text-features", "words", *CPU)
+    train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
+    check_close("train_detr.result.json", vidsum(*train, "--json").out)
+    ask = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
+    ask += ("--text-features", "words", "--seeds", 2, "--write-predictions", "p.jsonl")
+    check_close("highlight_evaluation_run.json", vidsum(*ask, "-o", "-").out)
+    check_close("highlight_predictions.jsonl", read("p.jsonl"))
+
+
+def test_training_of_mrnet(vidsum: Program) -> None:
+    sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
+    train = ("train", "mrnet", "--data", "planted", "--out", "run", *sizes, "--epochs", 1, *CPU)
+    check_close("train_mrnet.result.json", vidsum(*train, "--json").out)
+
+
+# --- results that are no documents ---
+
+
+def test_what_fails_is_told_as_json_too(vidsum: Program) -> None:
+    save_features(Path("f.npz"))
+    Path("bad.npz").write_bytes(b"no features")
+    check_text("failed.result.json", vidsum("shots", "f.npz", "bad.npz", "none.npz", "--json", code=1).out)
+
+
+def test_info_of_a_video(vidsum: Program) -> None:
+    shutil.copy(SAMPLE, "bunny.mp4")
+    check_text("info.result.json", vidsum("info", "bunny.mp4", "--json").out)
+
+
+def test_weights(vidsum: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    check_text("weights_list.result.json", vidsum("weights", "list", "--json").out)
+    check_text("weights_pull.result.json", vidsum("weights", "pull", "mrnet", "--json").out)
+    check_text("weights_path.result.json", vidsum("weights", "path", "mrnet", "--json").out)
+    check_text("weights_verify.result.json", vidsum("weights", "verify", "mrnet", "--json").out)
+    check_text("weights_missing.result.json", vidsum("weights", "pull", "i3d", "--json", code=4).out)
+
+
+# --- the sample video, by the networks ---
+
+
+@pytest.fixture
+def bunny(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sample video in the current folder, and the cache of real weights."""
+    for name in ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm", "glove"):
+        home = real_weights(name).parents[2]
+    monkeypatch.setenv("VIDSUM_HOME", os.environ.get("VIDSUM_HOME", str(home)))
+    shutil.copy(SAMPLE, "bunny.mp4")
+    return "bunny.mp4"
+
+
+@pytest.mark.weights
+def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
+    check_text(
+        "features.result.json", vidsum("extract", bunny, "-o", "f.npz", "--no-cache", *CPU, "--json").out
+    )
+    with np.load("f.npz") as data:
+        check_text("features.json", json.dumps(json.loads(str(data["metadata"])), indent=1) + "\n")
+    check_close(
+        "features_stdout.json", vidsum("extract", bunny, "-o", "-", "--fps", 0.2, *CPU, "--no-cache").out
+    )
+
+
+@pytest.mark.weights
+def test_shots_and_summary_of_a_video(vidsum: Program, bunny: str) -> None:
+    check_close("video_shots.json", vidsum("shots", bunny, *CPU, "-o", "-").out)
+    check_close("video_summary.json", vidsum("summarize", bunny, *CPU, "-o", "-").out)
+    result = vidsum("summarize", bunny, "--budget", "5s", *CPU, "--storyboard", "--plot", "--json").out
+    check_close("video_summary.result.json", result)
+
+
+@pytest.mark.weights
+def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
+    ask = (
+        "ground",
+        bunny,
+        "--query",
+        "a rabbit",
+        "--query",
+        "a butterfly",
+        "-k",
+        3,
+        "--space",
+        "conse",
+        *CPU,
+    )
+    check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)
+    check_close("moments.result.json", vidsum(*ask, "--model", "similarity", "--json").out)
+    snapped = (*ask, "--snap", "kts", "--model", "qd-detr", "--mask", "lam")
+    check_close("moments_detr.json", vidsum(*snapped, "--saliency", "-o", "-").out)
+
+
+@pytest.mark.weights
+def test_highlights_of_a_video(vidsum: Program, bunny: str) -> None:
+    result = vidsum("highlights", bunny, "-k", 3, *CPU, "-o", "h.json", "--json").out
+    check_close("highlights.json", read("h.json"))
+    check_close("highlights.result.json", result)
