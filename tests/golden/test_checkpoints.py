@@ -1,0 +1,200 @@
+"""Every checkpoint that ships, and every published one that can be added: the tensors that reach the model,
+and what it answers for a fixed input.
+
+The files of other authors are not here: state dicts of their names and shapes, filled with fixed numbers,
+stand in for them. All is stored in `checkpoints.json`; numbers of networks may differ by 1e-4.
+`VIDSUM_REGENERATE=1 python -m pytest tests/golden` stores what is computed now; see `tests/golden/stored.py`.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import vidsum as library
+from tests.checkpoints import published_detr, published_mrnet
+from tests.golden.stored import REGENERATE, ExactDraws, Program, assert_close, numbers
+
+STORED = Path(__file__).with_name("checkpoints.json")
+MOMENT_MODELS = ("mrnet", "qd-detr", "qd-detr-stamp", "qd-detr-lam", "mrnet-detr", "moment-detr")
+DETR_SIZES = (16, 24, 11, 9)
+DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
+
+
+# --- the only lines that know modules inside of vidsum ---
+
+
+def load(path: str) -> tuple[nn.Module, Any]:
+    """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
+    from vidsum.checkpoints.trained import read_trained
+    from vidsum.grounding import detr, mrnet
+    from vidsum.summary.fulltransnet import summarizer_of
+
+    trained = read_trained(path)
+    if trained.model == "fulltransnet":
+        return summarizer_of(trained, path, "cpu").model, None
+    make = mrnet.grounder_of if trained.model == "mrnet" else detr.grounder_of
+    grounder: Any = make(trained, path, "cpu")
+    return grounder.model, grounder
+
+
+def ask(
+    grounder: Any, parts: list[np.ndarray], step_s: float, queries: np.ndarray, words: list[np.ndarray]
+) -> list[dict[str, Any]]:
+    """Moments of each query, and saliency where the model has its own.
+
+    Args:
+        grounder: of `load`.
+        parts: [T, D] each, features of the clips, side by side.
+        step_s: seconds of a clip.
+        queries: [M, D].
+        words: [W, D] of each query.
+    """
+    from vidsum.grounding import detr, mrnet
+    from vidsum.grounding.spaces import ClipEmbeddings
+
+    times = np.arange(len(parts[0])) * step_s
+    video = ClipEmbeddings(tuple(parts), times, step_s=step_s, duration_s=len(times) * step_s)
+    if isinstance(grounder, mrnet.Grounder):
+        return [{"moments": rows(one)} for one in mrnet.ground_video(grounder, video, queries, top_k=4)]
+    found = detr.ground_video(grounder, video, words, queries, top_k=4)
+    return [{"moments": rows(one.moments), "saliency": rounded(one.saliency)} for one in found]
+
+
+# --- what is compared ---
+
+
+def rows(moments: Any) -> list[list[float]]:
+    return [rounded((one.start_s, one.end_s, one.score)) for one in moments]
+
+
+def rounded(values: Any) -> list[float]:
+    return [round(float(value), 6) for value in values]
+
+
+def tensors_of(model: nn.Module) -> dict[str, str]:
+    """Shape and digest of each tensor."""
+    return {name: in_short(tensor) for name, tensor in sorted(model.state_dict().items())}
+
+
+def in_short(tensor: Tensor) -> str:
+    array = tensor.detach().cpu().contiguous().numpy()
+    digest = hashlib.sha256(array.tobytes()).hexdigest()[:12]
+    return f"{array.dtype} {list(array.shape)} {digest}"
+
+
+def check(name: str, tensors: dict[str, str], answers: Any) -> None:
+    """Compare with what is stored of a checkpoint: tensors exactly, answers within 1e-4."""
+    found = {"tensors": tensors, "answers": answers}
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    if REGENERATE:
+        stored = dict(sorted({**stored, name: found}.items()))
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    assert tensors == stored[name]["tensors"]
+    assert_close(answers, stored[name]["answers"])
+
+
+# --- inputs ---
+
+
+def unit(array: np.ndarray) -> np.ndarray:
+    return (array / np.linalg.norm(array, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def exact(name: str, *shape: int) -> np.ndarray:
+    return numbers(name, *shape).astype(np.float32)
+
+
+@pytest.fixture
+def exact_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """State dicts at random are the same on every machine."""
+    draws = ExactDraws("state dict")
+    monkeypatch.setattr(torch, "randn", draws.randn)
+    monkeypatch.setattr(torch, "rand", draws.rand)
+
+
+def add(vidsum: Program, tensors: dict[str, Tensor], name: str, form: str, **more: Any) -> str:
+    """`vidsum weights add` of a file like the authors'; the path of the checkpoint."""
+    torch.save({"model": tensors, **more}, "theirs.pth")
+    ran = vidsum("weights", "add", "theirs.pth", "--as", name, "--format", form, "--json")
+    return str(json.loads(ran.out)["data"]["path"])
+
+
+def shipped(vidsum: Program, name: str) -> str:
+    """The path of a checkpoint that ships."""
+    return str(json.loads(vidsum("weights", "pull", name, "--json").out)["data"]["path"])
+
+
+# --- tests ---
+
+
+def test_fulltransnet(vidsum: Program) -> None:
+    tensors = tensors_of(load(shipped(vidsum, "fulltransnet"))[0])
+    scenes = exact("scenes", 4, 1280)[np.repeat([0, 1, 2, 0, 3], [12, 8, 10, 6, 14])]
+    array = np.maximum(scenes + exact("noise", 50, 1280) / 4, 0)
+    features = library.Features.from_array(array, fps=2, extractor="mobilenet_v2")
+    library.write_features(features, "f.npz")
+    asked = ("summarize", "f.npz", "--model", "fulltransnet", "-o", "-", "--device", "cpu")
+    answers = []
+    for beams in (1, 3):
+        document = json.loads(vidsum(*asked, "--beams", beams).out)
+        kept = [[one["start_s"], one["end_s"]] for one in document["segments"]]
+        answers.append({"importance": document["importance"]["scores"], "segments": kept})
+    check("fulltransnet", tensors, answers)
+
+
+@pytest.mark.parametrize("name", MOMENT_MODELS)
+def test_moment_models(vidsum: Program, name: str) -> None:
+    model, grounder = load(shipped(vidsum, name))
+    queries = unit(exact("queries", 2, 384))
+    parts = [unit(exact(f"part {number}", 100, 384) / 2) for number in range(2)]
+    for part, strength in zip(
+        parts, (1.0, 0.5), strict=True
+    ):  # two stretches fit the first query, one the second
+        part[20:34] += strength * queries[0]
+        part[70:80] += strength * queries[0] / 2
+        part[45:60] += strength * queries[1]
+    words = [unit(exact(f"words {number}", 4, 384) / 2 + queries[number]) for number in range(2)]
+    check(name, tensors_of(model), ask(grounder, [unit(part) for part in parts], 1.0, queries, words))
+
+
+@pytest.mark.usefixtures("exact_draws")
+@pytest.mark.parametrize("kind", ["shared", "one each"])
+@pytest.mark.parametrize("name", published_mrnet.CONFIGS)
+def test_published_mrnet(vidsum: Program, name: str, kind: str) -> None:
+    how = published_mrnet.CONFIGS[name]
+    tensors = published_mrnet.state_dict(how, is_shared=kind == "shared")
+    model, grounder = load(add(vidsum, tensors, name, "mrnet-official"))
+    video = exact("clips", how.num_pre_clips, how.input_size)
+    video = unit(video + np.roll(video, 1, axis=0) + np.roll(video, 2, axis=0))
+    answers = ask(grounder, [video], 0.5, exact("queries", 3, 9), [])
+    check(f"{name} ({kind})", tensors_of(model), answers)
+
+
+@pytest.mark.usefixtures("exact_draws")
+@pytest.mark.parametrize("name", ["moment-detr", "qd-detr"])
+def test_published_detr(vidsum: Program, name: str) -> None:
+    shapes = {"moment-detr": published_detr.moment_detr, "qd-detr": published_detr.qd_detr}[name]
+    tensors = published_detr.at_random(shapes(*DETR_SIZES) | published_detr.unused(DETR_SIZES[0]))
+    path = add(vidsum, tensors, f"{name}-qvhighlights", "detr-official", opt=DETR_OPTIONS)
+    model, grounder = load(path)
+    words = [exact("long", 5, 9), exact("short", 3, 9)]
+    answers = ask(grounder, [unit(exact("clips", 10, 9))], 2.0, exact("queries", 2, 9), words)
+    check(f"{name}-qvhighlights", tensors_of(model), answers)
+
+
+def test_every_model_is_here(vidsum: Program) -> None:
+    """A model that is added to the registry, or to those that can be added, is stored too."""
+    files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    assert files == {f"{name}-conse" for name in MOMENT_MODELS} | {"fulltransnet-mobilenet_v2"}
+    refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
+    assert all(name in refused.err for name in published_mrnet.CONFIGS)
+    published = {f"{name} ({kind})" for name in published_mrnet.CONFIGS for kind in ("shared", "one each")}
+    published |= {"moment-detr-qvhighlights", "qd-detr-qvhighlights"}
+    assert set(stored) == {"fulltransnet", *MOMENT_MODELS, *published}
