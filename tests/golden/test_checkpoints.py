@@ -58,7 +58,7 @@ def ask(
     from vidsum.grounding import detr, mrnet
     from vidsum.grounding.spaces import ClipEmbeddings
 
-    times = np.arange(len(parts[0])) * step_s
+    times = np.arange(len(parts[0]), dtype=np.float64) * step_s
     video = ClipEmbeddings(tuple(parts), times, step_s=step_s, duration_s=len(times) * step_s)
     if isinstance(grounder, mrnet.Grounder):
         return [{"moments": rows(one)} for one in mrnet.ground_video(grounder, video, queries, top_k=4)]
@@ -103,7 +103,8 @@ def check(name: str, tensors: dict[str, str], answers: Any) -> None:
 
 
 def unit(array: np.ndarray) -> np.ndarray:
-    return (array / np.linalg.norm(array, axis=-1, keepdims=True)).astype(np.float32)
+    length = np.linalg.norm(array, axis=-1, keepdims=True)
+    return np.asarray(array / length, np.float32)
 
 
 def exact(name: str, *shape: int) -> np.ndarray:

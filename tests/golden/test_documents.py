@@ -5,7 +5,6 @@ The stored documents are in `documents/`. Where a document has numbers of a netw
 """
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from tests.conftest import real_weights
 from tests.golden.stored import SAMPLE, Program, check_close, check_text, numbers
 
+Arguments = tuple[object, ...]
 CPU = ("--device", "cpu")
 
 
@@ -158,7 +158,7 @@ def test_evaluation_of_summaries(vidsum: Program) -> None:
     save_annotated(Path("made.h5"), 3)
     own = {f"video_{number}": numbers(f"own {number}", 40).tolist() for number in (1, 2)}
     Path("mine.json").write_text(json.dumps(own))
-    how = ("--scores", "mine.json", "--model", "contrastive", "--seeds", 2)
+    how: Arguments = ("--scores", "mine.json", "--model", "contrastive", "--seeds", 2)
     how += ("--segmentation", "change-points", "--segmentation", "two-peak")
     result = vidsum("evaluate", "summary", "--data", "made.h5", *how, "-o", "report.json", "--json").out
     check_text("evaluation.json", read("report.json"))
@@ -210,11 +210,24 @@ def test_training_run_of_summaries(vidsum: Program) -> None:
 
 def test_training_of_detr(vidsum: Program) -> None:
     save_highlights()
-    sizes = ("--size", "light", "--d", 16, "--d-ff", 16, "--layers", 1, "--decoder-layers", 1, "--heads", 2)
+    sizes: Arguments = (
+        "--size",
+        "light",
+        "--d",
+        16,
+        "--d-ff",
+        16,
+        "--layers",
+        1,
+        "--decoder-layers",
+        1,
+        "--heads",
+        2,
+    )
     sizes += ("--clips", 10, "--epochs", 1, "--text-features", "words", *CPU)
     train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
     check_close("train_detr.result.json", vidsum(*train, "--json").out)
-    ask = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
+    ask: Arguments = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
     ask += ("--text-features", "words", "--seeds", 2, "--write-predictions", "p.jsonl")
     check_close("highlight_evaluation_run.json", vidsum(*ask, "-o", "-").out)
     check_close("highlight_predictions.jsonl", read("p.jsonl"))
@@ -224,6 +237,17 @@ def test_training_of_mrnet(vidsum: Program) -> None:
     sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
     train = ("train", "mrnet", "--data", "planted", "--out", "run", *sizes, "--epochs", 1, *CPU)
     check_close("train_mrnet.result.json", vidsum(*train, "--json").out)
+
+
+@pytest.mark.weights
+def test_training_of_mrnet_on_features(vidsum: Program) -> None:
+    real_weights("minilm")
+    save_highlights()
+    sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
+    train = ("train", "mrnet", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
+    vidsum(*train, "--text", "minilm", "--epochs", 1, *CPU)
+    ask = ("evaluate", "moments", "--data", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
+    check_close("moment_evaluation_run.json", vidsum(*ask, "--seeds", 2, "-o", "-").out)
 
 
 # --- results that are no documents ---
@@ -253,12 +277,10 @@ def test_weights(vidsum: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bunny(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The sample video in the current folder, and the cache of real weights."""
-    for name in ("i3d", "efficientnet_lite0", "minilm"):
+def bunny() -> str:
+    """The sample video in the current folder; skipped where the weights cannot be had."""
+    for name in ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm"):
         real_weights(name)
-    home = real_weights("mobilenet_v2").parents[2]
-    monkeypatch.setenv("VIDSUM_HOME", os.environ.get("VIDSUM_HOME", str(home)))
     shutil.copy(SAMPLE, "bunny.mp4")
     return "bunny.mp4"
 
