@@ -32,7 +32,8 @@ DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 def load(path: str) -> tuple[nn.Module, Any]:
     """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding import detr, mrnet
+    from vidsum.grounding import grounder as detr
+    from vidsum.grounding import mrnet
     from vidsum.summary.fulltransnet import summarizer_of
 
     trained = read_trained(path)
@@ -55,7 +56,8 @@ def ask(
         queries: [M, D].
         words: [W, D] of each query.
     """
-    from vidsum.grounding import detr, mrnet
+    from vidsum.grounding import grounder as detr
+    from vidsum.grounding import mrnet
     from vidsum.grounding.spaces import ClipEmbeddings
 
     times = np.arange(len(parts[0]), dtype=np.float64) * step_s

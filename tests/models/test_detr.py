@@ -164,17 +164,17 @@ def test_a_config_goes_through_json() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clips": 0}, "clips = 0 must be at least 1"),
-        ({"layers": 0}, "layers = 0 must be at least 1"),
-        ({"n_moments": 0}, "n_moments = 0"),
-        ({"d": 18, "heads": 3}, "d = 18 must be a multiple of 4"),
-        ({"d": 20, "heads": 4}, "twice the heads, 4"),
-        ({"dropout": 1.0}, "dropout = 1.0 must be a share below 1"),
-        ({"sparsity": -0.1}, "sparsity = -0.1"),
-        ({"gamma": 0.0}, "gamma = 0.0 must be above 0"),
-        ({"decay": "both"}, "decay = both must be one of"),
-        ({"mask": {"kind": "soft"}}, "kind = soft"),
-        ({"mask": {"deep": 2}}, "mask has no deep"),
+        ({"clips": 0}, "clips must be"),
+        ({"layers": 0}, "layers must be"),
+        ({"n_moments": 0}, "n_moments must be"),
+        ({"d": 18, "heads": 3}, "d must be"),
+        ({"d": 20, "heads": 4}, "twice the heads"),
+        ({"dropout": 1.0}, "dropout must be"),
+        ({"sparsity": -0.1}, "sparsity must be"),
+        ({"gamma": 0.0}, "gamma must be"),
+        ({"decay": "both"}, "decay must be"),
+        ({"mask": {"kind": "soft"}}, "kind must be"),
+        ({"mask": {"deep": 2}}, "no option 'deep'"),
     ],
 )
 def test_what_makes_no_model_is_refused(options: dict[str, object], message: str) -> None:
