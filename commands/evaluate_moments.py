@@ -8,14 +8,13 @@ import typer
 
 from vidsum.commands import options
 from vidsum.commands.batch import run_batch
-from vidsum.commands.evaluate_options import WHAT, CheckpointFeatures, Output, Seeds, checkpoint_of
+from vidsum.commands.evaluate_options import WHAT, CheckpointFeatures, Output, Seeds, report_of
 from vidsum.commands.options import OUT, option
-from vidsum.commands.reports import Files, Shown, report_result
-from vidsum.commands.result import Result, Table, View
-from vidsum.errors import UsageError
+from vidsum.commands.reports import Files
+from vidsum.commands.result import Result, View
+from vidsum.evaluation.settings import MomentsRequest
 
 if TYPE_CHECKING:
-    from vidsum.evaluation.moment_report import MomentReport
     from vidsum.types import Progress
 
 _COMMAND = "evaluate moments"
@@ -50,7 +49,7 @@ Runs = Annotated[
     list[Path] | None,
     option(
         "--run",
-        help="Folder or checkpoint of `vidsum train mrnet`, run on --features; may be given several times.",
+        help="Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features; repeatable.",
         show_default=False,
         metavar="FOLDER|FILE",
         rich_help_panel=WHAT,
@@ -113,63 +112,20 @@ def moments(
 
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
-    models = _checkpoints(runs or [], features)
     where = Files(output, plot, overwrite)
-    where.check([str(data)], list(map(str, predictions or ())))
+    request = MomentsRequest(
+        data=data,
+        predictions=tuple(predictions or ()),
+        runs=tuple(runs or ()),
+        features=tuple(features or ()),
+        max_iou=max_iou,
+        comparison=comparison.value,
+        seeds=seeds,
+        device=device,
+    )
+    where.check([str(data)], list(map(str, request.predictions)))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.evaluation.moment_document import moment_report_document
-        from vidsum.evaluation.moment_run import MomentsAsked, provenance, run_moments
-        from vidsum.provenance import label_of
-
-        asked = MomentsAsked(
-            predictions=tuple(predictions or ()),
-            checkpoints=models,
-            features=tuple(features or ()),
-            max_iou=max_iou,
-            comparison=comparison.value,
-            n_seeds=seeds,
-            device=device,
-        )
-        made_from = provenance(data, asked)
-
-        def make() -> Shown:
-            report = run_moments(data, asked, progress, plot, label_of(made_from))
-            table = _table(data.name, report)
-            return Shown(moment_report_document(report, made_from), table, _about(report))
-
-        return report_result(_COMMAND, source, made_from, make, where)
+        return report_of(_COMMAND, source, request, where, progress)
 
     run_batch(_COMMAND, [str(data)], View(json, quiet, verbose), step)
-
-
-def _checkpoints(runs: list[Path], features: list[Path] | None) -> dict[str, Path]:
-    """The checkpoint of each run by the name of its row: that of the run's folder, or of the file."""
-    if bool(runs) != bool(features):
-        raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
-    found: dict[str, Path] = {}
-    for row, checkpoint in map(checkpoint_of, runs):
-        if row in found:
-            raise UsageError(f"two runs are called {row}", hint="rename a folder")
-        found[row] = checkpoint
-    return found
-
-
-def _table(name: str, report: "MomentReport") -> Table:
-    """Per cent, as the field prints them."""
-    settings = list(report.rows[0].measures.recall)
-    heads = (f"R@{top} {iou:.1f}".replace("0.", ".") for top, iou in settings)
-    rows = []
-    for row in report.rows:
-        shares = [*(row.measures.recall[setting] for setting in settings), row.measures.miou]
-        rows.append((row.name, *(f"{100 * share:.2f}" for share in shares)))
-    title = f"{name}: {report.n_queries} queries of {report.n_videos} videos, per cent"
-    return Table(("row", *heads, "mIoU"), tuple(rows), title)
-
-
-def _about(report: "MomentReport") -> str:
-    sign = ">=" if report.comparison == "mmn" else ">"
-    return (
-        f"found: IoU {sign} the threshold ({report.comparison}); mIoU of the best moment; "
-        f"random: {report.n_seeds} draws"
-    )

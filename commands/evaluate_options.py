@@ -2,9 +2,15 @@
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.options import OUT, option
+from vidsum.commands.reports import Files, Shown, report_result
+from vidsum.commands.result import Result, Table
+
+if TYPE_CHECKING:
+    from vidsum.evaluation.settings import Request
+    from vidsum.types import Progress
 
 
 class SegmentationName(str, Enum):
@@ -134,12 +140,27 @@ Output = Annotated[
 ]
 
 
-def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """The name of a run's row, and its checkpoint: of a folder that training made, the best; or the file.
+def report_of(
+    command: str, source: str, request: "Request", files: Files, progress: "Progress | None"
+) -> Result:
+    """The result of an evaluation, unless its files are up to date."""
+    from vidsum.evaluation.report import document, table
+    from vidsum.evaluation.run import SummaryRuns, evaluate, provenance
+    from vidsum.evaluation.settings import SummaryRequest
+    from vidsum.provenance import label_of
 
-    A checkpoint that has a name may be given by that.
-    """
-    from vidsum.checkpoints.named import named_file
-    from vidsum.training.state import BEST
+    runs: SummaryRuns | None = None
+    if isinstance(request, SummaryRequest) and request.runs:
+        from vidsum.training import predict  # with PyTorch, which the rest can do without
 
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
+        runs = predict
+    made_from = provenance(request, runs)
+
+    def make() -> Shown:
+        report = evaluate(request, progress, runs)
+        if files.plot and report.plot:
+            report.plot(files.plot, label_of(made_from))
+        columns, rows, title, note = table(report, request.source.name)
+        return Shown(document(report, made_from), Table(columns, rows, title), note)
+
+    return report_result(command, source, made_from, make, files)

@@ -24,7 +24,8 @@ from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.moments import MomentQuery, MomentVideo
-from vidsum.evaluation.moment_report import MomentPredictions, evaluate_moments
+from vidsum.evaluation.moments import evaluate_moments
+from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.find import Asked, locate, model_for
 from vidsum.grounding.grounder import DETRGrounder, Found, ground_video, grounder_of
 from vidsum.grounding.proposals import Grouping, moments_of

@@ -18,8 +18,10 @@ from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.datasets.highlights import HighlightQuery, read_highlights
 from vidsum.datasets.moments import MomentVideo, read_moments
-from vidsum.evaluation.highlight_predictions import HighlightPrediction
-from vidsum.evaluation.highlight_report import HighlightRow, evaluate_highlights
+from vidsum.evaluation.highlight_metrics import HighlightMeasures
+from vidsum.evaluation.moments import evaluate_highlights
+from vidsum.evaluation.report import Row
+from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
 from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.find import Asked, locate
@@ -47,7 +49,7 @@ def made_up(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, Cl
 
 def answered(
     model: str, query: HighlightQuery, video: ClipEmbeddings
-) -> Iterator[tuple[str, HighlightPrediction]]:
+) -> Iterator[tuple[str, QueryPrediction]]:
     """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
     asked = Asked([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
     yield model, _prediction(query, *locate(model, video, asked, TOP_K)[0])
@@ -55,16 +57,16 @@ def answered(
         yield f"{model}, spans", _prediction(query, *decoded(grounder, video, asked, TOP_K)[0])
 
 
-def _prediction(query: HighlightQuery, moments: list[Moment], saliency: FloatArray) -> HighlightPrediction:
+def _prediction(query: HighlightQuery, moments: list[Moment], saliency: FloatArray) -> QueryPrediction:
     """With the saliency of the clips that annotators scored."""
     clips = resample(saliency[:, None], query.n_clips)[:, 0].tolist()
-    return HighlightPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))
+    return QueryPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))
 
 
-def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[HighlightRow]:
+def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[Row[HighlightMeasures]]:
     """A row for chance, one for the whole video, and those of each model, on the same videos."""
     known = read_highlights(FILE)
-    found: dict[str, dict[str, HighlightPrediction]] = {}
+    found: dict[str, dict[str, QueryPrediction]] = {}
     for qid, video in islice(made_up(read_moments(FILE), seed), n_queries):
         for model in models:
             for row, answer in answered(model, known[qid], video):
@@ -77,11 +79,12 @@ def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[HighlightR
 MEASURES = ("R1 .5", "R1 .7", "mAP .5", "mAP .75", "mAP", "HD mAP", "HIT@1")
 
 
-def measured(row: HighlightRow) -> tuple[float, ...]:
+def measured(row: Row[HighlightMeasures]) -> tuple[float, ...]:
     """`MEASURES` of a row, shares; those of saliency at Very Good."""
-    assert row.moments is not None
-    assert row.clips is not None
-    windows, clips = row.moments["full"], row.clips["VeryGood"]
+    measures = row.measures
+    assert measures.moments is not None
+    assert measures.clips is not None
+    windows, clips = measures.moments["full"], measures.clips["VeryGood"]
     assert windows is not None
     at_iou = (windows.recall[0.5], windows.recall[0.7], windows.precision[0.5], windows.precision[0.75])
     return (*at_iou, windows.mean_precision, clips.precision, clips.hit)

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks.made_up_highlights import FILE, heading, measured, rows_of
-from vidsum.evaluation.highlight_report import HighlightRow
+from vidsum.evaluation.highlight_metrics import HighlightMeasures
+from vidsum.evaluation.report import Row
 from vidsum.training.detr import train_detr
 from vidsum.training.detr_settings import detr_settings, published
 from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
@@ -39,7 +40,7 @@ def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
     return train_detr(data, asked.model, settings, folder).checkpoint
 
 
-def line(name: str, of_seeds: Sequence[HighlightRow]) -> str:
+def line(name: str, of_seeds: Sequence[Row[HighlightMeasures]]) -> str:
     """Mean and standard deviation of the official measures, in Markdown, per cent."""
     values = 100 * np.array([measured(row) for row in of_seeds])
     if len(values) == 1:

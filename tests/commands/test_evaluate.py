@@ -10,7 +10,7 @@ from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
 from vidsum.commands.evaluate_options import SegmentationName
 from vidsum.datasets.summaries import write_annotated
-from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/evaluation.schema.json").read_text())
 

@@ -195,9 +195,9 @@ def test_a_trained_model_is_a_row_and_its_answers_a_submission(
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["val.jsonl"], 2, "PREDICTIONS, or a model of --run, and then ANNOTATIONS"),
+        (["val.jsonl"], 2, "PREDICTIONS, or a model"),
         (["mine.jsonl", "val.jsonl", "--run", "a run", "--features", "clip"], 2, "PREDICTIONS, or a model"),
-        (["a.jsonl", "mine.jsonl", "val.jsonl"], 2, "PREDICTIONS, or a model"),
+        (["a.jsonl", "mine.jsonl", "val.jsonl"], 2, "PREDICTIONS"),
         (["val.jsonl", "--run", "a run"], 2, "--run and --features go together"),
         (["mine.jsonl", "val.jsonl", "--features", "clip"], 2, "--run and --features go together"),
         (["mine.jsonl", "val.jsonl", "--text-features", "words"], 2, "--text-features is for a model"),

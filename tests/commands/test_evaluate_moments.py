@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -10,8 +10,8 @@ import pytest
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from vidsum.commands.evaluate_moments import ComparisonName
-from vidsum.evaluation.moment_metrics import COMPARISONS
-from vidsum.evaluation.moment_run import MomentsAsked, provenance
+from vidsum.evaluation.run import provenance
+from vidsum.evaluation.settings import Comparison, MomentsRequest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())
@@ -93,9 +93,11 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
 
 
 def test_runs_are_known_by_their_names(data: Path) -> None:
-    Path("best.safetensors").write_bytes(b"weights")
-    runs = [MomentsAsked(checkpoints={row: Path("best.safetensors")}) for row in ("one", "two")]
-    names = [[file["name"] for file in provenance(data, asked)["files"]] for asked in runs]
+    for row in ("one", "two"):
+        Path(row).mkdir()
+        Path(row, "best.safetensors").write_bytes(b"weights")
+    requests = [MomentsRequest(data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
+    names = [[file["name"] for file in provenance(request)["files"]] for request in requests]
     assert names == [["made.json", "one"], ["made.json", "two"]]
 
 
@@ -154,7 +156,7 @@ def test_options_come_from_the_configuration_too(run: Run, data: Path) -> None:
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    assert tuple(name.value for name in ComparisonName) == COMPARISONS
+    assert tuple(name.value for name in ComparisonName) == get_args(Comparison)
 
 
 def test_queries_with_several_right_windows(run: Run) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.evaluation.coverage import coverages
+from vidsum.evaluation.key_shots import coverages
 
 
 @given(votes=st.lists(st.integers(0, 5), min_size=1, max_size=7), seed=st.integers(0, 1000))

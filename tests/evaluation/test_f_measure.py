@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from vidsum.evaluation.f_measure import f_measures
+from vidsum.evaluation.key_shots import f_measures
 
 
 def test_every_pair_is_as_scikit_learn_has_it() -> None:

@@ -14,13 +14,8 @@ from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.datasets.highlights import HighlightQuery
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation import models as moment_model
-from vidsum.evaluation.highlight_model import _to_clips, highlights_by
-from vidsum.evaluation.highlight_predictions import (
-    HighlightPrediction,
-    read_highlight_predictions,
-    write_highlight_predictions,
-)
-from vidsum.evaluation.highlight_run import ModelRun
+from vidsum.evaluation.models import ModelRun, _to_clips, highlights_by
+from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
 from vidsum.features.resample import resample
 from vidsum.grounding.text import TextEncoder
 from vidsum.models.configs import DETRConfig
@@ -83,7 +78,7 @@ def run(tmp_path: Path, model: DETRModel) -> ModelRun:
             rows = 3 * rng.normal(size=(length, dim)).astype(np.float32)
             np.savez(tmp_path / kind / f"{video}.npz", features=rows)
     path = checkpoint(tmp_path / "detr.safetensors", model)
-    return ModelRun("mine", path, (tmp_path / "slowfast", tmp_path / "clip"), device="cpu")
+    return ModelRun(path, (tmp_path / "slowfast", tmp_path / "clip"), device="cpu")
 
 
 def checkpoint(path: Path, model: DETRModel, **reads: Any) -> Path:
@@ -144,7 +139,7 @@ def test_answers_are_the_models_own(run: ModelRun, model: DETRModel, encoders: l
 
 def test_answers_are_a_submission(run: ModelRun, tmp_path: Path) -> None:
     found = highlights_by(run, QUERIES)
-    write_highlight_predictions(tmp_path / "mine.jsonl", found.values())
+    write_predictions(tmp_path / "mine.jsonl", found.values())
     again = read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES)
     assert again == found
 
@@ -232,7 +227,7 @@ def test_without_a_text_encoder_the_words_of_queries_can_be_given(
 
 
 def test_what_cannot_be_run(run: ModelRun, model: DETRModel, tmp_path: Path) -> None:
-    def ask(queries: dict[str, HighlightQuery] = QUERIES, **changes: Any) -> dict[str, HighlightPrediction]:
+    def ask(queries: dict[str, HighlightQuery] = QUERIES, **changes: Any) -> dict[str, QueryPrediction]:
         return highlights_by(replace(run, **changes), queries)
 
     with pytest.raises(InputError, match="does not say what embeds its queries"):

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from tests.datasets.moment_layouts import write_lines
 from vidsum.datasets.highlights import HighlightQuery
 from vidsum.errors import InputError, OutputError
-from vidsum.evaluation.highlight_predictions import (
-    HighlightPrediction,
-    read_highlight_predictions,
-    write_highlight_predictions,
-)
+from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
 from vidsum.types import Moment
 
 QUERIES = {
@@ -43,7 +39,7 @@ def test_answers_come_in_the_order_of_the_data_and_moments_in_that_of_the_file(t
     path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
     found = read_highlight_predictions(path, QUERIES)
     assert list(found) == ["7", "8"]
-    assert found["7"] == HighlightPrediction(
+    assert found["7"] == QueryPrediction(
         "7", "A girl", "x", (Moment(0, 2, 0.5), Moment(2, 6, 0.9)), (0.25, 0.25, 0.25, 0.25)
     )
     assert found["8"].saliency == (1.0, 0.0)  # the last clip may lack a score
@@ -75,10 +71,10 @@ def test_what_is_written_is_read_again(
     text: str,
 ) -> None:
     path = tmp_path_factory.mktemp("written") / "mine.jsonl"
-    given_ = HighlightPrediction(
+    given_ = QueryPrediction(
         "7", text, "x", None if found is None else tuple(found), None if saliency is None else tuple(saliency)
     )
-    write_highlight_predictions(path, [given_])
+    write_predictions(path, [given_])
     if found is None and saliency is None:
         with pytest.raises(InputError, match="has neither"):
             read_highlight_predictions(path, {"7": QUERIES["7"]})
@@ -88,9 +84,9 @@ def test_what_is_written_is_read_again(
 
 def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
-    prediction = HighlightPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
-    named = HighlightPrediction("own-1", "A cat", "y", ())
-    write_highlight_predictions(path, [prediction, named])
+    prediction = QueryPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
+    named = QueryPrediction("own-1", "A cat", "y", ())
+    write_predictions(path, [prediction, named])
     assert [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] == [
         {
             "qid": 7,
@@ -105,10 +101,10 @@ def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
-        write_highlight_predictions(tmp_path / "none" / "mine.jsonl", [])
-    nan = HighlightPrediction("7", "A girl", "x", saliency=(float("nan"),))
+        write_predictions(tmp_path / "none" / "mine.jsonl", [])
+    nan = QueryPrediction("7", "A girl", "x", saliency=(float("nan"),))
     with pytest.raises(ValueError, match="JSON"):
-        write_highlight_predictions(tmp_path / "mine.jsonl", [nan])
+        write_predictions(tmp_path / "mine.jsonl", [nan])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -116,7 +112,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     ("lines", "reason"),
     [
         ([line(7), line(8), line(7)], "line 3: answers qid 7 again"),
-        ([line(7)], r"lacks 1 of 2 queries, such as qid 8, 'A dog' of y"),
+        ([line(7)], "lacks 1 of 2 queries, such as 'A dog' of y"),
         ([], "lacks 2 of 2 queries"),
         ([{**line(7), "qid": 9}], "line 1: qid 9 is not in the data"),
         (

@@ -11,12 +11,9 @@ from tests.datasets.moment_layouts import write_lines
 from tests.evaluation.highlight_loop import clip_figures, moment_figures
 from vidsum.datasets.highlights import HighlightQuery, read_highlights
 from vidsum.errors import UsageError
-from vidsum.evaluation.highlight_predictions import (
-    HighlightPrediction,
-    read_highlight_predictions,
-    write_highlight_predictions,
-)
-from vidsum.evaluation.highlight_report import HighlightRow, evaluate_highlights
+from vidsum.evaluation.highlight_metrics import HighlightMeasures
+from vidsum.evaluation.moments import evaluate_highlights
+from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
 from vidsum.types import FloatArray, Moment
 
 
@@ -32,10 +29,10 @@ QUERIES = {
 }
 
 
-def answers(**changes: Any) -> dict[str, HighlightPrediction]:
+def answers(**changes: Any) -> dict[str, QueryPrediction]:
     """Right answers, but for the changes."""
     return {
-        qid: HighlightPrediction(
+        qid: QueryPrediction(
             **{
                 "qid": qid,
                 "query": query.text,
@@ -49,7 +46,7 @@ def answers(**changes: Any) -> dict[str, HighlightPrediction]:
     }
 
 
-def figures(row: HighlightRow) -> dict[str, Any]:
+def figures(row: HighlightMeasures) -> dict[str, Any]:
     """A row by the names of the published metrics file, in per cent."""
     found: dict[str, Any] = {}
     for name, measures in (row.moments or {}).items():
@@ -79,7 +76,7 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     report = evaluate_highlights(queries, predictions, name="sample", n_seeds=1)
     published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
     brief = published.pop("brief")
-    found = in_per_cent(figures(report.rows[0]))
+    found = in_per_cent(figures(report.rows[0].measures))
     assert found == published
     assert brief == {
         **{f"MR-full-R1@{at}": found["full"]["MR-R1"][at] for at in ("0.5", "0.7")},
@@ -89,10 +86,10 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
         },
         **{f"{name}-{key[3:]}": found[name][key] for name in found if "HL" in name for key in found[name]},
     }
-    whole = in_per_cent(figures(report.rows[2]))["full"]  # field notes 3
+    whole = in_per_cent(figures(report.rows[2].measures))["full"]  # field notes 3
     assert (whole["MR-R1"]["0.5"], whole["MR-R1"]["0.7"], whole["MR-mAP"]["average"]) == (9.03, 6.06, 5.58)
     assert report.warnings == ("queries whose last clip has no score, which mAP takes for 0: 13",)
-    write_highlight_predictions(tmp_path / "again.jsonl", predictions.values())
+    write_predictions(tmp_path / "again.jsonl", predictions.values())
     assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
 
 
@@ -114,7 +111,7 @@ def test_empty_moments_are_measured_as_published(shared: Path, tmp_path: Path) -
     queries = read_highlights(write_lines(paths[1], *truths))
     report = evaluate_highlights(queries, read_highlight_predictions(paths[0], queries), n_seeds=1)
     direct = {**moment_figures(predictions, truths), **clip_figures(predictions, truths)}
-    assert in_per_cent(figures(report.rows[0])) == in_per_cent(direct)
+    assert in_per_cent(figures(report.rows[0].measures)) == in_per_cent(direct)
     n_empty = sum(window[0] == window[1] for line in truths for window in _windows(predictions, line))
     assert n_empty > 50
     assert f"moments that are empty and count as wrong: {n_empty}" in report.warnings
@@ -127,9 +124,9 @@ def _windows(predictions: dict[Any, Any], line: dict[str, Any]) -> list[list[flo
 
 def test_right_answers_are_wholly_right() -> None:
     report = evaluate_highlights(QUERIES, answers(), name="mine", n_seeds=2)
-    assert (report.n_queries, report.n_videos, report.n_seeds, report.warnings) == (3, 2, 2, ())
-    own, random, whole = report.rows
-    assert [own.name, random.name, whole.name] == ["mine", "random", "whole video"]
+    assert (dict(report.facts), report.warnings) == ({"n_videos": 2, "n_queries": 3, "n_seeds": 2}, ())
+    assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
+    own = report.rows[0].measures
     assert own.moments is not None
     assert own.clips is not None
     assert own.moments["full"] == own.moments["short"]
@@ -141,7 +138,7 @@ def test_right_answers_are_wholly_right() -> None:
 
 
 def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
-    whole = evaluate_highlights(QUERIES, answers(), n_seeds=1).rows[2]
+    whole = evaluate_highlights(QUERIES, answers(), n_seeds=1).rows[2].measures
     assert whole.moments is not None
     assert whole.clips is not None
     assert whole.moments["full"] is not None
@@ -152,7 +149,7 @@ def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
 
 
 def test_random_clips_come_to_what_is_expected() -> None:
-    random = evaluate_highlights({"9": QUERIES["9"]}, answers(), n_seeds=2000).rows[1]
+    random = evaluate_highlights({"9": QUERIES["9"]}, answers(), n_seeds=2000).rows[1].measures
     assert random.clips is not None
     assert random.clips["Good"].hit == pytest.approx(0.5, abs=0.05)
     assert random.clips["Good"].precision == pytest.approx(0.75, abs=0.03)  # of two clips, one right
@@ -169,23 +166,23 @@ def test_what_predictions_lack_is_left_out_of_every_row(changes: dict[str, None]
     report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
     assert report.warnings == (warning,)
     lacks_moments = "moments" in changes
-    assert [row.moments is None for row in report.rows] == [lacks_moments] * 3
-    assert [row.clips is None for row in report.rows] == [not lacks_moments] * 3
+    assert [row.measures.moments is None for row in report.rows] == [lacks_moments] * 3
+    assert [row.measures.clips is None for row in report.rows] == [not lacks_moments] * 3
 
 
 def test_data_without_annotators_has_moments_alone() -> None:
     bare = {qid: HighlightQuery(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
     report = evaluate_highlights(bare, answers(), n_seeds=1)
     assert report.warnings == ("the data has no saliency_scores of annotators: moments alone are measured",)
-    assert [row.clips for row in report.rows] == [None] * 3
+    assert [row.measures.clips for row in report.rows] == [None] * 3
     with pytest.raises(UsageError, match="no saliency to measure"):
         evaluate_highlights(bare, answers(moments=None))
 
 
 def test_a_query_without_moments_counts_as_missed() -> None:
     given = answers()
-    given["8"] = HighlightPrediction("8", "A dog", "x", (), (1, 1, 1, 1))
-    own = evaluate_highlights(QUERIES, given, n_seeds=1).rows[0]
+    given["8"] = QueryPrediction("8", "A dog", "x", (), (1, 1, 1, 1))
+    own = evaluate_highlights(QUERIES, given, n_seeds=1).rows[0].measures
     assert own.moments is not None
     assert own.moments["full"] is not None
     assert own.moments["full"].recall[0.5] == own.moments["full"].precision[0.5] == pytest.approx(2 / 3)
@@ -193,10 +190,10 @@ def test_a_query_without_moments_counts_as_missed() -> None:
 
 def test_empty_moments_are_wrong_ones_and_counted() -> None:
     given = answers()
-    given["7"] = HighlightPrediction("7", "A girl", "x", (Moment(4, 4, 1.0), Moment(2, 6, 0.9)), (1, 2, 3, 4))
+    given["7"] = QueryPrediction("7", "A girl", "x", (Moment(4, 4, 1.0), Moment(2, 6, 0.9)), (1, 2, 3, 4))
     report = evaluate_highlights(QUERIES, given, n_seeds=1)
     assert report.warnings == ("moments that are empty and count as wrong: 1",)
-    own = report.rows[0].moments
+    own = report.rows[0].measures.moments
     assert own is not None
     assert own["full"] is not None
     assert own["full"].recall[0.5] == pytest.approx(2 / 3)
@@ -205,7 +202,7 @@ def test_empty_moments_are_wrong_ones_and_counted() -> None:
 
 def test_what_is_odd_is_told() -> None:
     given = answers()
-    given["7"] = HighlightPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
+    given["7"] = QueryPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
     assert evaluate_highlights(QUERIES, given, n_seeds=1).warnings == (
         "first moments that are not those of the highest score, but taken for R1: 1",
         "queries whose last clip has no score, which mAP takes for 0: 1",

@@ -15,7 +15,8 @@ from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.datasets.published_features import read_clips
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import models as moment_model
-from vidsum.evaluation.models import moments_by
+from vidsum.evaluation.models import ModelRun, moments_by
+from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.text import TextEncoder
 from vidsum.intervals import iou
 from vidsum.models.configs import HEADS, MRNetConfig
@@ -86,6 +87,10 @@ def checkpoint(folder: Path, model: MRNet, **reads: Any) -> Path:
     return path
 
 
+def ask(path: Path, *sources: Path) -> MomentPredictions:
+    return moments_by(ModelRun(path, sources, device="cpu"), VIDEOS, max_iou=0.5)
+
+
 def test_sources_are_given_in_the_order_of_the_training(tmp_path: Path, model: MRNet, features: Path) -> None:
     second = tmp_path / "second"
     second.mkdir()
@@ -95,13 +100,13 @@ def test_sources_are_given_in_the_order_of_the_training(tmp_path: Path, model: M
     with pytest.raises(
         UsageError, match=rf"sources of \[2, {DIM}\] numbers side by side, not of \[{DIM}, 2\]"
     ):
-        moments_by(path, [features, second], VIDEOS, max_iou=0.5, device="cpu")
+        ask(path, features, second)
 
 
 def test_every_video_is_read_as_a_whole(
     tmp_path: Path, model: MRNet, features: Path, encoder: list[str]
 ) -> None:
-    found = moments_by(checkpoint(tmp_path, model), [features], VIDEOS, max_iou=0.5, device="cpu")
+    found = ask(checkpoint(tmp_path, model), features)
     assert encoder == ["glove"]
     assert list(found) == ["v_a", "v_b"]
     for name, of_video in found.items():
@@ -125,7 +130,7 @@ def test_several_sources_are_parts_of_one_video(tmp_path: Path, model: MRNet, fe
         with h5py.File(features) as file, h5py.File(source, "w") as part:
             for name in file:
                 part[name] = file[name]["c3d_features"][:, columns]
-    found = moments_by(checkpoint(tmp_path, model), sources, VIDEOS, max_iou=0.5, device="cpu")
+    found = ask(checkpoint(tmp_path, model), *sources)
     clips = torch.from_numpy(read_clips(sources, "v_b", T))[None]
     with torch.inference_mode():
         scores = match_scores(model(clips, torch.from_numpy(vector("a bird"))[None, None]))[0, 0]
@@ -134,21 +139,12 @@ def test_several_sources_are_parts_of_one_video(tmp_path: Path, model: MRNet, fe
 
 def test_progress_is_told_of_videos_with_queries(tmp_path: Path, model: MRNet, features: Path) -> None:
     told: list[tuple[float, float]] = []
-    moments_by(
-        checkpoint(tmp_path, model),
-        [features],
-        VIDEOS,
-        max_iou=0.5,
-        device="cpu",
-        progress=lambda _, done, total: told.append((done, total)),
-    )
+    run = ModelRun(checkpoint(tmp_path, model), (features,), device="cpu")
+    moments_by(run, VIDEOS, max_iou=0.5, progress=lambda _, done, total: told.append((done, total)))
     assert told == [(1, 2), (2, 2)]
 
 
 def test_what_cannot_be_run(tmp_path: Path, model: MRNet, features: Path) -> None:
-    def ask(path: Path, *sources: Path) -> None:
-        moments_by(path, sources, VIDEOS, max_iou=0.5, device="cpu")
-
     with pytest.raises(InputError, match="does not say what embeds its queries"):
         ask(checkpoint(tmp_path, model, text=None), features)
     whole = checkpoint(tmp_path, model)

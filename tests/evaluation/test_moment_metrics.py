@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
-from vidsum.evaluation.moment_baselines import random_moments, whole_video
-from vidsum.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, Comparison, best_ious, measure
-from vidsum.evaluation.moment_report import evaluate_moments
+from vidsum.evaluation.moment_metrics import (
+    CURVE,
+    THRESHOLDS,
+    TOP,
+    best_ious,
+    measure,
+    random_moments,
+    whole_video,
+)
+from vidsum.evaluation.moments import evaluate_moments
+from vidsum.evaluation.settings import Comparison
 from vidsum.intervals import stacked
 from vidsum.types import Interval, Moment
 
@@ -81,7 +89,7 @@ def test_the_mean_over_draws_is_that_of_the_draws() -> None:
 
 
 def test_what_cannot_be_measured() -> None:
-    with pytest.raises(UsageError, match="no comparison 'ge'"):
+    with pytest.raises(UsageError, match="comparison 'ge'"):
         measure(np.ones((2, 5)), "ge")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no query"):
         measure(np.ones((0, 5)), "mmn")
@@ -123,7 +131,7 @@ def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVid
     mine = {"v_a": [[wrong, right], []], "v_b": [[Moment(0, 20, 1)]]}
     report = evaluate_moments(videos, {"mine": mine}, n_seeds=3)
     assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
-    assert (report.n_videos, report.n_queries, report.n_seeds) == (2, 3, 3)
+    assert dict(report.facts) == {"n_videos": 2, "n_queries": 3, "comparison": "mmn", "n_seeds": 3}
     assert report.warnings == ("cut: 1, first in v_b",)
     own, _, whole = (row.measures for row in report.rows)
     assert own.recall[1, 0.7] == pytest.approx(1 / 3)

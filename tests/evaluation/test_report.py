@@ -12,10 +12,12 @@ from tests.evaluation.annotated import annotated_video, dataset
 from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.documents import to_text
 from vidsum.errors import UsageError
-from vidsum.evaluation import SummaryReport, evaluate_annotations, evaluate_summaries
-from vidsum.evaluation.document import report_document
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
-from vidsum.evaluation.summary_metrics import Measures
+from vidsum.evaluation.report import Report, document
+from vidsum.evaluation.summaries import evaluate_annotations, evaluate_summaries
+from vidsum.evaluation.summary_metrics import SummaryMeasures, VideoMeasures
+
+SummaryReport = Report[SummaryMeasures]
 
 VIDEOS = dataset()
 SCORES = {
@@ -25,9 +27,9 @@ SCORES = {
 GOOD = {name: video.gtscore for name, video in VIDEOS.items()}
 
 
-def means(report: SummaryReport) -> dict[str, Measures]:
+def means(report: SummaryReport) -> dict[str, VideoMeasures]:
     """The measures of each row, averaged over videos."""
-    return {row.name: row.mean for row in report.rows}
+    return {row.name: row.measures.mean for row in report.rows}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,9 @@ def report() -> SummaryReport:
 class TestAgainstDirectComputations:
     def test_the_rows_that_are_always_there(self, report: SummaryReport) -> None:
         assert [row.name for row in report.rows] == ["human", "mean annotator", "ours", "random", "uniform"]
-        assert (report.n_videos, report.n_annotators, report.ranked_against) == (3, (4, 4), "user_scores")
+        facts = report.facts
+        assert (facts["n_videos"], facts["ranked_against"]) == (3, "user_scores")
+        assert facts["n_annotators"] == {"fewest": 4, "most": 4}
 
     def test_rank_correlation_is_averaged_over_annotators_then_videos(self, report: SummaryReport) -> None:
         taus, rhos = (
@@ -91,23 +95,25 @@ class TestAgainstDirectComputations:
 
     def test_rows_of_single_videos_average_to_the_mean(self, report: SummaryReport) -> None:
         for row in report.rows:
-            assert list(row.videos) == list(VIDEOS)
-            assert row.mean.tau == pytest.approx(np.mean([one.tau for one in row.videos.values()]))
+            assert list(row.measures.videos) == list(VIDEOS)
+            taus = [measures.tau for measures in row.measures.videos.values()]
+            assert row.measures.mean.tau == pytest.approx(np.mean(taus))
 
     def test_the_same_inputs_give_the_same_bytes(self, report: SummaryReport) -> None:
         again = evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
-        assert to_text(report_document(again, {})) == to_text(report_document(report, {}))
+        assert to_text(document(again, {})) == to_text(document(report, {}))
 
     def test_a_video_is_measured_alike_whatever_is_beside_it(self, report: SummaryReport) -> None:
         one = "made/video_2"
         alone = evaluate_summaries({one: VIDEOS[one]}, {"ours": SCORES}, n_seeds=3)
-        assert [row.videos[one] for row in alone.rows] == [row.videos[one] for row in report.rows]
+        for row, expected in zip(alone.rows, report.rows, strict=True):
+            assert row.measures.videos[one] == expected.measures.videos[one]
 
 
 def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
     videos = dataset(scored=False)
     report = evaluate_summaries(videos, {"truth": {name: video.gtscore for name, video in videos.items()}})
-    assert report.ranked_against == "gtscore"
+    assert report.facts["ranked_against"] == "gtscore"
     assert means(report)["truth"].tau == pytest.approx(1)
     assert means(report)["human"].tau is None
     assert means(report)["human"].key_shots[0].f_avg > 0
@@ -115,7 +121,7 @@ def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
 
 def test_where_one_video_has_no_scores_of_annotators_all_are_ranked_alike() -> None:
     videos = dataset(1) | {"made/other": dataset(scored=False)["made/video_2"]}
-    assert evaluate_summaries(videos, {}).ranked_against == "gtscore"
+    assert evaluate_summaries(videos, {}).facts["ranked_against"] == "gtscore"
 
 
 def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
@@ -123,9 +129,9 @@ def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
     twice = {"made/video_1 (split 1)": video, "made/video_1 (split 2)": video}
     scores = {"made/video_1 (split 1)": video.gtscore, "made/video_1 (split 2)": -video.gtscore}
     report = evaluate_summaries(twice, {"ours": scores})
-    assert list(report.rows[2].videos) == list(twice)
+    assert list(report.rows[2].measures.videos) == list(twice)
     assert means(report)["ours"].tau == pytest.approx(0)
-    assert report.rows[0].videos["made/video_1 (split 1)"].tau == means(report)["human"].tau
+    assert report.rows[0].measures.videos["made/video_1 (split 1)"].tau == means(report)["human"].tau
 
 
 def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:
@@ -141,7 +147,7 @@ def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:
 def test_a_single_annotator_has_nobody_to_agree_with() -> None:
     videos = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
     report = evaluate_summaries(videos, {})
-    human, mean = report.rows[0].mean, report.rows[1].mean
+    human, mean = report.rows[0].measures.mean, report.rows[1].measures.mean
     assert (human.tau, human.rho) == (None, None)
     assert all(one.f_max is one.f_avg is one.coverage is None for one in human.key_shots)
     assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
@@ -189,8 +195,8 @@ class TestBadInput:
         assert "NaN" in self.fault({"ours": bad})
 
     def test_unknown_names(self) -> None:
-        assert "no segmentation 'three-peak'" in self.fault({}, segmentations=["three-peak"])
-        assert "no knapsack 'greedy'" in self.fault({}, knapsacks=["greedy"])
+        assert "segmentation 'three-peak'" in self.fault({}, segmentations=["three-peak"])
+        assert "knapsack 'greedy'" in self.fault({}, knapsacks=["greedy"])
 
     def test_no_seed(self) -> None:
         assert "not 0" in self.fault({}, n_seeds=0)
@@ -225,7 +231,7 @@ def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, TVSumAnnotation
     """Field notes: each annotator against the others .1774/.2042, their mean .378/.473, F of pairs .257."""
     report = evaluate_annotations(tvsum, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
     rows = means(report)
-    assert (report.n_videos, report.n_annotators) == (50, (20, 20))
+    assert (report.facts["n_videos"], report.facts["n_annotators"]) == (50, {"fewest": 20, "most": 20})
     assert (rows["human"].tau, rows["human"].rho) == pytest.approx((0.1774, 0.2042), abs=5e-5)
     assert (rows["mean annotator"].tau, rows["mean annotator"].rho) == pytest.approx((0.378, 0.473), abs=5e-4)
     assert (rows["random"].tau, rows["random"].rho) == pytest.approx((0, 0), abs=0.005)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vidsum.evaluation.segmentation import DRAWN, SEGMENTATIONS, two_peak_30_300
+from vidsum.evaluation.reference import DRAWN, SEGMENTATIONS, two_peak_30_300
 
 
 @pytest.mark.parametrize("name", SEGMENTATIONS)

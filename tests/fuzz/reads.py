@@ -24,8 +24,8 @@ def finite(*values: Any) -> None:
 
 def read_highlight_predictions(path: Path) -> None:
     from vidsum.datasets.highlights import read_highlights
-    from vidsum.evaluation.highlight_predictions import read_highlight_predictions
-    from vidsum.evaluation.highlight_report import evaluate_highlights
+    from vidsum.evaluation.moments import evaluate_highlights
+    from vidsum.evaluation.submissions import read_highlight_predictions
 
     data = path.with_name("good.jsonl")
     data.write_text(good.lines_of(good.QUERIES))
@@ -41,7 +41,7 @@ def read_highlight_predictions(path: Path) -> None:
 
 def read_moment_predictions(path: Path) -> None:
     from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moment_report import evaluate_moments
+    from vidsum.evaluation.moments import evaluate_moments
     from vidsum.evaluation.submissions import read_predictions
 
     of_grounding = path.suffix == ".json"
@@ -59,7 +59,7 @@ def read_moment_predictions(path: Path) -> None:
 
 def read_moments(path: Path) -> None:
     from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moment_report import evaluate_moments
+    from vidsum.evaluation.moments import evaluate_moments
 
     videos = read_moments(path)
     for video in videos.values():
@@ -82,7 +82,7 @@ def read_highlights(path: Path) -> None:
 
 def read_scores(path: Path) -> None:
     from tests.evaluation.annotated import dataset
-    from vidsum.evaluation.predictions import read_scores
+    from vidsum.evaluation.submissions import read_scores
 
     finite(*read_scores(path, dataset(2)).values())
 

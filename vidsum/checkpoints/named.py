@@ -7,6 +7,9 @@ from vidsum.checkpoints.registry import builtin
 from vidsum.errors import InputError
 from vidsum.provenance import of_file
 
+BEST = "best.safetensors"
+"""The checkpoint in the folder of a training run that validated best."""
+
 
 def named_file(name: str) -> Path:
     """The file of a checkpoint.

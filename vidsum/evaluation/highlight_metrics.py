@@ -1,15 +1,17 @@
 """QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
 
 They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array
-is a query, and what a query has less of than others is filled up with what never counts.
+is a query; what a query lacks is filled up with values that never count.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.evaluation.report import per_cent
 from vidsum.intervals import iou
 from vidsum.types import FloatArray, TimeArray
 
@@ -21,19 +23,18 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 MAX_MOMENTS = 10
 """How many moments of a query count."""
 
-
 LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
-"""Lengths (above, at most) of the right windows that count; a query without such a window does not."""
+"""Lengths (above, at most) of the ground-truth windows that count; a query without such a window does not."""
 LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
-"""The least that an annotator gives a clip that is right."""
+"""The lowest score that an annotator gives a right clip."""
 
 
 @dataclass(frozen=True)
 class WindowMeasures:
-    """How well the moments of a set of queries meet the right windows: shares, not per cent."""
+    """How well the moments of a set of queries meet the ground-truth windows: fractions, not per cent."""
 
     recall: Mapping[float, float]
-    """IoU -> R1: the share of queries whose first moment meets a right window by as much."""
+    """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
     precision: Mapping[float, float]
     """IoU -> mAP, the mean average precision."""
 
@@ -42,57 +43,93 @@ class WindowMeasures:
         """mAP over all IoU."""
         return float(np.mean(list(self.precision.values())))
 
+    def as_json(self) -> dict[str, Any]:
+        """All of them."""
+        return {
+            "r1": [{"iou": at, "share": share} for at, share in self.recall.items()],
+            "map": [{"iou": at, "share": share} for at, share in self.precision.items()],
+            "mean_map": self.mean_precision,
+        }
+
 
 @dataclass(frozen=True)
 class ClipMeasures:
-    """How well the saliency of clips goes with annotators: shares, not per cent."""
+    """How well the saliency of clips agrees with annotators: fractions, not per cent."""
 
     precision: float
     """mAP over queries and annotators."""
     hit: float
-    """HIT@1: the share of queries whose most salient clip is right to one annotator at least."""
+    """HIT@1: the fraction of queries whose most salient clip is right to at least one annotator."""
+
+
+@dataclass(frozen=True)
+class HighlightMeasures:
+    """The measures of one row."""
+
+    moments: Mapping[str, WindowMeasures | None] | None
+    """From `measure_moments`; None where there are no moments to measure."""
+    clips: Mapping[str, ClipMeasures] | None
+    """From `measure_clips`; None where there is no saliency to measure."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All of them."""
+        moments = clips = None
+        if self.moments is not None:
+            moments = {name: windows and windows.as_json() for name, windows in self.moments.items()}
+        if self.clips is not None:
+            clips = {level: {"map": one.precision, "hit1": one.hit} for level, one in self.clips.items()}
+        return {"moments": moments, "highlights": clips}
+
+    def figures(self) -> dict[str, str]:
+        """Those of published tables, in per cent."""
+        figures = {}
+        if self.moments and (full := self.moments["full"]):
+            figures = {"R1 .5": full.recall[0.5], "R1 .7": full.recall[0.7]}
+            figures |= {"mAP .5": full.precision[0.5], "mAP .75": full.precision[0.75]}
+            for name, windows in self.moments.items():
+                if windows:
+                    figures["mAP" if name == "full" else f"mAP {name}"] = windows.mean_precision
+        for level, clips in (self.clips or {}).items():
+            figures |= {f"HL mAP {level}": clips.precision, f"HL HIT@1 {level}": clips.hit}
+        return {head: per_cent(fraction) for head, fraction in figures.items()}
 
 
 def measure_moments(
-    moments: TimeArray, scores: TimeArray, windows: TimeArray
+    moments: TimeArray, scores: TimeArray, gt_windows: TimeArray
 ) -> dict[str, WindowMeasures | None]:
     """The measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such lengths.
 
     Args:
-        moments: [Q, K, 2] with empty ones where a query has less; the first is the answer that R1 takes.
-        scores: [Q, K] by which average precision ranks them; of one score, in their order.
-        windows: [Q, W, 2] what is right, with empty ones where a query has less.
+        moments: [Q, K, 2] with empty ones where a query has fewer; the first is the answer that R1 takes.
+        scores: [Q, K] by which average precision ranks them; equal ones stay in their order.
+        gt_windows: [Q, W, 2] with empty ones where a query has fewer.
     """
     # as published: windows are chosen by one IoU, for R1 too, but whether R1's is met enough by the other
-    ious = iou(moments, windows, union="lengths")
-    of_first = iou(moments[:, :1], windows)[:, 0]
+    ious = iou(moments, gt_windows, union="lengths")
+    first_ious = iou(moments[:, :1], gt_windows)[:, 0]
     order = np.argsort(-scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(ious, order[..., None], axis=1)
-    lengths_s = windows[..., 1] - windows[..., 0]
-    found: dict[str, WindowMeasures | None] = {}
+    lengths_s = gt_windows[..., 1] - gt_windows[..., 0]
+    measures: dict[str, WindowMeasures | None] = {}
     for name, (above, at_most) in LENGTHS_S.items():
         counts = (above < lengths_s) & (lengths_s <= at_most)
-        asked = counts.any(axis=-1)
-        if not asked.any():
-            found[name] = None
-            continue
-        found[name] = _measured(
-            _best(ious[asked, 0], of_first[asked], counts[asked]),
-            ranked[asked] * counts[asked, None],
-            counts[asked].sum(axis=-1),
-        )
-    return found
+        rows = counts.any(axis=-1)
+        measures[name] = None
+        if rows.any():
+            best = _best(ious[rows, 0], first_ious[rows], counts[rows])
+            measures[name] = _measured(best, ranked[rows] * counts[rows, None], counts[rows].sum(axis=-1))
+    return measures
 
 
-def _best(found_by: TimeArray, ious: TimeArray, counts: BoolArray) -> TimeArray:
-    """[Q] IoU of the first moment with its right window, the best by `found_by`; all of them [Q, W]."""
-    right = np.where(counts, found_by, -1.0).argmax(axis=-1)
-    best: TimeArray = np.take_along_axis(ious, right[:, None], axis=-1)[:, 0]
+def _best(ranked_by: TimeArray, ious: TimeArray, counts: BoolArray) -> TimeArray:
+    """[Q] IoU of the first moment with the window that is best by `ranked_by`; all of them [Q, W]."""
+    window = np.where(counts, ranked_by, -1.0).argmax(axis=-1)
+    best: TimeArray = np.take_along_axis(ious, window[:, None], axis=-1)[:, 0]
     return best
 
 
 def _measured(best: TimeArray, ranked: TimeArray, n_windows: IntArray) -> WindowMeasures:
-    """Of the IoU of first moments [Q], and of all [Q, K, W] with windows of which [Q] count."""
+    """Of the IoU of first moments [Q], and of all moments [Q, K, W] with windows, of which [Q] count."""
     precision = moment_precisions(ranked, n_windows).mean(axis=0)
     return WindowMeasures(
         recall={at: float((best >= at).mean()) for at in THRESHOLDS},
@@ -104,8 +141,8 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
     """The measures of saliency, by the names of `LEVELS`.
 
     Args:
-        saliency: [Q, C]; -inf for a clip that was given none, which average precision takes for 0.
-        annotators: [Q, C, U] what each of U annotators gave each clip.
+        saliency: [Q, C]; -inf for a clip without, which average precision takes for 0.
+        annotators: [Q, C, U] score that each of U annotators gave each clip.
         n_clips: [Q] how many clips the video has.
     """
     has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
@@ -114,21 +151,21 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
     precision = clip_precisions(filled, right).reshape(len(LEVELS), -1).mean(axis=-1)
     hits = best_clip_hits(saliency, right).reshape(len(LEVELS), -1, len(saliency)).any(axis=1).mean(axis=-1)
     return {
-        name: ClipMeasures(float(of_level), float(hit))
-        for name, of_level, hit in zip(LEVELS, precision, hits, strict=True)
+        name: ClipMeasures(float(level), float(hit))
+        for name, level, hit in zip(LEVELS, precision, hits, strict=True)
     }
 
 
 def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
     """Average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
 
-    From the best moment on, each takes that window of its IoU or more which it meets best among those that no
-    better moment took; it is right if there is one. Precision is interpolated: at a recall it is the best
-    precision at that recall or a higher one.
+    From the best moment on, each takes the window that it meets best, by at least the threshold, among those
+    that no better moment took; it is right if there is one. Precision is interpolated: at a recall it is the
+    best precision at that recall or a higher one.
 
     Args:
         ious: [Q, K, W] of K moments, best first, with W windows; 0 where there is no moment or window.
-        n_windows: [Q] how many windows there are, one at least.
+        n_windows: [Q] number of windows, at least one.
 
     Returns:
         [Q, T]
@@ -140,7 +177,7 @@ def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
 
 
 def _matched(ious: TimeArray) -> BoolArray:
-    """[Q, T, K] which moments are right, where no window is taken twice."""
+    """[Q, T, K] which moments are right; no window is taken twice."""
     n_queries, n_moments, n_windows = ious.shape
     thresholds = np.array(THRESHOLDS)[:, None]
     free = np.ones((n_queries, len(thresholds), n_windows), bool)
@@ -160,12 +197,12 @@ def _matched(ious: TimeArray) -> BoolArray:
 def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
     """Average precision of each query's clips, ranked by score.
 
-    The mean of the interpolated precision over those scores at which a right clip is added, each score
-    counting once however many clips have it; 0 where no clip is right.
+    The mean of the interpolated precision over the scores at which a right clip is added; each score counts
+    once however many clips have it. 0 where no clip is right.
 
     Args:
         scores: [Q, C]; -inf for clips that the video does not have.
-        right: [N, Q, C] which clips are right, by N opinions.
+        right: [N, Q, C] which clips are right, in N opinions.
 
     Returns:
         [N, Q]

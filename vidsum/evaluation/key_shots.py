@@ -1,4 +1,4 @@
-"""Key-shot summaries from importance scores, by the two published conventions.
+"""Key-shot summaries from importance scores, by the two published conventions, and how they are compared.
 
 The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
 the published code and not `vidsum.summary.knapsack`, which finds as good a choice but, of several, another.
@@ -107,3 +107,50 @@ def _with_first_shot(taken: BoolArray, values: Numbers, lengths: IntArray, budge
     fits = taken @ lengths + lengths[0] <= budget
     first = taken[:, 0] | ((values[:, 0] == 0) & fits)
     return np.column_stack([first, taken[:, 1:]])
+
+
+def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
+    """F-measure of every summary against every reference.
+
+    With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
+    which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
+
+    Args:
+        summaries: [A, P] for each stretch of frames, 0 or 1.
+        references: [B, P], 0 or 1.
+        lengths: [P] frames in each stretch.
+
+    Returns:
+        [A, B] in [0, 1].
+    """
+    frames = np.asarray(lengths, np.float64)
+    first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
+    overlaps = (first * frames) @ second.T
+    totals = np.add.outer(first @ frames, second @ frames)
+    scores: Numbers = np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0)
+    return scores
+
+
+def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
+    """The votes that a summary holds, over the most votes that as many frames could hold.
+
+    A frame has a vote of each annotator whose summary it is in. 1 is a summary of the frames that most
+    annotators chose; unlike the F-measure it can be reached where annotators disagree, and a longer summary
+    has no advantage. 0 where the summary is empty or there are no votes.
+
+    Args:
+        summaries: [A, P] for each stretch of frames, 0 or 1.
+        votes: [P] annotators who chose the stretch, whole numbers; or [A, P] where they differ by summary.
+        lengths: [P] frames in each stretch.
+
+    Returns:
+        [A] in [0, 1].
+    """
+    chosen, counts = np.atleast_2d(summaries), np.asarray(votes, np.int64)
+    frames = np.asarray(lengths, np.float64)
+    # frames with at least 1, 2 ... votes: as many of each as there is room for is the best that can be had
+    levels = np.arange(1, counts.max() + 1)
+    at_least = (counts[..., None, :] >= levels[:, None]) @ frames
+    best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
+    shares: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
+    return shares

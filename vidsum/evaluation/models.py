@@ -1,98 +1,242 @@
-"""Moments by a trained MRNet on published features: the row of `vidsum evaluate moments --run`."""
+"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import floor
 from pathlib import Path
 
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.datasets.moments import MomentVideo
-from vidsum.datasets.published_features import check_features, read_parts
-from vidsum.errors import InputError, UsageError
+from vidsum.datasets.published_features import check_features, read_parts, read_words
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.evaluation.moment_metrics import TOP
-from vidsum.evaluation.moment_report import MomentPredictions
-from vidsum.grounding.mrnet import Grounder, ground_video, grounder_of
+from vidsum.evaluation.submissions import MomentPredictions, QueryPrediction
+from vidsum.grounding import grounder as detr
+from vidsum.grounding import mrnet
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import TextEncoder, load_text_encoder
+from vidsum.grounding.text import load_text_encoder
 from vidsum.types import FloatArray, Moment, Progress
+
+_WORDS_HINT = "--text-features FOLDER has their words"
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """A checkpoint, and what its model reads."""
+
+    checkpoint: Path
+    features: tuple[Path, ...]
+    """Of the videos, side by side in the order of the training; see `vidsum.datasets.published_features`."""
+    text_features: Path | None = None
+    """Folder of the words of queries, see `read_words`; if not given, a text encoder embeds them."""
+    device: str = "auto"
 
 
 def moments_by(
-    checkpoint: Path,
-    sources: Sequence[Path],
+    run: ModelRun,
     videos: Mapping[str, MomentVideo],
     *,
     max_iou: float,
-    device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentPredictions:
-    """The moments that a checkpoint of `vidsum train mrnet` finds for all queries of the data.
+    """The moments that a model finds for all queries of the data.
 
-    As published, a video of any length is read as a whole, averaged into T clips.
+    As published, a video of any length is read as a whole, averaged into as many clips as the model reads.
 
     Args:
-        checkpoint: the file.
-        sources: features, as the model was trained on; see `vidsum.datasets.published_features`.
+        run: the model and its features.
         videos: the data.
         max_iou: largest IoU of two moments of a query.
-        device: that the model runs on.
         progress: called after each video.
 
     Raises:
         InputError: the checkpoint or features cannot be read, or a video has none.
         UsageError: the features are of another size than those that the model reads.
-        WeightsError: the text encoder's weights cannot be had.
+        WeightsError: the text encoder's weights are missing.
     """
-    trained = read_trained(checkpoint)
-    grounder = grounder_of(trained, str(checkpoint), device)
-    asked = {name: video for name, video in videos.items() if video.queries}
-    check_features(sources, asked)
-    if asked:
-        check_sizes(trained, checkpoint, read_parts(sources, next(iter(asked))))
-    encoder = load_encoder_of(trained, checkpoint, device)
-    queries = encoder.encode([query.text for video in asked.values() for query in video.queries])
-    ends = np.cumsum([len(video.queries) for video in asked.values()])
-    found = {}
-    for number, (video, rows) in enumerate(zip(asked.values(), np.split(queries, ends[:-1]), strict=True), 1):
-        found[video.name] = _moments(grounder, read_parts(sources, video.name), rows, video, max_iou)
+    queried = {name: video for name, video in videos.items() if video.queries}
+    model = _load(run, list(queried))
+    embedded = iter(model.embed([query.text for video in queried.values() for query in video.queries]))
+    moments = {}
+    for number, (name, video) in enumerate(queried.items(), 1):
+        queries = list(islice(embedded, len(video.queries)))
+        clips = _clips(read_parts(run.features, name), video.duration_s)
+        answers = model.answer(clips, queries, max(TOP), max_iou)
+        moments[name] = [answer.moments for answer in answers]
         if progress:
-            progress("videos searched", number, len(asked))
-    return found
+            progress("videos searched", number, len(queried))
+    return moments
 
 
-def load_encoder_of(trained: Trained, checkpoint: Path, device: str) -> TextEncoder:
-    """What embeds the queries of a model of published features.
+def highlights_by(
+    run: ModelRun, queries: Mapping[str, HighlightQuery], progress: Progress | None = None
+) -> dict[str, QueryPrediction]:
+    """The answers of a model to all queries of QVHighlights, by qid.
+
+    As published, a video is read as a whole and edges of moments are those of clips. The ten moments of a
+    DETR may overlap; MRNet's, which are dense proposals, are suppressed as `vidsum ground` does. A DETR's
+    saliency is as the model gives it; MRNet has none.
+
+    Args:
+        run: the model and its features.
+        queries: the data.
+        progress: called after each query.
 
     Raises:
-        InputError: its checkpoint does not say.
-        UsageError, WeightsError: see `load_text_encoder`.
+        InputError: the checkpoint or features cannot be read, or there are none for a video or query.
+        UsageError: the features are of another size than those that the model reads.
+        WeightsError: the text encoder's weights are missing.
     """
-    if not isinstance(trained.features.get("text"), str):
-        raise InputError(f"{checkpoint}: does not say what embeds its queries (text)")
-    return load_text_encoder(trained.features["text"], device)
-
-
-def check_sizes(trained: Trained, checkpoint: Path, parts: Sequence[FloatArray]) -> None:
-    """Make sure that several sources are given in the order of the training, where it was recorded.
-
-    Raises:
-        UsageError: they are not.
-    """
-    given = [part.shape[1] for part in parts]
-    learned = trained.features.get("dims", given)
-    if given != learned:
-        raise UsageError(
-            f"{checkpoint}: was trained on sources of {learned} numbers side by side, not of {given}",
-            hint="--features in the order of the training",
+    model = _load(run, list(dict.fromkeys(query.video for query in queries.values())))
+    embedded = _embedded(model, queries)
+    max_iou = model.grounder.max_iou if isinstance(model.grounder, mrnet.Grounder) else 1
+    predictions = {}
+    for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
+        clips = _clips(_parts_of_clips(run.features, query), query.duration_s)
+        (answer,) = model.answer(clips, [words], MAX_MOMENTS, max_iou)
+        predictions[query.qid] = QueryPrediction(
+            query.qid,
+            query.text,
+            query.video,
+            tuple(_to_clips(moment, query.duration_s) for moment in answer.moments),
+            None if answer.saliency is None else tuple(answer.saliency.tolist()),
         )
+        if progress:
+            progress("queries answered", number, len(queries))
+    return predictions
 
 
-def _moments(
-    grounder: Grounder, parts: tuple[FloatArray, ...], queries: FloatArray, video: MomentVideo, max_iou: float
-) -> list[list[Moment]]:
-    step_s = video.duration_s / len(parts[0])
-    times = np.arange(len(parts[0]), dtype=np.float64) * step_s
-    clips = ClipEmbeddings(parts, times, step_s=step_s, duration_s=video.duration_s)
-    whole = replace(grounder, clip_s=video.duration_s / grounder.model.config.clips)
-    return ground_video(whole, clips, queries, max(TOP), max_iou=max_iou)
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    moments: list[Moment]
+    """Best first."""
+    saliency: FloatArray | None
+    """[T] of each clip; None of a model that has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A model that is ready to answer."""
+
+    run: ModelRun
+    trained: Trained
+    grounder: mrnet.Grounder | detr.DETRGrounder
+
+    @property
+    def is_detr(self) -> bool:
+        """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
+        return isinstance(self.grounder, detr.DETRGrounder)
+
+    def embed(self, texts: Sequence[str]) -> list[FloatArray]:
+        """[L, D] words of each text, or [D] of each for MRNet, by the text encoder of the training.
+
+        Raises:
+            InputError: the checkpoint does not name it.
+            UsageError, WeightsError: see `load_text_encoder`.
+        """
+        name = self.trained.features.get("text")
+        if not isinstance(name, str):
+            raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
+        encoder = load_text_encoder(name, self.run.device)
+        return encoder.encode_words(texts) if self.is_detr else list(encoder.encode(texts))
+
+    def answer(
+        self, video: ClipEmbeddings, queries: Sequence[FloatArray], top_k: int, max_iou: float
+    ) -> list[_Answer]:
+        """The answers to embedded queries, the video read in one window."""
+        clip_s = video.duration_s / self.grounder.model.config.clips
+        if isinstance(self.grounder, mrnet.Grounder):
+            whole = replace(self.grounder, clip_s=clip_s)
+            found = mrnet.ground_video(whole, video, np.stack(queries), top_k, max_iou=max_iou)
+            return [_Answer(moments, None) for moments in found]
+        # a video of fewer clips than the model reads stays as it is
+        window = replace(self.grounder, clip_s=max(video.step_s, clip_s), sampled=False)
+        answers = detr.ground_video(window, video, queries, top_k=top_k, max_iou=max_iou)
+        return [_Answer(answer.moments, answer.saliency) for answer in answers]
+
+
+def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
+    """The model of a run, once it is known that it can read the features of all videos.
+
+    Raises:
+        InputError: the checkpoint is of another kind, or there are no features of a video.
+        UsageError: sources are not in the order of the training, or the model reads a guide.
+    """
+    trained, name = read_trained(run.checkpoint), str(run.checkpoint)
+    grounder_of = mrnet.grounder_of if trained.model == "mrnet" else detr.grounder_of
+    grounder: mrnet.Grounder | detr.DETRGrounder = grounder_of(trained, name, run.device)
+    check_features(run.features, videos)
+    if videos:
+        dims = [part.shape[1] for part in read_parts(run.features, videos[0])]
+        learned = trained.features.get("dims", dims)
+        if dims != learned:
+            raise UsageError(
+                f"{name}: was trained on sources of {learned} numbers side by side, not of {dims}",
+                hint="--features in the order of the training",
+            )
+    if grounder.guided:
+        raise UsageError(f"{name} reads a guide, which is made of embeddings", hint="vidsum ground VIDEO")
+    return _Model(run, trained, grounder)
+
+
+def _embedded(model: _Model, queries: Mapping[str, HighlightQuery]) -> list[FloatArray]:
+    """The queries as the model reads them: their published words, or by a text encoder.
+
+    Raises:
+        InputError, WeightsError: there are none; for a DETR the hint says how to do without the encoder.
+        UsageError: words are given to MRNet.
+    """
+    folder = model.run.text_features
+    if folder and not model.is_detr:
+        raise UsageError(
+            "--text-features: MRNet reads one vector per query, not its words",
+            hint="without it, the model's text encoder embeds the queries",
+        )
+    if folder:
+        return [read_words(folder, qid) for qid in queries]
+    try:
+        return model.embed([query.text for query in queries.values()])
+    except InputError as error:
+        raise InputError(error.message, hint=_WORDS_HINT if model.is_detr else error.hint) from error
+    except WeightsError as error:
+        fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
+        hint = f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix
+        raise WeightsError(error.message, hint=hint) from error
+
+
+def _parts_of_clips(sources: Sequence[Path], query: HighlightQuery) -> tuple[FloatArray, ...]:
+    """The features of a video, those of its whole clips, an [N, D] for each source.
+
+    Raises:
+        InputError: there is not about one for each clip, as the evaluation of saliency takes it.
+    """
+    parts = read_parts(sources, query.video)
+    n_rows = len(parts[0])
+    # networks round the end of a video in their ways; one that differs more was extracted at another rate
+    if not max(1, query.n_clips - 1) <= n_rows <= query.n_clips + 2:
+        raise InputError(
+            f"{sources[0]}: has {n_rows} features of {query.video}, whose {query.duration_s:g} s are "
+            f"{query.n_clips} clips of {CLIP_S:g} s",
+            hint=f"vidsum evaluate highlights reads features of {1 / CLIP_S:g} a second",
+        )
+    return tuple(part[: query.n_clips] for part in parts)
+
+
+def _clips(parts: tuple[FloatArray, ...], duration_s: float) -> ClipEmbeddings:
+    """Features that are spread evenly over a video."""
+    step_s = duration_s / len(parts[0])
+    return ClipEmbeddings(parts, np.arange(len(parts[0]), dtype=np.float64) * step_s, step_s, duration_s)
+
+
+def _to_clips(moment: Moment, duration_s: float) -> Moment:
+    """A moment with its edges at those of clips; the clip in its middle where nothing is left."""
+    start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
+    if end_s <= start_s:
+        start_s = CLIP_S * floor((moment.start_s + moment.end_s) / 2 / CLIP_S)
+        end_s = start_s + CLIP_S
+    return Moment(start_s, min(end_s, duration_s), moment.score)

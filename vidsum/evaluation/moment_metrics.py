@@ -1,16 +1,19 @@
-"""Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one."""
+"""Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one.
+
+Beside them the baselines: moments drawn at random, and the whole video.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, get_args
+
+import numpy as np
 
 from vidsum.errors import UsageError
+from vidsum.evaluation.report import per_cent
+from vidsum.evaluation.settings import Comparison
 from vidsum.intervals import iou
 from vidsum.types import Moment, TimeArray
-
-Comparison = Literal["mmn", "2d-tan"]
-COMPARISONS: tuple[Comparison, ...] = ("mmn", "2d-tan")
-"""When a moment counts as found: its IoU is at least the threshold (MMN, MRNet), or above it (2D-TAN)."""
 
 TOP = (1, 5)
 """The n of R@n: how many of the best moments may hold the right one."""
@@ -19,59 +22,93 @@ THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
 CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """The IoU of the curve of R@1."""
 
+RANDOM, WHOLE = BASELINES = "random", "whole video"
+
 
 @dataclass(frozen=True)
 class MomentMeasures:
-    """How well the moments of a set of queries were found: shares, not per cent."""
+    """How well the moments of a set of queries were found: fractions, not per cent."""
 
     recall: Mapping[tuple[int, float], float]
-    """(n, IoU) -> share of the queries that have a right moment among their n best."""
+    """(n, IoU) -> fraction of the queries with a right moment among their n best."""
     miou: float
     """Mean IoU of the best moment."""
     curve: tuple[float, ...]
     """R@1 at each IoU of `CURVE`."""
 
+    def as_json(self) -> dict[str, Any]:
+        """All of them."""
+        recall = [{"top": top, "iou": at, "share": share} for (top, at), share in self.recall.items()]
+        curve = [{"iou": at, "share": share} for at, share in zip(CURVE, self.curve, strict=True)]
+        return {"recall": recall, "miou": self.miou, "curve": curve}
 
-def best_ious(moments: TimeArray, windows: TimeArray) -> TimeArray:
-    """IoU of each moment with that right window of its query that it meets best.
+    def figures(self) -> dict[str, str]:
+        """Those of published tables, in per cent."""
+        recall = {f"R@{top} {at:.1f}".replace("0.", "."): share for (top, at), share in self.recall.items()}
+        return {head: per_cent(share) for head, share in {**recall, "mIoU": self.miou}.items()}
+
+
+def whole_video(durations_s: TimeArray) -> TimeArray:
+    """Each of Q queries answered by its whole video alone, [Q, 1, 2]."""
+    return np.stack([np.zeros_like(durations_s), durations_s], axis=-1)[:, None]
+
+
+def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
+    """Each of Q queries answered by moments between two times drawn uniformly from its video.
+
+    Args:
+        durations_s: [Q] seconds of each query's video.
+        n_seeds: number of draws, with the seeds 0, 1, ...
+        n_moments: moments of a query.
+
+    Returns:
+        [n_seeds, Q, n_moments, 2]
+    """
+    shape = (len(durations_s), n_moments, 2)
+    draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
+    return np.sort(draws, axis=-1) * durations_s[:, None, None]
+
+
+def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
+    """IoU of each moment with the ground-truth window of its query that it overlaps most.
 
     Args:
         moments: [..., Q, K, 2] of Q queries, best first.
-        windows: [Q, W, 2] what is right.
+        gt_windows: [Q, W, 2]
 
     Returns:
         [..., Q, K]
     """
-    best: TimeArray = iou(moments, windows).max(axis=-1, initial=0.0)
+    best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
     return best
 
 
 def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
-    """How many of the moments of some queries end where they start: their IoU is 0 with whatever is right."""
+    """Number of moments that end where they start: their IoU with any window is 0."""
     return sum(moment.end_s <= moment.start_s for moments in answers for moment in moments)
 
 
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
-    """The measures of what `best_ious` gives.
+    """The measures of the IoU that `best_ious` returns.
 
     Args:
         ious: [Q, K] of Q >= 1 queries, or [draws, Q, K]: the mean over draws.
-        comparison: one of `COMPARISONS`.
+        comparison: whether an IoU that equals the threshold counts.
 
     Raises:
-        UsageError: there is no such comparison, or no query.
+        UsageError: the comparison is unknown, or there is no query.
     """
-    if comparison not in COMPARISONS:
-        raise UsageError(f"there is no comparison {comparison!r}", hint=", ".join(COMPARISONS))
+    if comparison not in get_args(Comparison):
+        raise UsageError(f"unknown comparison {comparison!r}", hint=", ".join(get_args(Comparison)))
     if not ious.size:
-        raise UsageError("there is no query to evaluate on")
+        raise UsageError("no query to evaluate on")
     best_of = {top: ious[..., :top].max(axis=-1) for top in TOP}
     return MomentMeasures(
-        recall={(top, at): _share(best_of[top], at, comparison) for top in TOP for at in THRESHOLDS},
+        recall={(top, at): _fraction(best_of[top], at, comparison) for top in TOP for at in THRESHOLDS},
         miou=float(ious[..., 0].mean()),
-        curve=tuple(_share(ious[..., 0], at, comparison) for at in CURVE),
+        curve=tuple(_fraction(ious[..., 0], at, comparison) for at in CURVE),
     )
 
 
-def _share(ious: TimeArray, threshold: float, comparison: Comparison) -> float:
+def _fraction(ious: TimeArray, threshold: float, comparison: Comparison) -> float:
     return float((ious >= threshold if comparison == "mmn" else ious > threshold).mean())

@@ -1,6 +1,7 @@
-"""Plots of predicted importance scores beside those of the annotators, a panel per video (Fig. 3)."""
+"""Plots of evaluations: importance scores beside the annotators' (FullTransNet, Fig. 3), R@1 over the IoU."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,19 @@ from matplotlib.ticker import FuncFormatter
 from vidsum.axis import clock, round_times
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
+from vidsum.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
+from vidsum.evaluation.report import Report
 from vidsum.figures import new_figure, save_figure
 from vidsum.outputs import as_utf8
 from vidsum.types import FloatArray
 
-_ANNOTATORS = "#2563eb"
-_ROWS = ("#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#6b7280")
+_BLUE, _GREY = "#2563eb", "#6b7280"
+_COLOURS = ("#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2")
 """The paper's orange and green, then others."""
+_ANNOTATORS = _BLUE
+_ROWS = (*_COLOURS, _GREY)
+_BASELINES = {RANDOM: ":", WHOLE: "--"}
+"""Their lines, which are grey."""
 
 
 def plot_scores(
@@ -31,14 +38,14 @@ def plot_scores(
 ) -> None:
     """Plot scores over time as PNG or SVG by the suffix; the same scores give the same bytes.
 
-    The scores of different models have no common unit, so each curve is stretched, in each video by itself,
-    so that its lowest score is 0 and its highest 1. A constant curve is drawn at 0.5.
+    The scores of different models have no common unit, so each curve is scaled, in each video by itself, to
+    [0, 1]. A constant curve is drawn at 0.5.
 
     Args:
         videos: by name.
         predictions: of each row (a model, a scorer) the [T] scores of videos by name. At most six rows.
         target: the file.
-        limit: draw the first so many videos that some row has scores of.
+        limit: maximum number of videos: the first that some row has scores of.
         label: see `vidsum.labels`.
 
     Raises:
@@ -50,7 +57,7 @@ def plot_scores(
     save_figure(_draw(shown, predictions, len(names)), target, label)
 
 
-def stretched(scores: FloatArray) -> FloatArray:
+def scaled(scores: FloatArray) -> FloatArray:
     """Scores from 0, the lowest, to 1, the highest; 0.5 where all are equal."""
     low, high = float(scores.min()), float(scores.max())
     if low == high:
@@ -100,10 +107,10 @@ def _draw(
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
-    axes.plot(times, stretched(video.gtscore), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
+    axes.plot(times, scaled(video.gtscore), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
-            axes.plot(times, stretched(scores), color=colour, linewidth=1.1)
+            axes.plot(times, scaled(scores), color=colour, linewidth=1.1)
     duration_s = video.features.duration_s
     axes.set_xlim(0, duration_s)
     axes.set_ylim(-0.04, 1.04)
@@ -117,3 +124,36 @@ def _legend(rows: Mapping[str, object]) -> tuple[list[Line2D], list[str]]:
     """Every row's line, whichever videos it has scores of."""
     colours = [_ANNOTATORS, *_ROWS[: len(rows)]]
     return [Line2D([], [], color=colour) for colour in colours], ["annotators' mean", *map(as_utf8, rows)]
+
+
+def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label: str | None = None) -> None:
+    """Plot R@1 over the IoU as PNG or SVG by the suffix; the same report gives the same bytes.
+
+    See `vidsum.labels` for the label.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file cannot be written.
+    """
+    figure = new_figure(6.5, 4.0)
+    axes = figure.subplots()
+    colours = cycle((_BLUE, *_COLOURS))
+    for row in report.rows:
+        is_baseline = row.name in _BASELINES
+        axes.plot(
+            CURVE,
+            [100 * fraction for fraction in row.measures.curve],
+            color=_GREY if is_baseline else next(colours),
+            linestyle=_BASELINES.get(row.name, "-"),
+            label=as_utf8(row.name),
+        )
+    axes.set_title(as_utf8(title), loc="left", fontsize=10, parse_math=False)
+    axes.set_xlabel("IoU")
+    axes.set_ylabel("R@1 (%)")
+    axes.set_xticks(THRESHOLDS)
+    axes.set_xlim(CURVE[0], CURVE[-1])
+    axes.set_ylim(0, 100)
+    axes.grid(axis="x", alpha=0.4)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    save_figure(figure, target, label)

@@ -1,119 +1,290 @@
-"""An evaluation from files: which videos, which rows, and what the report was made from."""
+"""An evaluation from files, of any task: `provenance(request)`, then `evaluate(request)`.
+
+What is heavy is imported where it is used: PyTorch only where a model runs.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from vidsum.datasets.summaries import AnnotatedVideo, read_annotated
-from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
-from vidsum.errors import UsageError
-from vidsum.evaluation.predictions import Tested, read_scores, scored_by
-from vidsum.evaluation.report import Predictions, SummaryReport, evaluate_annotations, evaluate_summaries
-from vidsum.evaluation.segmentation import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.checkpoints.named import BEST, named_file
+from vidsum.errors import InputError, UsageError
+from vidsum.evaluation.report import Measures, Report
+from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
-from vidsum.summary.score import checkpoint_sha256
 from vidsum.types import Progress
 from vidsum.version import __version__
 
-Videos = Mapping[str, AnnotatedVideo]
-Predict = Callable[[Path, Videos], Tested]
-"""predict(folder of a run, videos) -> its test videos, scored."""
+if TYPE_CHECKING:
+    from vidsum.datasets.highlights import HighlightQuery
+    from vidsum.datasets.summaries import AnnotatedVideo
+    from vidsum.evaluation.submissions import QueryPrediction, TestedVideos
+    from vidsum.evaluation.summary_metrics import SummaryMeasures
+    from vidsum.types import FloatArray
 
-KNAPSACK_OF_ANNOTATIONS = "pgl-sum"
+Row = TypeVar("Row")
+
+_KNAPSACK_OF_ANNOTATIONS: Final = "pgl-sum"
 """Annotations alone are measured with one knapsack: they have no shots that either was published with."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What to measure on a file of annotated videos, or of annotations."""
+class SummaryRuns(Protocol):
+    """What reads runs of `vidsum train fulltransnet`: the module `vidsum.training.predict`, a layer above."""
 
-    annotations: Path | None = None
-    """TVSum's own, to join to the videos of an h5 file."""
-    models: tuple[str, ...] = ()
-    """Names of `vidsum.summary.score.MODELS`, or paths of checkpoints."""
-    scores: tuple[Path, ...] = ()
-    """JSON files of scores; each is a row that goes by the file's stem."""
-    segmentations: tuple[str, ...] = ()
-    """Those of the data if not given: its change points, or for annotations all that need none."""
-    n_seeds: int = 10
-    runs: tuple[Path, ...] = ()
-    """Folders of training runs; each is a row that goes by the folder's name."""
-    protocol: Literal["auto", "paper"] = "auto"
-    """How the models of runs are asked, see `vidsum.training.predict`."""
-    beams: int = 1
-    device: str = "auto"
-    """That trained models run on."""
+    def run_files(self, out: Path) -> list[Path]:
+        """The files that the scores of a run come from."""
+
+    @property
+    def predict_run(self) -> "Callable[..., TestedVideos]":
+        """Scores the test videos of a run."""
 
 
-def run_data(
-    source: Path,
-    asked: Asked,
-    predict: Predict | None = None,
-    progress: Progress | None = None,
-    plot: Path | None = None,
-    label: str | None = None,
-) -> SummaryReport:
-    """Evaluate rows of scores on an h5 file of annotated videos: on those that all rows have.
+def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, Any]:
+    """What a report is made from, known before it is made.
 
     Args:
-        source: the h5 file.
-        asked: the rows, and how they are measured.
-        predict: scores the test videos of a run; needed where `asked.runs` has any.
-        progress: called after each video.
-        plot: where to draw the rows' scores, see `vidsum.evaluation.plots`.
-        label: of the plot, see `vidsum.labels`.
+        request: what to evaluate.
+        runs: reads the runs of a `SummaryRequest`; needed where it has any.
+
+    Raises:
+        InputError: a file cannot be read.
+        UsageError: two runs have one name.
+        WeightsError: a run is the name of a published checkpoint that was not added.
+    """
+    if isinstance(request, SummaryRequest):
+        facts = _summary_provenance(request, runs)
+    elif isinstance(request, MomentsRequest):
+        facts = {
+            "files": [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)],
+            "features": [_extent(source) for source in request.features],
+            "max_iou": request.max_iou,
+            "comparison": request.comparison,
+        }
+    elif request.run:
+        words = request.text_features
+        facts = {
+            "features": [_extent(source) for source in request.features],
+            "text_features": _extent(words) if words else None,
+            "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
+        }
+    else:
+        assert request.predictions is not None
+        facts = {"files": _files(request.predictions, request.annotations)}
+    return {"vidsum": __version__, **facts, **({} if "n_seeds" in facts else {"n_seeds": request.seeds})}
+
+
+def evaluate(
+    request: Request, progress: Progress | None = None, runs: SummaryRuns | None = None
+) -> Report[Measures]:
+    """Evaluate the rows of a request, on those videos of the data that all rows have.
+
+    Args:
+        request: what to evaluate.
+        progress: called after each video, and while models run.
+        runs: as of `provenance`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
-        UsageError: two rows have one name or no video in common; or see `evaluate_summaries`.
+        OutputError: the model's answers cannot be written.
+        UsageError: two rows have one name, or no video in common; or see the evaluation of the task.
+        WeightsError: weights of a model or of its text encoder are missing.
     """
-    videos: Videos = read_annotated(source)
+    if isinstance(request, SummaryRequest):
+        return _summary(request, progress, runs) if request.data else _annotations(request, progress)
+    if isinstance(request, MomentsRequest):
+        return _moments(request, progress)
+    return _highlights(request, progress)
+
+
+def checkpoint_of(run: Path) -> tuple[str, Path]:
+    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
+
+    Raises:
+        WeightsError: see `vidsum.checkpoints.named.named_file`.
+    """
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
+
+
+def _checkpoints(runs: Sequence[Path]) -> dict[str, Path]:
+    """The checkpoint of each run by the name of its row."""
+    found: dict[str, Path] = {}
+    for row, checkpoint in map(checkpoint_of, runs):
+        if row in found:
+            raise UsageError(f"two runs are called {row}", hint="rename a folder")
+        found[row] = checkpoint
+    return found
+
+
+def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
+    """The row of each file, by its stem."""
+    rows: dict[str, Row] = {}
+    for path in files:
+        if path.stem in rows or path.stem in taken:
+            raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
+        rows[path.stem] = read(path)
+    return rows
+
+
+# --- provenance ---
+
+
+def _file(name: str, file: Path) -> dict[str, Any]:
+    return {"name": as_utf8(name), **of_file(file)}
+
+
+def _files(*files: Path) -> list[dict[str, Any]]:
+    return [_file(file.name, file) for file in files]
+
+
+def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Checkpoints by their rows: files of runs all have the same name."""
+    return [_file(row, checkpoint) for row, checkpoint in _checkpoints(runs).items()]
+
+
+def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
+    from vidsum.summary.score import checkpoint_sha256
+
+    annotations = [request.annotations] if request.data and request.annotations else []
+    run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
+    return {
+        "files": _files(request.source, *annotations, *request.scores),
+        "models": {model: checkpoint_sha256(model) for model in request.models},
+        "segmentations": list(request.segmentation),
+        "n_seeds": request.seeds,
+        "runs": {
+            "protocol": request.protocol,
+            "beams": request.beams,
+            "files": [_file(str(file), file) for file in run_files],
+        },
+    }
+
+
+def _extent(source: Path) -> dict[str, Any]:
+    """The size of features: hashing those of a data set takes as long as using them.
+
+    Raises:
+        InputError: there are none, or they cannot be read.
+    """
+    files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
+    try:
+        sizes = [file.stat().st_size for file in files]
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    return {"name": as_utf8(source.name), "files": len(files), "bytes": sum(sizes)}
+
+
+# --- summaries ---
+
+
+def _annotations(request: SummaryRequest, progress: Progress | None) -> "Report[SummaryMeasures]":
+    from vidsum.datasets.tvsum import read_tvsum_mat
+    from vidsum.evaluation.reference import SEGMENTATIONS
+    from vidsum.evaluation.summaries import evaluate_annotations
+
+    return evaluate_annotations(
+        read_tvsum_mat(request.source),
+        segmentations=request.segmentation or tuple(SEGMENTATIONS),
+        knapsacks=(_KNAPSACK_OF_ANNOTATIONS,),
+        n_seeds=request.seeds,
+        progress=progress,
+    )
+
+
+def _summary(
+    request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
+) -> "Report[SummaryMeasures]":
+    from vidsum.datasets.summaries import read_annotated
+    from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
+    from vidsum.evaluation.reference import CHANGE_POINTS
+    from vidsum.evaluation.submissions import read_scores
+    from vidsum.evaluation.summaries import evaluate_summaries
+
+    source = request.source
+    videos: Mapping[str, AnnotatedVideo] = read_annotated(source)
     n_read = len(videos)
-    if asked.annotations:
-        videos = with_user_scores(videos, read_tvsum_mat(asked.annotations))
-    rows = _read_rows(asked, videos)
-    tests = [predict(run, videos) for run in asked.runs] if predict else []
-    if tests:
+    if request.annotations:
+        videos = with_user_scores(videos, read_tvsum_mat(request.annotations))
+    rows = _read_rows(request.scores, request.models, lambda path: read_scores(path, videos))
+    if runs and request.runs:
+        settings = {"beams": request.beams, "device": request.device, "progress": progress}
+        tests = [runs.predict_run(run, videos, request.protocol, **settings) for run in request.runs]
         videos = _tested_by_all(tests)
-        rows = {row: _by_key(scores, videos) for row, scores in rows.items()}
+        rows = {row: _by_test(scores, videos) for row, scores in rows.items()}
         rows |= {tested.row: tested.scores for tested in tests}
     videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
-    rows |= {
-        model: scored_by(model, videos, beams=asked.beams, device=asked.device) for model in asked.models
-    }
+    rows |= {model: _scores(model, videos, request) for model in request.models}
     report = evaluate_summaries(
         videos,
         rows,
-        segmentations=asked.segmentations or (CHANGE_POINTS,),
-        n_seeds=asked.n_seeds,
+        segmentations=request.segmentation or (CHANGE_POINTS,),
+        n_seeds=request.seeds,
         progress=progress,
     )
-    if plot:
+    notes = [*_coverage_notes(source, report.facts, n_read), *_training_notes(source, request.models, videos)]
+
+    def plot(target: Path, label: str | None) -> None:
         from vidsum.evaluation.plots import plot_scores
 
-        plot_scores(videos, rows, plot, label=label)
-    notes = [*_coverage_notes(source, report, n_read), *_training_notes(source, asked.models, videos)]
-    return replace(report, warnings=(*notes, *report.warnings))
+        plot_scores(videos, rows, target, label=label)
+
+    return replace(report, warnings=(*notes, *report.warnings), plot=plot)
 
 
-def _coverage_notes(source: Path, report: SummaryReport, n_read: int) -> list[str]:
+def _scores(
+    model: str, videos: "Mapping[str, AnnotatedVideo]", request: SummaryRequest
+) -> "dict[str, FloatArray]":
+    """[T] importance of each video as `vidsum summarize --model` computes it."""
+    from vidsum.datasets.summaries import shots_of
+    from vidsum.evaluation.key_shots import BUDGET
+    from vidsum.settings import Selection
+    from vidsum.summary.score import score
+
+    settings = Selection(model=model, beams=request.beams)
+    return {
+        name: score(video.features, shots_of(video), settings, BUDGET, request.device)
+        for name, video in videos.items()
+    }
+
+
+def _tested_by_all(tests: "Sequence[TestedVideos]") -> "Mapping[str, AnnotatedVideo]":
+    """The test videos of several runs, which must be the same."""
+    first, *others = tests
+    for other in others:
+        if other.videos.keys() != first.videos.keys():
+            raise UsageError(
+                f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
+            )
+        if other.row == first.row:
+            raise UsageError(f"two runs are called {other.row}", hint="rename a folder")
+    return first.videos
+
+
+def _by_test(
+    scores: "Mapping[str, FloatArray]", videos: "Mapping[str, AnnotatedVideo]"
+) -> "dict[str, FloatArray]":
+    """Scores by the names of a run's tests, of which a video may have several."""
+    return {test: scores[video.name] for test, video in videos.items() if video.name in scores}
+
+
+def _coverage_notes(source: Path, facts: Mapping[str, Any], n_read: int) -> list[str]:
+    n_videos, n_tests = facts["n_videos"], facts["n_tests"]
     notes = []
-    if report.n_videos < n_read:
-        notes.append(f"{source}: evaluated on {report.n_videos} of {n_read} videos, those that all rows have")
-    if report.n_tests > report.n_videos:
+    if n_videos < n_read:
+        notes.append(f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have")
+    if n_tests > n_videos:
         notes.append(
-            f"{source}: {report.n_tests} tests of {report.n_videos} videos: what several splits test counts "
+            f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
             "for each of them, in every row"
         )
     return notes
 
 
-def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list[str]:
-    """Which checkpoints have been trained on, or chosen by, what they are tested on here."""
+def _training_notes(source: Path, models: Sequence[str], videos: "Mapping[str, AnnotatedVideo]") -> list[str]:
+    """Which checkpoints were trained on, or chosen by, what they are tested on here."""
     notes = []
     for model in models:
         if not model.endswith(".safetensors"):
@@ -122,77 +293,65 @@ def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list
 
         training = read_trained(model).training
         split = training.get("split", {})
-        known = {*split.get("train", ()), *split.get("validation", ())}
-        n_known = len(known & {video.name for video in videos.values()})
+        seen = {*split.get("train", ()), *split.get("validation", ())}
+        n_seen = len(seen & {video.name for video in videos.values()})
         same = of_file(source)["sha256"] in [data.get("sha256") for data in training.get("data", ())]
-        if same and n_known:
-            notes.append(f"{model}: was trained on {n_known} of these videos; --run tests on the others only")
+        if same and n_seen:
+            notes.append(f"{model}: was trained on {n_seen} of these videos; --run tests on the others only")
     return notes
 
 
-def run_annotations(source: Path, asked: Asked, progress: Progress | None = None) -> SummaryReport:
-    """Evaluate what needs no features on TVSum's own annotations: the annotators, and chance.
-
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: see `evaluate_annotations`.
-    """
-    return evaluate_annotations(
-        read_tvsum_mat(source),
-        segmentations=asked.segmentations or tuple(SEGMENTATIONS),
-        knapsacks=(KNAPSACK_OF_ANNOTATIONS,),
-        n_seeds=asked.n_seeds,
-        progress=progress,
-    )
+# --- moments and highlights ---
 
 
-def provenance(source: Path, asked: Asked, run_files: Sequence[Path] = ()) -> dict[str, Any]:
-    """What a report is made from, known before it is made.
+def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
+    from vidsum.datasets.moments import read_moments
+    from vidsum.evaluation.moments import evaluate_moments
+    from vidsum.evaluation.submissions import read_predictions
 
-    Args:
-        source: the file of videos or annotations.
-        asked: see `run_data`.
-        run_files: what scores by the runs come from.
+    videos, checkpoints = read_moments(request.data), _checkpoints(request.runs)
+    rows = _read_rows(request.predictions, list(checkpoints), lambda path: read_predictions(path, videos))
+    for row, checkpoint in checkpoints.items():
+        from vidsum.evaluation.models import ModelRun, moments_by
 
-    Raises:
-        InputError: a file cannot be read.
-    """
-    files = [source, *([asked.annotations] if asked.annotations else []), *asked.scores]
-    return {
-        "vidsum": __version__,
-        "files": [{"name": as_utf8(file.name), **of_file(file)} for file in files],
-        "models": {model: checkpoint_sha256(model) for model in asked.models},
-        "segmentations": list(asked.segmentations),
-        "n_seeds": asked.n_seeds,
-        "runs": {
-            "protocol": asked.protocol,
-            "beams": asked.beams,
-            "files": [{"name": as_utf8(str(file)), **of_file(file)} for file in run_files],
-        },
-    }
+        model = ModelRun(checkpoint, request.features, device=request.device)
+        rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
+    report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
+
+    def plot(target: Path, label: str | None) -> None:
+        from vidsum.evaluation.plots import plot_recall
+
+        plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target, label)
+
+    return replace(report, plot=plot)
 
 
-def _tested_by_all(tests: Sequence[Tested]) -> Videos:
-    """The test videos of several runs, which have to be the same."""
-    for other in tests[1:]:
-        if other.videos.keys() != tests[0].videos.keys():
-            raise UsageError(
-                f"the runs {tests[0].row} and {other.row} test on other videos", hint="one --run at a time"
-            )
-        if other.row == tests[0].row:
-            raise UsageError(f"two runs are called {other.row}", hint="rename a folder")
-    return tests[0].videos
+def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
+    from vidsum.datasets.highlights import read_highlights
+    from vidsum.evaluation.moments import evaluate_highlights
+    from vidsum.evaluation.submissions import read_highlight_predictions
+
+    queries = read_highlights(request.annotations)
+    if request.run:
+        name, checkpoint = checkpoint_of(request.run)
+        predictions = _answers(request, checkpoint, queries, progress)
+    else:
+        assert request.predictions is not None
+        name, predictions = request.predictions.stem, read_highlight_predictions(request.predictions, queries)
+    return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
 
 
-def _by_key(scores: Predictions, videos: Videos) -> Predictions:
-    """Scores by the names of a run's tests, in which a video may be there more than once."""
-    return {key: scores[video.name] for key, video in videos.items() if video.name in scores}
+def _answers(
+    request: HighlightsRequest,
+    checkpoint: Path,
+    queries: "Mapping[str, HighlightQuery]",
+    progress: Progress | None,
+) -> "dict[str, QueryPrediction]":
+    from vidsum.evaluation.models import ModelRun, highlights_by
+    from vidsum.evaluation.submissions import write_predictions
 
-
-def _read_rows(asked: Asked, videos: Mapping[str, AnnotatedVideo]) -> dict[str, Predictions]:
-    rows: dict[str, Predictions] = {}
-    for path in asked.scores:
-        if path.stem in rows or path.stem in asked.models:
-            raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
-        rows[path.stem] = read_scores(path, videos)
-    return rows
+    run = ModelRun(checkpoint, request.features, request.text_features, request.device)
+    predictions = highlights_by(run, queries, progress)
+    if request.write_predictions:
+        write_predictions(request.write_predictions, predictions.values())
+    return predictions

@@ -1,46 +1,70 @@
-"""Moments that other code or `vidsum ground` found: read from a file, by the queries of the data.
+"""Predictions that other code, `vidsum ground` or a model of ours made: read from files, by the data's names.
 
-Two kinds of JSON lines are read, told apart by what is in them:
+Moments come as JSON lines of two kinds, told apart by their keys:
 
-- QVHighlights' submissions: {"qid", "query", "vid", "pred_relevant_windows": [[start_s, end_s, score], ...]};
-- what `vidsum ground --json` prints, or the document that it writes, for the videos of the data.
+- QVHighlights' submissions: {"qid", "query", "vid", "pred_relevant_windows": [[start_s, end_s, score], ...],
+  "pred_saliency_scores": [score of each clip]};
+- the results that `vidsum ground --json` prints, or the document that it writes.
+
+Importance scores come as the JSON of PGL-SUM.
 """
 
+import json
+import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vidsum.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.datasets.highlights import CLIP_S, HighlightQuery
 from vidsum.datasets.moments import MomentVideo
+from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
-from vidsum.evaluation.moment_report import MomentPredictions
-from vidsum.text_files import is_lines, named, parse_json, read_text, shown
-from vidsum.types import Moment
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.text_files import is_lines, named, parse_json, read_json, read_text, shown
+from vidsum.types import FloatArray, Moment
 
-_Place = tuple[str, int]
-"""Name of a video of the data, and the number of the query in it."""
+MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
+"""Name of a video -> for each of its queries, in their order, its moments, best first."""
 
+_WINDOWS, _SALIENCY = "pred_relevant_windows", "pred_saliency_scores"
 _MOMENT = ("start_s", "end_s", "score")
+
+_Position = tuple[str, int]
+"""Name of a video of the data, and the number of the query in it."""
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """The moments of one query, as a file has them."""
+class QueryPrediction:
+    """The answer to one query."""
 
-    where: str
-    """File and line."""
-    video: str
-    """Name of the video, or path of its file."""
+    qid: str
     query: str
-    qid: str | None
-    moments: tuple[Moment, ...]
-    """Best first."""
+    video: str
+    moments: tuple[Moment, ...] | None = None
+    """The first is the answer; None where moments were not predicted."""
+    saliency: tuple[float, ...] | None = None
+    """Of each clip of `CLIP_S` of the video; the last may be missing. None where it was not predicted."""
+
+
+@dataclass(frozen=True, eq=False)
+class TestedVideos:
+    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
+
+    row: str
+    """Name of the row."""
+    videos: dict[str, AnnotatedVideo]
+    """By name; one that several splits test occurs once for each of them, with the split's name."""
+    scores: dict[str, FloatArray]
+    """[T] of each."""
 
 
 def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:
-    """Moments for all queries of the data.
+    """Read moments for all queries of the data; they are sorted by their scores.
 
     Where the data asks the same of a video several times, one answer serves for all, or as many as there are
     stand for them in order.
@@ -50,116 +74,201 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
         videos: the data.
 
     Raises:
-        InputError: the file cannot be read, or is of another layout; a query is not in the data, is answered
-            too often, or not at all; a moment ends before its start, or is not of finite numbers. The message
-            names the line.
+        InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
+            too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
+            The message names the line.
     """
-    found: dict[_Place, tuple[Moment, ...]] = {}
-    for places, answers in _by_places(_answers(path), videos).items():
-        if len(answers) not in (1, len(places)):
-            last, video = answers[-1], places[0][0]
-            raise InputError(f"{last.where}: answers {shown(last.query)} of {named(video)} again")
-        moments = [answer.moments for answer in answers]
-        found |= dict(zip(places, moments * (len(places) // len(moments)), strict=True))
-    wanted = [(name, number) for name, video in videos.items() for number in range(len(video.queries))]
-    if missing := [place for place in wanted if place not in found]:
-        name, number = missing[0]
-        raise InputError(
-            f"{path}: lacks {len(missing)} of {len(wanted)} queries, such as "
-            f"{shown(videos[name].queries[number].text)} of {named(name)}"
-        )
+    positions_of = _Queries(videos)
+    answers: dict[tuple[_Position, ...], list[tuple[Entry, QueryPrediction]]] = {}
+    for entry, answer in _answers(path):
+        answers.setdefault(positions_of(entry, answer), []).append((entry, answer))
+    found: dict[_Position, tuple[Moment, ...]] = {}
+    for positions, given in answers.items():
+        if len(given) not in (1, len(positions)):
+            entry, last = given[-1]
+            raise entry.fault(f"answers {shown(last.query)} of {named(positions[0][0])} again")
+        ranked = [_ranked(answer.moments or ()) for _, answer in given]
+        found |= dict(zip(positions, ranked * (len(positions) // len(given)), strict=True))
+    expected = {
+        (name, number): query.text
+        for name, video in videos.items()
+        for number, query in enumerate(video.queries)
+    }
+    _check_complete(path, [(text, at[0]) for at, text in expected.items() if at not in found], len(expected))
     return {
         name: [found[name, number] for number in range(len(video.queries))] for name, video in videos.items()
     }
 
 
-def _by_places(
-    answers: Iterator[_Answer], videos: Mapping[str, MomentVideo]
-) -> dict[tuple[_Place, ...], list[_Answer]]:
-    """Answers by the queries that they are for: more than one where the data asks the same again."""
-    by_qid: dict[str, list[_Place]] = {}
-    by_text: dict[tuple[str, str], list[_Place]] = {}
-    for name, video in videos.items():
-        for number, query in enumerate(video.queries):
-            by_text.setdefault((name, _plain(query.text)), []).append((name, number))
-            if query.qid is not None:
-                by_qid.setdefault(query.qid, []).append((name, number))
-    found: dict[tuple[_Place, ...], list[_Answer]] = {}
-    for answer in answers:
-        called = _name(answer.video, videos)
-        if by_qid and answer.qid is not None:
-            known = f"qid {named(answer.qid)}"
-            places = [place for place in by_qid.get(answer.qid, []) if place[0] == called]
+def read_highlight_predictions(
+    path: Path, queries: Mapping[str, HighlightQuery]
+) -> dict[str, QueryPrediction]:
+    """Read a submission for all queries of the data, in the data's order.
+
+    Moments stay in the order of the file. All lines have moments or none has; the same holds for saliency.
+
+    Args:
+        path: the file.
+        queries: the data.
+
+    Raises:
+        InputError: the file cannot be read; a query is not in the data, has another video, is answered twice
+            or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
+            ends before its start; there is not one saliency score for each clip; or a number is NaN or
+            infinite. The message names the line.
+    """
+    found: dict[str, QueryPrediction] = {}
+    parts: tuple[str, ...] = ()
+    for entry in parse_lines(path, read_text(path)):
+        given = tuple(key for key in (_WINDOWS, _SALIENCY) if key in entry.values)
+        parts = parts or given
+        if not given or given != parts:
+            raise entry.fault(f"has {_listed(given)}; the first line has {_listed(parts)}")
+        prediction = _submitted(entry, entry.number_or_text("qid"))
+        _check_query(entry, prediction, queries)
+        if prediction.qid in found:
+            raise entry.fault(f"answers qid {named(prediction.qid)} again")
+        found[prediction.qid] = prediction
+    missing = [query for qid, query in queries.items() if qid not in found]
+    _check_complete(path, [(query.text, query.video) for query in missing], len(queries))
+    return {qid: found[qid] for qid in queries}
+
+
+def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
+    """Write answers as a submission that this and other tools' evaluations read.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_write(path) as part:
+        part.write_text("".join(map(_line, predictions)), encoding="utf-8")
+
+
+def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+    """Read importance scores from a JSON file in the layout of PGL-SUM: {video: [T scores at its picks]}.
+
+    Args:
+        path: the file. It may hold some of the videos only, such as those of a test split.
+        videos: of one dataset, as `read_annotated` names them; in the file a video goes by this name or by
+            its part after the slash. Names with another dataset's name before the slash are ignored.
+
+    Returns:
+        Name of the video -> [T], in the order of `videos`.
+
+    Raises:
+        InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
+            none that is, or not as many scores as the video has features.
+    """
+    source = Path(path)
+    document = read_json(source)
+    if not isinstance(document, dict):
+        raise InputError(f"{source}: must be a JSON object {{video: [scores]}}")
+    by_name = {alias: name for name in videos for alias in (name.partition("/")[2] or name, name)}
+    datasets = {name.partition("/")[0] for name in videos}
+    hint = f"its videos: {', '.join(list(videos)[:3])}{' ...' if len(videos) > 3 else ''}"
+    found: dict[str, FloatArray] = {}
+    for name, scores in document.items():
+        if name in by_name:
+            found[by_name[name]] = _row(source, name, scores, len(videos[by_name[name]].picks))
+        elif "/" not in name or name.partition("/")[0] in datasets:
+            raise InputError(f"{source}: {named(name)} is not in the data", hint=hint)
+    if not found:
+        raise InputError(f"{source}: has no scores for any video in the data", hint=hint)
+    return {name: found[name] for name in videos if name in found}
+
+
+def _row(source: Path, name: str, scores: Any, n_samples: int) -> FloatArray:
+    row = Entry(f"{source}: {name}", {}).numbers(scores, "scores")
+    if len(row) != n_samples:
+        raise InputError(f"{source}: {name}: has {len(row)} scores, but the video has {n_samples} features")
+    return np.array(row, np.float32)
+
+
+class _Queries:
+    """The queries that an answer is for: more than one where the data asks the same again."""
+
+    def __init__(self, videos: Mapping[str, MomentVideo]) -> None:
+        self._videos = videos
+        self._by_qid: dict[str, list[_Position]] = {}
+        self._by_text: dict[tuple[str, str], list[_Position]] = {}
+        for name, video in videos.items():
+            for number, query in enumerate(video.queries):
+                self._by_text.setdefault((name, _plain(query.text)), []).append((name, number))
+                if query.qid is not None:
+                    self._by_qid.setdefault(query.qid, []).append((name, number))
+
+    def __call__(self, entry: Entry, answer: QueryPrediction) -> tuple[_Position, ...]:
+        file = Path(answer.video)
+        video = next((name for name in (answer.video, file.name) if name in self._videos), file.stem)
+        if self._by_qid and answer.qid:
+            query = f"qid {named(answer.qid)}"
+            positions = [position for position in self._by_qid.get(answer.qid, []) if position[0] == video]
         else:
-            known = shown(answer.query)
-            places = by_text.get((called, _plain(answer.query)), [])
-        if not places:
-            raise InputError(f"{answer.where}: {known} of {named(answer.video)} is not in the data")
-        found.setdefault(tuple(places), []).append(answer)
-    return found
+            query = shown(answer.query)
+            positions = self._by_text.get((video, _plain(answer.query)), [])
+        if not positions:
+            raise entry.fault(f"{query} of {named(answer.video)} is not in the data")
+        return tuple(positions)
 
 
-def _name(video: str, videos: Mapping[str, MomentVideo]) -> str:
-    """The name that the data has for a video or its file."""
-    file = Path(video)
-    return next((name for name in (video, file.name) if name in videos), file.stem)
+def _ranked(moments: Sequence[Moment]) -> tuple[Moment, ...]:
+    """Best first; those of equal scores stay in their order."""
+    return tuple(sorted(moments, key=lambda moment: -moment.score))
 
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def _answers(path: Path) -> Iterator[_Answer]:
-    for entry in _entries(path):
-        if "pred_relevant_windows" in entry.values:
-            yield _of_submission(entry)
-        else:
-            yield from _of_grounding(entry)
+def _check_complete(path: Path, missing: Sequence[tuple[str, str]], n_queries: int) -> None:
+    """Raise an InputError if queries, of which text and video are given, have no answer."""
+    if missing:
+        text, video = missing[0]
+        raise InputError(
+            f"{path}: lacks {len(missing)} of {n_queries} queries, such as {shown(text)} of {named(video)}"
+        )
 
 
-def _entries(path: Path) -> Iterator[Entry]:
-    """The JSON objects of a file: one over several lines, or one a line."""
+def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
+    """The answers in a file, and where they are; an answer without `qid` has an empty one."""
     text = read_text(path)
     if is_lines(text) or "\n" not in text.strip():
-        return parse_lines(path, text)
-    return iter([entry_of(str(path), parse_json(text, str(path)))])
+        entries = parse_lines(path, text)
+    else:  # one object over several lines
+        entries = iter([entry_of(str(path), parse_json(text, str(path)))])
+    for entry in entries:
+        if _WINDOWS in entry.values:
+            has_number = entry.values.get("qid") is not None
+            yield entry, _submitted(entry, entry.number_or_text("qid") if has_number else "", saliency=False)
+        else:
+            yield from ((entry, answer) for answer in _grounded(entry))
 
 
-def _of_submission(entry: Entry) -> _Answer:
-    has_number = entry.values.get("qid") is not None
-    return _Answer(
-        where=entry.where,
-        video=entry.text("vid"),
-        query=entry.text("query"),
-        qid=entry.number_or_text("qid") if has_number else None,
-        moments=_moments(entry, entry.list("pred_relevant_windows")),
-    )
+def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPrediction:
+    """A line of a submission."""
+    moments = clips = None
+    if _WINDOWS in entry.values:
+        moments = tuple(_moment(entry, row) for row in entry.list(_WINDOWS))
+    if saliency and _SALIENCY in entry.values:
+        clips = entry.numbers(entry.values[_SALIENCY], _SALIENCY)
+    return QueryPrediction(qid, entry.text("query"), entry.text("vid"), moments, clips)
 
 
-def _of_grounding(entry: Entry) -> Iterator[_Answer]:
+def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
     """The answers in a document of `vidsum ground`, or in the result that holds it."""
     if entry.values.get("ok") is False:
         raise entry.fault("is the result of a command that failed")
     document = entry.entry("data") if "data" in entry.values else entry
     if "queries" not in document.values:
-        raise entry.fault("has neither pred_relevant_windows nor the queries of `vidsum ground`")
+        raise entry.fault(f"has neither {_WINDOWS} nor the queries of `vidsum ground`")
     video = document.entry("video").text("path")
-    for asked in document.entries("queries"):
-        rows = [[one.values.get(key) for key in _MOMENT] for one in asked.entries("moments")]
-        yield _Answer(entry.where, video, asked.text("query"), None, _moments(entry, rows))
+    for query in document.entries("queries"):
+        rows = [[moment.values.get(key) for key in _MOMENT] for moment in query.entries("moments")]
+        yield QueryPrediction("", query.text("query"), video, tuple(_moment(entry, row) for row in rows))
 
 
-def _moments(entry: Entry, rows: Sequence[Any]) -> tuple[Moment, ...]:
-    """Moments, best first; those of one score in their order."""
-    return tuple(sorted((moment_of(entry, row) for row in rows), key=lambda moment: -moment.score))
-
-
-def moment_of(entry: Entry, row: Any) -> Moment:
-    """A moment from [start_s, end_s, score]; it may be empty, as those that published models give at times.
-
-    Raises:
-        InputError: it is something else, or ends before its start.
-    """
+def _moment(entry: Entry, row: Any) -> Moment:
+    """A moment from [start_s, end_s, score]; it may be empty, as some moments of published models are."""
     try:
         start, end, score = entry.numbers(row, "a moment")
     except (InputError, ValueError) as error:
@@ -167,3 +276,34 @@ def moment_of(entry: Entry, row: Any) -> Moment:
     if end < start:
         raise entry.fault(f"has a moment that ends before its start: {shown(row)}")
     return Moment(start, end, score)
+
+
+def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str, HighlightQuery]) -> None:
+    """Features often end within the last clip: the official evaluation takes its score for 0."""
+    query = queries.get(prediction.qid)
+    if query is None:
+        raise entry.fault(f"qid {named(prediction.qid)} is not in the data")
+    if prediction.video != query.video:
+        vid, qid, video = named(prediction.video), prediction.qid, named(query.video)
+        raise entry.fault(f"vid {vid} is not the video of qid {qid} in the data, {video}")
+    n_scores = None if prediction.saliency is None else len(prediction.saliency)
+    if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
+        clips = f"{query.n_clips} clips of {CLIP_S:g} s of {named(query.video)}"
+        raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
+
+
+def _listed(parts: tuple[str, ...]) -> str:
+    return " and ".join(parts) or f"neither {_WINDOWS} nor {_SALIENCY}"
+
+
+def _line(prediction: QueryPrediction) -> str:
+    values: dict[str, Any] = {
+        "qid": int(prediction.qid) if prediction.qid.isdecimal() else prediction.qid,
+        "query": prediction.query,
+        "vid": prediction.video,
+    }
+    if prediction.moments is not None:
+        values[_WINDOWS] = [[one.start_s, one.end_s, one.score] for one in prediction.moments]
+    if prediction.saliency is not None:
+        values[_SALIENCY] = prediction.saliency
+    return as_utf8(json.dumps(values, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -1,18 +1,16 @@
-"""Measuring rows of scores on one video: predictions, and beside them annotators, chance and no opinion."""
+"""Measures of rows of scores on one video and over videos: predictions, annotators, chance, equal scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.evaluation.coverage import coverages
-from vidsum.evaluation.f_measure import f_measures
-from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.key_shots import at_every_frame, coverages, f_measures, key_shots
 from vidsum.evaluation.rank import kendall_tau_b, spearman_rho
-from vidsum.evaluation.reference import Reference
-from vidsum.evaluation.segmentation import DRAWN
+from vidsum.evaluation.reference import DRAWN, Reference
 from vidsum.types import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -27,7 +25,7 @@ UNIFORM: Final = "uniform"
 
 @dataclass(frozen=True)
 class KeyShotMeasures:
-    """Key-shot summaries of a row against the annotators', for one segmentation and one knapsack.
+    """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
 
     None where a single annotator has no other to be compared with.
     """
@@ -42,13 +40,104 @@ class KeyShotMeasures:
 
 
 @dataclass(frozen=True)
-class Measures:
-    """One row's measures, on one video or as the mean over videos."""
+class VideoMeasures:
+    """A row's measures on one video, or their mean over videos."""
 
     tau: float | None
-    """None where no scores of single annotators are there to be compared with each other."""
+    """None where there are no scores of single annotators to compare with each other."""
     rho: float | None
     key_shots: tuple[KeyShotMeasures, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of them."""
+        key_shots = [{key: _positive(value) for key, value in asdict(one).items()} for one in self.key_shots]
+        return {"tau": _positive(self.tau), "rho": _positive(self.rho), "key_shots": key_shots}
+
+
+@dataclass(frozen=True)
+class SummaryMeasures:
+    """A row's measures."""
+
+    videos: Mapping[str, VideoMeasures]
+
+    @cached_property
+    def mean(self) -> VideoMeasures:
+        """Over the videos."""
+        return _mean_of(list(self.videos.values()))
+
+    def as_json(self) -> dict[str, Any]:
+        """The mean, and those of each video."""
+        videos = {video: measures.as_json() for video, measures in self.videos.items()}
+        return {**self.mean.as_json(), "videos": videos}
+
+    def figures(self) -> dict[str, str]:
+        """The mean: tau and rho with a sign, then the columns of `columns_of`."""
+        cells = columns_of(self.mean.key_shots).cells
+        measures = {
+            head: getattr(self.mean.key_shots[number], field) for head, (number, field) in cells.items()
+        }
+        return {
+            "   tau": _signed(self.mean.tau),
+            "   rho": _signed(self.mean.rho),
+            **{head: "-" if value is None else f"{value:.3f}" for head, value in measures.items()},
+        }
+
+
+class Columns(NamedTuple):
+    """Which measures of the key shots a table shows."""
+
+    title: str
+    cells: Mapping[str, tuple[int, str]]
+    """Head of a column -> number of the setting, and the name of its measure."""
+
+
+def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
+    """Of one segmentation each knapsack's F-measures; of several the mean F-measure of each segmentation."""
+    if len({one.segmentation for one in settings}) == 1:
+        knapsacks = [one.knapsack for one in settings]
+        cells = {
+            f"{head} {knapsack}": (number, field)
+            for number, knapsack in enumerate(knapsacks)
+            for head, field in (("F max", "f_max"), ("F avg", "f_avg"))
+        }
+        title = f"segmentation {settings[0].segmentation}, knapsack {' and '.join(knapsacks)}"
+        return Columns(title, {**cells, "coverage": (-1, "coverage")})
+    last = settings[-1].knapsack
+    cells = {
+        f"F {one.segmentation}": (number, "f_avg")
+        for number, one in enumerate(settings)
+        if one.knapsack == last
+    }
+    return Columns(f"F avg, segmentation as named, knapsack {last}", cells)
+
+
+def _signed(value: float | None) -> str:
+    return "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"  # + 0.0: no -0.000
+
+
+def _positive(value: Any) -> Any:
+    return value + 0.0 if isinstance(value, float) else value  # no -0.0
+
+
+def _mean_of(measures: Sequence[VideoMeasures]) -> VideoMeasures:
+    key_shots = tuple(
+        KeyShotMeasures(
+            same[0].segmentation,
+            same[0].knapsack,
+            f_max=_known_mean([one.f_max for one in same]),
+            f_avg=_known_mean([one.f_avg for one in same]),
+            coverage=_known_mean([one.coverage for one in same]),
+        )
+        for same in zip(*(one.key_shots for one in measures), strict=True)
+    )
+    taus, rhos = ([getattr(one, name) for one in measures] for name in ("tau", "rho"))
+    return VideoMeasures(_known_mean(taus), _known_mean(rhos), key_shots)
+
+
+def _known_mean(values: Sequence[float | None]) -> float | None:
+    """The mean over videos; None where a video has none."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def measure_video(
@@ -56,18 +145,18 @@ def measure_video(
     predictions: Mapping[str, FloatArray],
     settings: Sequence[tuple[str, str]],
     n_seeds: int,
-) -> dict[str, Measures]:
+) -> dict[str, VideoMeasures]:
     """Measure each prediction on one video, and the rows that go with them.
 
-    `human` is each annotator against the others; `mean annotator` the mean of all of them, which is compared
-    with each of them; `random` a score drawn for each frame (Otani et al. 2019), the mean over seeds;
+    `human` is each annotator compared with the others; `mean annotator` their mean, compared with each of
+    them; `random` a score drawn for each frame (Otani et al. 2019), the mean over seeds;
     `uniform` the same score everywhere.
 
     Args:
         reference: of the video.
         predictions: [T] scores by the name of the row.
         settings: (segmentation, knapsack) of the key shots.
-        n_seeds: how often scores and segmentations are drawn.
+        n_seeds: number of draws of scores and segmentations.
     """
     drawn = np.stack(
         [
@@ -85,7 +174,7 @@ def measure_video(
     frames[RANDOM] = drawn
     ranks = _ranks(reference, rows)
     found = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
-    return {name: Measures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
+    return {name: VideoMeasures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
 
 
 def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
@@ -133,8 +222,8 @@ def _key_shot_measures(
         of_draw = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
         made = key_shots(np.concatenate([scored, *of_draw.values()]), shots, knapsack)
         summaries = made if given is None else np.concatenate([given, made])
-        among, against = _measured(summaries, n_annotators)
-        of_rows = zip(of_draw, _split(against, of_draw.values()), strict=True)
+        among, others = _measured(summaries, n_annotators)
+        of_rows = zip(of_draw, _split(others, of_draw.values()), strict=True)
         draws.append({HUMAN: among, **{name: values.mean(axis=0) for name, values in of_rows}})
     means = {name: _mean([draw[name] for draw in draws]) for name in draws[0]}
     return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
@@ -157,10 +246,10 @@ def _measured(summaries: BoolArray, n_annotators: int) -> tuple[Numbers | None, 
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others = np.split(summaries[:, starts], [n_annotators])
-    return _among(annotators, lengths), _against(others, annotators, lengths)
+    return _among(annotators, lengths), _compared(others, annotators, lengths)
 
 
-def _against(summaries: BoolArray, annotators: BoolArray, lengths: IntArray) -> Numbers:
+def _compared(summaries: BoolArray, annotators: BoolArray, lengths: IntArray) -> Numbers:
     """[R, 3] F max, F avg and coverage of each summary."""
     scores = f_measures(summaries, annotators, lengths)
     covered = coverages(summaries, annotators.sum(axis=0), lengths)
@@ -168,7 +257,7 @@ def _against(summaries: BoolArray, annotators: BoolArray, lengths: IntArray) -> 
 
 
 def _among(annotators: BoolArray, lengths: IntArray) -> Numbers | None:
-    """[3] the same of the annotators: each against the others, as if he were not one of them."""
+    """[3] the same of the annotators: each compared with the others."""
     n_annotators = len(annotators)
     if n_annotators < 2:
         return None

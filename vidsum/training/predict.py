@@ -11,7 +11,7 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.errors import InputError, UsageError
-from vidsum.evaluation.predictions import Tested
+from vidsum.evaluation.submissions import TestedVideos
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_readable, summarizer_of
 from vidsum.training.examples import teaching_example
@@ -34,7 +34,7 @@ def predict_run(
     beams: int = 1,
     device: str = "auto",
     progress: Progress | None = None,
-) -> Tested:
+) -> TestedVideos:
     """Score the test videos of every split of a run.
 
     Args:
@@ -55,7 +55,7 @@ def predict_run(
     tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
     times = Counter(name for _, _, name in tests)
     row = out.resolve().name
-    tested = Tested(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
+    tested = TestedVideos(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
     summarizers: dict[str, Summarizer] = {}
     for done, (split, folder, name) in enumerate(tests, 1):
         if name not in videos:

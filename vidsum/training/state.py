@@ -15,12 +15,13 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, write_tensors
 from vidsum.errors import InputError, OutputError
 from vidsum.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
-LAST, BEST, LOG, CURVES = "last.safetensors", "best.safetensors", "log.csv", "curves.png"
+LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
 _ANEW = "--overwrite starts anew, or choose another --out"
 
 

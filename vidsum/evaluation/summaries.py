@@ -1,0 +1,183 @@
+"""The evaluation of summaries: importance scores beside the annotators, chance and equal scores."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.tvsum import TVSumAnnotations
+from vidsum.errors import UsageError
+from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS
+from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS, Reference, of_annotations, of_video
+from vidsum.evaluation.report import Report, Row, check_rows
+from vidsum.evaluation.settings import Segmentation
+from vidsum.evaluation.summary_metrics import (
+    HUMAN,
+    MEAN,
+    RANDOM,
+    UNIFORM,
+    SummaryMeasures,
+    VideoMeasures,
+    columns_of,
+    measure_video,
+)
+from vidsum.types import FloatArray, Progress
+
+Scores = Mapping[str, FloatArray]
+"""Name of a video -> [T] importance scores at its picks."""
+
+
+def evaluate_summaries(
+    videos: Mapping[str, AnnotatedVideo],
+    predictions: Mapping[str, Scores],
+    *,
+    segmentations: Sequence[str] = (CHANGE_POINTS,),
+    knapsacks: Sequence[str] = KNAPSACKS,
+    n_seeds: int = 10,
+    progress: Progress | None = None,
+) -> Report[SummaryMeasures]:
+    """Compare predicted importance scores with the annotators of videos.
+
+    Rank correlation is with each annotator, averaged, where every video has `user_scores`; else with
+    `gtscore`, never with summaries of 0 and 1. Key-shot summaries are compared with `user_summary` for the
+    data's own change points, and with summaries made from each annotator's scores for another segmentation.
+
+    Args:
+        videos: by name, which need not be their own.
+        predictions: by the name of the row; a row must have all videos, by the same names.
+        segmentations: `change-points`, or names of `SEGMENTATIONS`.
+        knapsacks: names of `KNAPSACKS`.
+        n_seeds: number of random rows, and of draws of random segmentations, to average.
+        progress: called after each video.
+
+    Returns:
+        Rows `human`, `mean annotator`, the predictions, `random`, `uniform`. Facts: `n_tests` is larger than
+        `n_videos` where several splits test the same one; the means are over tests.
+
+    Raises:
+        UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
+            number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
+    """
+    scored = all(video.user_scores is not None for video in videos.values())
+    references = [
+        of_video(name, video if scored else replace(video, user_scores=None))
+        for name, video in videos.items()
+    ]
+    report = _report(
+        references,
+        predictions,
+        segmentations,
+        knapsacks,
+        n_seeds,
+        progress,
+        n_videos=len({video.name for video in videos.values()}),
+    )
+    return replace(report, warnings=_repaired(videos))
+
+
+def evaluate_annotations(
+    annotations: Mapping[str, TVSumAnnotations],
+    *,
+    segmentations: Sequence[str] = tuple(SEGMENTATIONS),
+    knapsacks: Sequence[str] = KNAPSACKS,
+    n_seeds: int = 10,
+    progress: Progress | None = None,
+) -> Report[SummaryMeasures]:
+    """Measure how far the annotators of TVSum agree, and what chance reaches: no features are needed.
+
+    Arguments and errors are those of `evaluate_summaries`.
+    """
+    references = [of_annotations(annotated) for annotated in annotations.values()]
+    return _report(references, {}, segmentations, knapsacks, n_seeds, progress, n_videos=len(references))
+
+
+def _report(
+    references: Sequence[Reference],
+    predictions: Mapping[str, Scores],
+    segmentations: Sequence[str],
+    knapsacks: Sequence[str],
+    n_seeds: int,
+    progress: Progress | None,
+    *,
+    n_videos: int,
+) -> Report[SummaryMeasures]:
+    if not references:
+        raise UsageError("no video to evaluate on")
+    check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
+    _check_names("segmentation", segmentations, get_args(Segmentation))
+    _check_names("knapsack", knapsacks, KNAPSACKS)
+    _check_predictions(references, predictions)
+    settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
+    measured: dict[str, dict[str, VideoMeasures]] = {}
+    for done, reference in enumerate(references, 1):
+        rows = {row: scores[reference.name] for row, scores in predictions.items()}
+        measured[reference.name] = measure_video(reference, rows, settings, n_seeds)
+        if progress:
+            progress("videos evaluated", done, len(references))
+    counts = [reference.n_annotators for reference in references]
+    ranked_against = "gtscore" if references[0].user_scores is None else "user_scores"
+    facts = {
+        "n_videos": n_videos,
+        "n_tests": len(references),
+        "n_annotators": {"fewest": min(counts), "most": max(counts)},
+        "ranked_against": ranked_against,
+        "n_seeds": n_seeds,
+        "budget_share": BUDGET,
+    }
+    compared = "each annotator's scores, averaged" if ranked_against == "user_scores" else "gtscore"
+    rows_of = {
+        name: SummaryMeasures({video: rows[name] for video, rows in measured.items()})
+        for name in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
+    }
+    return Report(
+        "summary",
+        tuple(Row(name, measures) for name, measures in rows_of.items()),
+        facts,
+        title=_title(n_videos, counts) + columns_of(rows_of[HUMAN].mean.key_shots).title,
+        note=f"tau and rho with {compared}; human: each annotator with the others; random: {n_seeds} draws",
+    )
+
+
+def _title(n_videos: int, counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    who = f"{most} annotator{'' if most == 1 else 's'}"
+    who = who if fewest == most else f"{fewest} to {who}"
+    videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
+    if len(counts) > n_videos:
+        videos = f"{len(counts)} tests of {videos}"
+    return f"{videos}, {who} each; key shots of 15 %, "
+
+
+def _check_names(kind: str, names: Iterable[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown {kind} {name!r}", hint=", ".join(known))
+
+
+def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:
+    for row, scores in predictions.items():
+        for reference in references:
+            if reference.name not in scores:
+                raise UsageError(f"{row}: has no scores for {reference.name}")
+            shape, expected = np.shape(scores[reference.name]), reference.picks.shape
+            if shape != expected:
+                raise UsageError(
+                    f"{row}: {reference.name}: the scores are {list(shape)}, but the video has "
+                    f"{expected[0]} features"
+                )
+            if not np.isfinite(scores[reference.name]).all():
+                raise UsageError(f"{row}: {reference.name}: the scores hold NaN or infinite values")
+
+
+def _repaired(videos: Mapping[str, AnnotatedVideo]) -> tuple[str, ...]:
+    """What the reader repaired: each kind once, with the videos that it concerns."""
+    concerned: dict[str, list[str]] = {}
+    for name, video in videos.items():
+        for warning in video.features.warnings:
+            concerned.setdefault(warning, []).append(name)
+    return tuple(
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
+        for warning, names in concerned.items()
+    )
