@@ -89,10 +89,6 @@ def test_stretching_keeps_the_order_and_fills_the_panel(scores: FloatArray) -> N
     [
         ({}, "no video"),
         ({"model": {"tvsum/video_3": CURVE}}, "no video"),
-        (
-            {"model": {"tvsum/video_2": CURVE[1:]}},
-            "model: 239 scores of tvsum/video_2, which has 240 samples",
-        ),
         ({str(number): PREDICTIONS["model a"] for number in range(7)}, "7 rows are too many"),
     ],
 )

@@ -14,7 +14,7 @@ from vidsum.documents import to_text
 from vidsum.errors import UsageError
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
 from vidsum.evaluation.report import Report, document
-from vidsum.evaluation.summaries import evaluate_annotations, evaluate_summaries
+from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.evaluation.summary_metrics import SummaryMeasures, VideoMeasures
 
 SummaryReport = Report[SummaryMeasures]
@@ -229,7 +229,7 @@ def tvsum(shared: Path) -> dict[str, TVSumAnnotations]:
 @pytest.mark.shared
 def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, TVSumAnnotations]) -> None:
     """Field notes: each annotator against the others .1774/.2042, their mean .378/.473, F of pairs .257."""
-    report = evaluate_annotations(tvsum, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
+    report = evaluate_summaries(tvsum, {}, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
     rows = means(report)
     assert (report.facts["n_videos"], report.facts["n_annotators"]) == (50, {"fewest": 20, "most": 20})
     assert (rows["human"].tau, rows["human"].rho) == pytest.approx((0.1774, 0.2042), abs=5e-5)
@@ -242,7 +242,9 @@ def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, TVSumAnnotation
 @pytest.mark.shared
 def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, TVSumAnnotations]) -> None:
     """Field notes: random .710, humans .717. One draw of the shots differs from the next by .025."""
-    report = evaluate_annotations(tvsum, segmentations=["two-peak-30-300"], knapsacks=["pgl-sum"], n_seeds=10)
+    report = evaluate_summaries(
+        tvsum, {}, segmentations=["two-peak-30-300"], knapsacks=["pgl-sum"], n_seeds=10
+    )
     rows = means(report)
     assert rows["human"].key_shots[0].f_avg == pytest.approx(0.717, abs=0.025)
     assert rows["random"].key_shots[0].f_avg == pytest.approx(0.710, abs=0.025)
@@ -251,4 +253,4 @@ def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, TVSumAnnotatio
 @pytest.mark.shared
 def test_annotations_alone_have_no_change_points(tvsum: dict[str, TVSumAnnotations]) -> None:
     with pytest.raises(UsageError, match="no change points"):
-        evaluate_annotations(tvsum, segmentations=["change-points"])
+        evaluate_summaries(tvsum, {}, segmentations=["change-points"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vidsum.evaluation.reference import DRAWN, SEGMENTATIONS, two_peak_30_300
+from vidsum.evaluation.reference import DRAWN, SEGMENTATIONS
 
 
 @pytest.mark.parametrize("name", SEGMENTATIONS)
@@ -34,7 +34,7 @@ def test_lengths_are_distributed_as_named(name: str, mean: float, deviation: flo
 
 
 def test_two_peaks_leave_nothing_between_them() -> None:
-    shots = two_peak_30_300(100_000, np.random.default_rng(0))[:-1]
+    shots = SEGMENTATIONS["two-peak-30-300"](100_000, np.random.default_rng(0))[:-1]
     lengths = shots[:, 1] - shots[:, 0] + 1
     assert ((lengths < 60) | (lengths > 220)).all()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -81,65 +82,53 @@ class Reference:
         return self.frame_scores()
 
 
-def of_video(name: str, video: AnnotatedVideo) -> Reference:
-    """The annotators of a video of an h5 file; between the picks their scores stay the same.
+def reference_of(name: str, video: AnnotatedVideo | TVSumAnnotations, *, scored: bool = True) -> Reference:
+    """The annotators of a video; of annotations alone, every 15th frame is a sample.
 
-    `name` may be another than the video's own: one that several splits test is there for each of them.
+    Args:
+        name: it may be another than the video's own: one that several splits test occurs for each of them.
+        video: of an h5 file, where the annotators' scores stay the same between the picks; or of TVSum.
+        scored: whether to use the annotators' scores, and not their mean alone.
     """
-    scores, summary = video.user_scores, video.user_summary
+    if isinstance(video, TVSumAnnotations):
+        picks = np.arange(0, video.n_frames, STEP)
+        every, scores = video.user_scores, video.user_scores[:, picks]
+        return Reference(name, picks, video.n_frames, scores.mean(axis=0), scores, lambda: every, None, None)
+    own, summary = video.user_scores if scored else None, video.user_summary
     return Reference(
         name=name,
         picks=video.picks,
         n_frames=video.n_frames,
-        mean_scores=video.gtscore if scores is None else scores.mean(axis=0),
-        user_scores=scores,
-        frame_scores=None if scores is None else lambda: at_every_frame(scores, video.picks, video.n_frames),
+        mean_scores=video.gtscore if own is None else own.mean(axis=0),
+        user_scores=own,
+        frame_scores=None if own is None else lambda: at_every_frame(own, video.picks, video.n_frames),
         user_summary=None if summary is None else summary > 0,
         change_points=video.change_points,
     )
 
 
-def of_annotations(annotations: TVSumAnnotations) -> Reference:
-    """The annotators of a video of TVSum with no features: every 15th frame is a sample."""
-    picks = np.arange(0, annotations.n_frames, STEP)
-    scores = annotations.user_scores[:, picks]
-    return Reference(
-        name=annotations.name,
-        picks=picks,
-        n_frames=annotations.n_frames,
-        mean_scores=scores.mean(axis=0),
-        user_scores=scores,
-        frame_scores=lambda: annotations.user_scores,
-        user_summary=None,
-        change_points=None,
-    )
+def _change_points(starts: npt.NDArray[np.signedinteger], n_frames: int) -> IntArray:
+    return np.stack([starts, np.append(starts[1:], n_frames) - 1], axis=1).astype(np.int64)
 
 
-def uniform_60(n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of 60 frames; the last has what is left."""
-    return _change_points(np.arange(0, n_frames, 60), n_frames)
+def _uniform(length: int, n_frames: int, rng: np.random.Generator) -> IntArray:
+    """Shots of one length; the last has what is left."""
+    return _change_points(np.arange(0, n_frames, length), n_frames)
 
 
-def one_peak(n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of Poisson(60) frames."""
-    return _poisson((60,), n_frames, rng)
-
-
-def two_peak(n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of Poisson(30) or Poisson(90) frames, one as likely as the other."""
-    return _poisson((30, 90), n_frames, rng)
-
-
-def two_peak_30_300(n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of Poisson(30) or Poisson(300) frames, one as likely as the other: an extreme of `two_peak`."""
-    return _poisson((30, 300), n_frames, rng)
+def _poisson(means: tuple[int, ...], n_frames: int, rng: np.random.Generator) -> IntArray:
+    """Shots of Poisson(mean) frames, each mean equally likely."""
+    starts = [0]
+    while starts[-1] < n_frames:
+        starts.append(starts[-1] + int(rng.poisson(means[rng.integers(len(means))])))
+    return _change_points(np.unique(starts[:-1]), n_frames)  # unique: a Poisson draw may be 0
 
 
 SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] = {
-    "uniform-60": uniform_60,
-    "one-peak": one_peak,
-    "two-peak": two_peak,
-    "two-peak-30-300": two_peak_30_300,
+    "uniform-60": partial(_uniform, 60),
+    "one-peak": partial(_poisson, (60,)),
+    "two-peak": partial(_poisson, (30, 90)),
+    "two-peak-30-300": partial(_poisson, (30, 300)),
 }
 """By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot, both inside it.
 
@@ -148,16 +137,5 @@ al., "Rethinking the Evaluation of Video Summaries", CVPR 2019: with shots of ve
 knapsack prefers the short ones whatever the scores are, so that random scores come near to annotators.
 """
 
-DRAWN: Final = frozenset({"one-peak", "two-peak", "two-peak-30-300"})
+DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}
 """Segmentations that differ from seed to seed."""
-
-
-def _poisson(means: tuple[int, ...], n_frames: int, rng: np.random.Generator) -> IntArray:
-    starts = [0]
-    while starts[-1] < n_frames:
-        starts.append(starts[-1] + int(rng.poisson(means[rng.integers(len(means))])))
-    return _change_points(np.unique(starts[:-1]), n_frames)  # unique: a Poisson draw may be 0
-
-
-def _change_points(starts: npt.NDArray[np.signedinteger], n_frames: int) -> IntArray:
-    return np.stack([starts, np.append(starts[1:], n_frames) - 1], axis=1).astype(np.int64)

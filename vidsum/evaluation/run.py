@@ -1,32 +1,43 @@
 """An evaluation from files, of any task: `provenance(request)`, then `evaluate(request)`.
 
-What is heavy is imported where it is used: PyTorch only where a model runs.
+PyTorch is loaded only where a model runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from vidsum.checkpoints.named import BEST, named_file
+from vidsum.datasets.highlights import read_highlights
+from vidsum.datasets.moments import read_moments
+from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
+from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import InputError, UsageError
+from vidsum.evaluation.key_shots import BUDGET
+from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
+from vidsum.evaluation.submissions import (
+    TestedVideos,
+    read_highlight_predictions,
+    read_predictions,
+    read_scores,
+    write_predictions,
+)
+from vidsum.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
+from vidsum.settings import Selection
+from vidsum.summary.score import checkpoint_sha256, score
 from vidsum.types import Progress
 from vidsum.version import __version__
 
-if TYPE_CHECKING:
-    from vidsum.datasets.highlights import HighlightQuery
-    from vidsum.datasets.summaries import AnnotatedVideo
-    from vidsum.evaluation.submissions import QueryPrediction, TestedVideos
-    from vidsum.evaluation.summary_metrics import SummaryMeasures
-    from vidsum.types import FloatArray
-
+Videos = Mapping[str, AnnotatedVideo]
 Row = TypeVar("Row")
 
-_KNAPSACK_OF_ANNOTATIONS: Final = "pgl-sum"
+_KNAPSACKS_OF_ANNOTATIONS: Final = ("pgl-sum",)
 """Annotations alone are measured with one knapsack: they have no shots that either was published with."""
 
 
@@ -37,7 +48,7 @@ class SummaryRuns(Protocol):
         """The files that the scores of a run come from."""
 
     @property
-    def predict_run(self) -> "Callable[..., TestedVideos]":
+    def predict_run(self) -> Callable[..., TestedVideos]:
         """Scores the test videos of a run."""
 
 
@@ -70,9 +81,9 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
             "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
         }
     else:
-        assert request.predictions is not None
-        facts = {"files": _files(request.predictions, request.annotations)}
-    return {"vidsum": __version__, **facts, **({} if "n_seeds" in facts else {"n_seeds": request.seeds})}
+        facts = {"files": _files(request.predictions or Path(), request.annotations)}
+    facts.setdefault("n_seeds", request.seeds)  # last, but for summaries
+    return {"vidsum": __version__, **facts}
 
 
 def evaluate(
@@ -92,7 +103,7 @@ def evaluate(
         WeightsError: weights of a model or of its text encoder are missing.
     """
     if isinstance(request, SummaryRequest):
-        return _summary(request, progress, runs) if request.data else _annotations(request, progress)
+        return _summary(request, progress, runs)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
     return _highlights(request, progress)
@@ -144,8 +155,6 @@ def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
-    from vidsum.summary.score import checkpoint_sha256
-
     annotations = [request.annotations] if request.data and request.annotations else []
     run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
     return {
@@ -178,35 +187,26 @@ def _extent(source: Path) -> dict[str, Any]:
 # --- summaries ---
 
 
-def _annotations(request: SummaryRequest, progress: Progress | None) -> "Report[SummaryMeasures]":
-    from vidsum.datasets.tvsum import read_tvsum_mat
-    from vidsum.evaluation.reference import SEGMENTATIONS
-    from vidsum.evaluation.summaries import evaluate_annotations
-
-    return evaluate_annotations(
-        read_tvsum_mat(request.source),
-        segmentations=request.segmentation or tuple(SEGMENTATIONS),
-        knapsacks=(_KNAPSACK_OF_ANNOTATIONS,),
-        n_seeds=request.seeds,
-        progress=progress,
-    )
-
-
 def _summary(
     request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
-) -> "Report[SummaryMeasures]":
-    from vidsum.datasets.summaries import read_annotated
-    from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
-    from vidsum.evaluation.reference import CHANGE_POINTS
-    from vidsum.evaluation.submissions import read_scores
-    from vidsum.evaluation.summaries import evaluate_summaries
-
-    source = request.source
-    videos: Mapping[str, AnnotatedVideo] = read_annotated(source)
+) -> Report[Measures]:
+    source, seeds = request.source, request.seeds
+    if not request.data:
+        return evaluate_summaries(
+            read_tvsum_mat(source),
+            {},
+            segmentations=request.segmentation or tuple(SEGMENTATIONS),
+            knapsacks=_KNAPSACKS_OF_ANNOTATIONS,
+            n_seeds=seeds,
+            progress=progress,
+        )
+    videos: Videos = read_annotated(source)
     n_read = len(videos)
     if request.annotations:
         videos = with_user_scores(videos, read_tvsum_mat(request.annotations))
-    rows = _read_rows(request.scores, request.models, lambda path: read_scores(path, videos))
+    rows: dict[str, Scores] = _read_rows(
+        request.scores, request.models, lambda path: read_scores(path, videos)
+    )
     if runs and request.runs:
         settings = {"beams": request.beams, "device": request.device, "progress": progress}
         tests = [runs.predict_run(run, videos, request.protocol, **settings) for run in request.runs]
@@ -217,13 +217,8 @@ def _summary(
     if not videos:
         raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
     rows |= {model: _scores(model, videos, request) for model in request.models}
-    report = evaluate_summaries(
-        videos,
-        rows,
-        segmentations=request.segmentation or (CHANGE_POINTS,),
-        n_seeds=request.seeds,
-        progress=progress,
-    )
+    segmentations = request.segmentation or (CHANGE_POINTS,)
+    report = evaluate_summaries(videos, rows, segmentations=segmentations, n_seeds=seeds, progress=progress)
     notes = [*_coverage_notes(source, report.facts, n_read), *_training_notes(source, request.models, videos)]
 
     def plot(target: Path, label: str | None) -> None:
@@ -234,15 +229,8 @@ def _summary(
     return replace(report, warnings=(*notes, *report.warnings), plot=plot)
 
 
-def _scores(
-    model: str, videos: "Mapping[str, AnnotatedVideo]", request: SummaryRequest
-) -> "dict[str, FloatArray]":
+def _scores(model: str, videos: Videos, request: SummaryRequest) -> Scores:
     """[T] importance of each video as `vidsum summarize --model` computes it."""
-    from vidsum.datasets.summaries import shots_of
-    from vidsum.evaluation.key_shots import BUDGET
-    from vidsum.settings import Selection
-    from vidsum.summary.score import score
-
     settings = Selection(model=model, beams=request.beams)
     return {
         name: score(video.features, shots_of(video), settings, BUDGET, request.device)
@@ -250,7 +238,7 @@ def _scores(
     }
 
 
-def _tested_by_all(tests: "Sequence[TestedVideos]") -> "Mapping[str, AnnotatedVideo]":
+def _tested_by_all(tests: Sequence[TestedVideos]) -> Videos:
     """The test videos of several runs, which must be the same."""
     first, *others = tests
     for other in others:
@@ -263,9 +251,7 @@ def _tested_by_all(tests: "Sequence[TestedVideos]") -> "Mapping[str, AnnotatedVi
     return first.videos
 
 
-def _by_test(
-    scores: "Mapping[str, FloatArray]", videos: "Mapping[str, AnnotatedVideo]"
-) -> "dict[str, FloatArray]":
+def _by_test(scores: Scores, videos: Videos) -> Scores:
     """Scores by the names of a run's tests, of which a video may have several."""
     return {test: scores[video.name] for test, video in videos.items() if video.name in scores}
 
@@ -283,7 +269,7 @@ def _coverage_notes(source: Path, facts: Mapping[str, Any], n_read: int) -> list
     return notes
 
 
-def _training_notes(source: Path, models: Sequence[str], videos: "Mapping[str, AnnotatedVideo]") -> list[str]:
+def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list[str]:
     """Which checkpoints were trained on, or chosen by, what they are tested on here."""
     notes = []
     for model in models:
@@ -305,10 +291,6 @@ def _training_notes(source: Path, models: Sequence[str], videos: "Mapping[str, A
 
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
-    from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moments import evaluate_moments
-    from vidsum.evaluation.submissions import read_predictions
-
     videos, checkpoints = read_moments(request.data), _checkpoints(request.runs)
     rows = _read_rows(request.predictions, list(checkpoints), lambda path: read_predictions(path, videos))
     for row, checkpoint in checkpoints.items():
@@ -327,31 +309,15 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
 
 
 def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
-    from vidsum.datasets.highlights import read_highlights
-    from vidsum.evaluation.moments import evaluate_highlights
-    from vidsum.evaluation.submissions import read_highlight_predictions
-
     queries = read_highlights(request.annotations)
-    if request.run:
-        name, checkpoint = checkpoint_of(request.run)
-        predictions = _answers(request, checkpoint, queries, progress)
-    else:
-        assert request.predictions is not None
+    if request.predictions:
         name, predictions = request.predictions.stem, read_highlight_predictions(request.predictions, queries)
+    else:
+        from vidsum.evaluation.models import ModelRun, highlights_by
+
+        name, checkpoint = checkpoint_of(request.run or Path())
+        run = ModelRun(checkpoint, request.features, request.text_features, request.device)
+        predictions = highlights_by(run, queries, progress)
+        if request.write_predictions:
+            write_predictions(request.write_predictions, predictions.values())
     return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
-
-
-def _answers(
-    request: HighlightsRequest,
-    checkpoint: Path,
-    queries: "Mapping[str, HighlightQuery]",
-    progress: Progress | None,
-) -> "dict[str, QueryPrediction]":
-    from vidsum.evaluation.models import ModelRun, highlights_by
-    from vidsum.evaluation.submissions import write_predictions
-
-    run = ModelRun(checkpoint, request.features, request.text_features, request.device)
-    predictions = highlights_by(run, queries, progress)
-    if request.write_predictions:
-        write_predictions(request.write_predictions, predictions.values())
-    return predictions

@@ -5,18 +5,29 @@ Nothing here loads NumPy or PyTorch: `vidsum --help` reads it.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
+from vidsum.options import Option, check
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
 
-Protocol = Literal["auto", "paper"]
-"""Whether models of `--run` see no labels, or the test video's key frames, see `vidsum.training.predict`."""
-
 Comparison = Literal["mmn", "2d-tan"]
 """When a moment counts as found: its IoU is at least the threshold (MMN, MRNet), or above it (2D-TAN)."""
+
+Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
+Features = Annotated[
+    tuple[Path, ...],
+    Option(
+        "HDF5 file, or folder with a file per video, that --run reads; several are put side by side; "
+        "may be given several times.",
+        flags=("--features",),
+        metavar="PATH",
+    ),
+]
+
+PANEL = "What to evaluate"
 
 
 @dataclass(frozen=True)
@@ -27,24 +38,62 @@ class SummaryRequest:
         UsageError: there is nothing to evaluate on, or the annotations alone are not enough for a row.
     """
 
+    PANEL = PANEL
+
     data: Path | None = None
     """An h5 file of annotated videos."""
-    annotations: Path | None = None
-    """TVSum's own: joined to the videos of `data`, or on their own."""
-    model: tuple[str, ...] = ()
-    """Names of `vidsum.summary.score.MODELS`, or paths of checkpoints."""
-    scores: tuple[Path, ...] = ()
-    """JSON files of scores; the row goes by the file's stem."""
-    runs: tuple[Path, ...] = ()
-    """Folders of training runs; the row goes by the folder's name."""
-    protocol: Protocol = "auto"
+    annotations: Annotated[
+        Path | None,
+        Option(
+            "ydata-tvsum50.mat: each annotator's scores, for the videos of --data or on their own.",
+            metavar="FILE.mat",
+        ),
+    ] = None
+    model: Annotated[
+        tuple[str, ...],
+        Option(
+            "As in `vidsum summarize`, run on the features; may be given several times.",
+            flags=("--model", "--scorer", "-m"),
+            shown="contrastive and cluster, without --scores",
+            metavar="NAME|FILE",
+        ),
+    ] = ()
+    scores: Annotated[
+        tuple[Path, ...],
+        Option(
+            r"Scores made elsewhere, {video: \[a score at each pick]}; may be given several times.",
+            metavar="FILE.json",
+        ),
+    ] = ()
+    runs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Folder of `vidsum train`: each test video scored by the model that has not seen it; "
+            "may be given several times.",
+            flags=("--run",),
+            metavar="FOLDER",
+        ),
+    ] = ()
+    protocol: Annotated[
+        Literal["auto", "paper"],
+        Option(
+            "auto: models of --run see no labels. paper: they see the key frames of the test video's "
+            "annotators, as for the paper's figures.",
+        ),
+    ] = "auto"
     beams: int = 1
-    segmentation: tuple[Segmentation, ...] = ()
-    """Those of the data if not given: its change points, or for annotations alone all others."""
-    seeds: int = 10
+    segmentation: Annotated[
+        tuple[Segmentation, ...],
+        Option(
+            "Shots of the summaries; may be given several times.",
+            shown="change-points; without --data all others",
+        ),
+    ] = ()
+    seeds: Seeds = 10
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        check(self)
         if not (self.data or self.annotations):
             raise UsageError("nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
         if not self.data and (self.model or self.scores or self.runs):
@@ -60,16 +109,12 @@ class SummaryRequest:
     @property
     def source(self) -> Path:
         """The file that is evaluated on."""
-        source = self.data or self.annotations
-        assert source is not None
-        return source
+        return self.data or self.annotations or Path()
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models to measure: if there are neither models nor scores, those that need no training."""
-        if self.model or self.scores or not self.data:
-            return self.model
-        return "contrastive", "cluster"
+        """The models to measure; without models and scores those that need no training."""
+        return self.model or (() if self.scores or not self.data else ("contrastive", "cluster"))
 
 
 @dataclass(frozen=True)
@@ -80,21 +125,41 @@ class MomentsRequest:
         UsageError: there are models without features, or features without models.
     """
 
-    data: Path
-    """See `vidsum.datasets.moments.read_moments`."""
+    PANEL = PANEL
+
+    data: Annotated[
+        Path,
+        Option(
+            "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines).",
+            metavar="FILE",
+        ),
+    ]
     predictions: tuple[Path, ...] = ()
-    """See `vidsum.evaluation.submissions.read_predictions`; the row goes by the file's stem."""
-    runs: tuple[Path, ...] = ()
-    """Runs or checkpoints of `vidsum train mrnet` or `vidsum train detr`."""
-    features: tuple[Path, ...] = ()
-    """Inputs of the models, side by side; see `vidsum.datasets.published_features`."""
-    max_iou: float = 0.5
-    """Largest IoU of two moments that a model gives a query."""
-    comparison: Comparison = "mmn"
-    seeds: int = 10
+    """See `vidsum.evaluation.submissions.read_predictions`."""
+    runs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features; "
+            "may be given several times.",
+            flags=("--run",),
+            metavar="FOLDER|FILE",
+        ),
+    ] = ()
+    features: Features = ()
+    max_iou: Annotated[
+        float, Option("Largest IoU of two moments that a model of --run gives a query.", min=0, max=1)
+    ] = 0.5
+    comparison: Annotated[
+        Comparison,
+        Option(
+            "A moment is found if its IoU is at least the threshold (mmn: MMN, MRNet) or above it (2d-tan)."
+        ),
+    ] = "mmn"
+    seeds: Seeds = 10
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        check(self)
         if bool(self.runs) != bool(self.features):
             raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
 
@@ -112,33 +177,53 @@ class HighlightsRequest:
         UsageError: there is neither or both, or an option of a model without one.
     """
 
+    PANEL = PANEL
+
     annotations: Path
     """See `vidsum.datasets.highlights.read_highlights`."""
     predictions: Path | None = None
     """See `vidsum.evaluation.submissions.read_highlight_predictions`."""
-    run: Path | None = None
-    """A run or a checkpoint, as of `MomentsRequest.runs`, in place of predictions."""
-    features: tuple[Path, ...] = ()
-    text_features: Path | None = None
-    """Folder of the words of queries, see `vidsum.datasets.published_features.read_words`."""
-    seeds: int = 10
+    run: Annotated[
+        Path | None,
+        Option(
+            "Run or checkpoint of `vidsum train detr` or `mrnet`, run on --features, in place of "
+            "predictions.",
+            metavar="FOLDER|FILE",
+        ),
+    ] = None
+    features: Features = ()
+    text_features: Annotated[
+        Path | None,
+        Option(
+            "Folder with the words of queries as published, qid{N}.npz.",
+            shown="embedded by the run's text encoder",
+            metavar="FOLDER",
+        ),
+    ] = None
+    seeds: Seeds = 10
     device: str = "auto"
-    write_predictions: Path | None = None
-    """JSON lines to write the model's answers to."""
+    write_predictions: Annotated[
+        Path | None,
+        Option(
+            "JSON lines to write the answers of --run to, as QVHighlights takes them.",
+            panel="Output",
+            metavar="FILE.jsonl",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
+        check(self)
         if bool(self.predictions) == bool(self.run):
             raise UsageError(
                 "give PREDICTIONS, or a model by --run, and then ANNOTATIONS",
                 hint="vidsum evaluate highlights PREDICTIONS ANNOTATIONS",
             )
-        model = "--run FOLDER --features FOLDER"
         if bool(self.run) != bool(self.features):
-            raise UsageError("--run and --features go together", hint=model)
-        if self.text_features and not self.run:
-            raise UsageError("--text-features is for a model of --run", hint=model)
-        if self.write_predictions and not self.run:
-            raise UsageError("--write-predictions is for a model of --run", hint=model)
+            raise UsageError("--run and --features go together", hint="--run FOLDER --features FOLDER")
+        for name in ("text_features", "write_predictions"):
+            if getattr(self, name) and not self.run:
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{flag} is for a model of --run", hint="--run FOLDER --features FOLDER")
 
     @property
     def source(self) -> Path:

@@ -1,7 +1,6 @@
 """The evaluation of summaries: importance scores beside the annotators, chance and equal scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -10,7 +9,7 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
 from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS
-from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS, Reference, of_annotations, of_video
+from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
 from vidsum.evaluation.summary_metrics import (
@@ -30,7 +29,7 @@ Scores = Mapping[str, FloatArray]
 
 
 def evaluate_summaries(
-    videos: Mapping[str, AnnotatedVideo],
+    videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations],
     predictions: Mapping[str, Scores],
     *,
     segmentations: Sequence[str] = (CHANGE_POINTS,),
@@ -45,7 +44,8 @@ def evaluate_summaries(
     data's own change points, and with summaries made from each annotator's scores for another segmentation.
 
     Args:
-        videos: by name, which need not be their own.
+        videos: by name, which need not be their own. TVSum's annotations alone, which have neither features
+            nor change points, show how far annotators agree, and what chance reaches.
         predictions: by the name of the row; a row must have all videos, by the same names.
         segmentations: `change-points`, or names of `SEGMENTATIONS`.
         knapsacks: names of `KNAPSACKS`.
@@ -60,82 +60,42 @@ def evaluate_summaries(
         UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
             number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
     """
-    scored = all(video.user_scores is not None for video in videos.values())
-    references = [
-        of_video(name, video if scored else replace(video, user_scores=None))
-        for name, video in videos.items()
-    ]
-    report = _report(
-        references,
-        predictions,
-        segmentations,
-        knapsacks,
-        n_seeds,
-        progress,
-        n_videos=len({video.name for video in videos.values()}),
-    )
-    return replace(report, warnings=_repaired(videos))
-
-
-def evaluate_annotations(
-    annotations: Mapping[str, TVSumAnnotations],
-    *,
-    segmentations: Sequence[str] = tuple(SEGMENTATIONS),
-    knapsacks: Sequence[str] = KNAPSACKS,
-    n_seeds: int = 10,
-    progress: Progress | None = None,
-) -> Report[SummaryMeasures]:
-    """Measure how far the annotators of TVSum agree, and what chance reaches: no features are needed.
-
-    Arguments and errors are those of `evaluate_summaries`.
-    """
-    references = [of_annotations(annotated) for annotated in annotations.values()]
-    return _report(references, {}, segmentations, knapsacks, n_seeds, progress, n_videos=len(references))
-
-
-def _report(
-    references: Sequence[Reference],
-    predictions: Mapping[str, Scores],
-    segmentations: Sequence[str],
-    knapsacks: Sequence[str],
-    n_seeds: int,
-    progress: Progress | None,
-    *,
-    n_videos: int,
-) -> Report[SummaryMeasures]:
-    if not references:
+    if not videos:
         raise UsageError("no video to evaluate on")
     check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
     _check_names("segmentation", segmentations, get_args(Segmentation))
     _check_names("knapsack", knapsacks, KNAPSACKS)
+    scored = all(video.user_scores is not None for video in videos.values())
+    references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     _check_predictions(references, predictions)
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
     measured: dict[str, dict[str, VideoMeasures]] = {}
     for done, reference in enumerate(references, 1):
-        rows = {row: scores[reference.name] for row, scores in predictions.items()}
-        measured[reference.name] = measure_video(reference, rows, settings, n_seeds)
+        scores = {row: scores[reference.name] for row, scores in predictions.items()}
+        measured[reference.name] = measure_video(reference, scores, settings, n_seeds)
         if progress:
             progress("videos evaluated", done, len(references))
+    rows = {
+        name: SummaryMeasures({video: rows[name] for video, rows in measured.items()})
+        for name in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
+    }
+    n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
-    ranked_against = "gtscore" if references[0].user_scores is None else "user_scores"
     facts = {
         "n_videos": n_videos,
         "n_tests": len(references),
         "n_annotators": {"fewest": min(counts), "most": max(counts)},
-        "ranked_against": ranked_against,
+        "ranked_against": "user_scores" if scored else "gtscore",
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
-    compared = "each annotator's scores, averaged" if ranked_against == "user_scores" else "gtscore"
-    rows_of = {
-        name: SummaryMeasures({video: rows[name] for video, rows in measured.items()})
-        for name in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
-    }
+    compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
-        tuple(Row(name, measures) for name, measures in rows_of.items()),
+        tuple(Row(name, measures) for name, measures in rows.items()),
         facts,
-        title=_title(n_videos, counts) + columns_of(rows_of[HUMAN].mean.key_shots).title,
+        warnings=_repaired(videos),
+        title=_title(n_videos, counts) + columns_of(rows[HUMAN].mean.key_shots).title,
         note=f"tau and rho with {compared}; human: each annotator with the others; random: {n_seeds} draws",
     )
 
@@ -171,11 +131,11 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
                 raise UsageError(f"{row}: {reference.name}: the scores hold NaN or infinite values")
 
 
-def _repaired(videos: Mapping[str, AnnotatedVideo]) -> tuple[str, ...]:
+def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations]) -> tuple[str, ...]:
     """What the reader repaired: each kind once, with the videos that it concerns."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():
-        for warning in video.features.warnings:
+        for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
             concerned.setdefault(warning, []).append(name)
     return tuple(
         f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
