@@ -9,20 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands import (
-    evaluate,
-    extract,
-    ground,
-    highlights,
-    info,
-    moment_files,
-    shots,
-    summarize,
-    train,
-    weights,
-)
-from vidsum.commands.batch import failed
-from vidsum.commands.result import View, render
+from vidsum.commands import evaluate, extract, ground, highlights, info, shots, summarize, train, weights
+from vidsum.commands.config import share_variables
+from vidsum.commands.options import View, lone
+from vidsum.commands.result import failed, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
 
@@ -40,13 +30,16 @@ app = typer.Typer(
 )
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
-app.command("summarize", cls=summarize.SummarizeCommand)(summarize.summarize)
-app.command("ground", cls=moment_files.MomentsCommand)(ground.ground)
-app.command("highlights", cls=moment_files.MomentsCommand)(highlights.highlights)
+app.command("summarize", cls=lone("--plot", "importance", unless=("importance", "attention")))(
+    summarize.summarize
+)
+app.command("ground", cls=lone("--clips"))(ground.ground)
+app.command("highlights", cls=lone("--clips"))(highlights.highlights)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(weights.app, name="weights")
+share_variables(app)
 
 
 def _show_version(asked: bool) -> None:

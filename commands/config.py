@@ -1,4 +1,4 @@
-"""`--config FILE.yaml`: defaults for options, below flags and `VIDSUM_*` environment variables.
+"""Defaults for options from `--config FILE.yaml` and the environment, below flags.
 
 A key is an option's long name; a key that is a command's name holds options for that command alone:
 
@@ -8,10 +8,14 @@ A key is an option's long name; a key that is a command's name holds options for
     train:
       fulltransnet:
         epochs: 100
+
+Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DEVICE` that of all, if it means
+the same in all commands that have it.
 """
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,56 +23,57 @@ import typer
 
 from vidsum.errors import InputError, UsageError
 
-SEVERAL_MEANINGS = frozenset(
-    {"clips", "data", "features", "head", "layers", "lr", "mask", "model", "output", "overwrite", "plot"}
-    | {"precision", "preset", "run", "seed", "space", "text_features", "top_k", "validation", "weight_decay"}
-)
-"""Options that are not the same in all commands that have them. They are set for one command alone: by
-`VIDSUM_TRAIN_MRNET_CLIPS`, or in a `--config` file under the command's name."""
+
+def share_variables(app: typer.Typer) -> None:
+    """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
+    by_name: dict[str, list[Any]] = {}
+    for parameter in _parameters(app):
+        by_name.setdefault(parameter.name, []).append(parameter.annotation)
+    for name, annotations in by_name.items():
+        kinds = {(str(each.__origin__), each.__metadata__[0].help) for each in annotations}
+        for each in annotations if len(kinds) == 1 else ():
+            each.__metadata__[0].envvar = f"VIDSUM_{name.upper()}"
+
+
+def _parameters(app: typer.Typer) -> Iterator[inspect.Parameter]:
+    for group in app.registered_groups:
+        if group.typer_instance:
+            yield from _parameters(group.typer_instance)
+    for command in app.registered_commands:
+        for parameter in inspect.signature(command.callback or app).parameters.values():
+            notes = getattr(parameter.annotation, "__metadata__", ())
+            if notes and isinstance(notes[0], typer.models.OptionInfo):
+                yield parameter
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
     """Typer callback of `--config`: make the file's values the defaults of this command's options.
 
     Raises:
-        UsageError: the file makes no sense, or a variable has the name of several options.
+        UsageError: the file is not valid, or a variable has the name of several options.
     """
     _refuse_unclear_variables(context)
     if path is not None:
-        context.default_map = {
-            **(context.default_map or {}),
-            **_defaults_for(context, read_config(path), path),
-        }
+        defaults = _defaults_for(context, read_config(path), path)
+        context.default_map = {**(context.default_map or {}), **defaults}
     return path
-
-
-def given(context: typer.Context, choices: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices that the command line, the environment or `--config` makes; the others are a preset's.
-
-    Args:
-        context: of the command.
-        choices: values by the name of their option.
-    """
-    sources = {name: context.get_parameter_source(name) for name in choices}
-    made = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
-    return {name: value for name, value in choices.items() if name in made and value is not None}
 
 
 def _refuse_unclear_variables(context: Any) -> None:
     """Refuse, for the options of this command, a variable that could be meant for another one."""
-    for name in sorted(SEVERAL_MEANINGS & set(_own_options(context.command))):
-        if (variable := f"VIDSUM_{name.upper()}") in os.environ:
+    for name, option in _options_of(context.command).items():
+        if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:
             raise UsageError(
-                f"{variable}: --{name.replace('_', '-')} is not the same in all commands",
+                f"{variable}: --{name.replace('_', '-')} differs between commands",
                 hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
             )
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The mapping that a YAML file holds.
+    """The mapping in a YAML file.
 
     Raises:
-        UsageError: the file cannot be read or holds something else.
+        UsageError: the file cannot be read or is not a mapping.
     """
     from vidsum.yaml_files import read_yaml  # PyYAML is slow to load, and most runs have no file
 
@@ -76,83 +81,71 @@ def read_config(path: Path) -> dict[str, Any]:
         loaded = read_yaml(path)
     except InputError as error:
         raise UsageError(error.message, error.hint) from error
-    if loaded is None:
+    return _section(loaded, path, "")
+
+
+def _section(value: Any, path: Path, words: str) -> dict[str, Any]:
+    """A mapping of a file, its keys with underscores; none is an empty one."""
+    if value is None:
         return {}
-    if not isinstance(loaded, dict):
-        raise UsageError(f"{path}: must hold a mapping of options to values")
-    return _plain_keys(loaded, path)
-
-
-def _plain_keys(section: dict[Any, Any], path: Path) -> dict[str, Any]:
-    plain = {str(key).replace("-", "_"): value for key, value in section.items()}
-    if len(plain) < len(section):
-        raise UsageError(f"{path}: has a key twice, with - and with _")
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}: {words} must be a mapping of options to values".replace("  ", " "))
+    plain = {str(key).replace("-", "_"): inner for key, inner in value.items()}
+    if len(plain) < len(value):
+        raise UsageError(f"{path}: a key appears twice, with - and with _")
     return plain
 
 
-def _defaults_for(context: typer.Context, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    from vidsum.commands.app import app
-
-    program = typer.main.get_command(app)
-    options = _own_options(context.command)
-    words, own = _section(context, config, path)
-    if unknown := sorted(set(own) - set(options)):
-        raise UsageError(
-            f"{path}: `vidsum {words}` has no option {unknown[0]!r}", hint=f"vidsum {words} --help lists them"
-        )
-    general = {key: value for key, value in config.items() if key not in _subcommands(program)}
-    # a general key may be meant for another command than that which runs now
-    if unknown := sorted(set(general) - _options_of(program)):
-        raise UsageError(
-            f"{path}: no command has an option {unknown[0]!r}", hint="vidsum COMMAND --help lists them"
-        )
-    if unclear := sorted(set(general) & SEVERAL_MEANINGS):
-        raise UsageError(
-            f"{path}: {unclear[0]!r} is not the same option in all commands", hint=f"put it under {words}:"
-        )
-    _check_sections(program, config, path, "")
+def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The file's values for the options of the command that runs, those under its own name first."""
+    program, words = context, list[str]()
+    while program.parent is not None:
+        words.insert(0, program.info_name)
+        program = program.parent
+    general = {key: value for key, value in config.items() if key not in _subcommands(program.command)}
+    _check_general(program.command, general, path, words)
+    _check_sections(program.command, config, path, "")
+    options, own = _options_of(context.command), config
+    for word in words:
+        own = _section(own.get(word), path, word)
     chosen = {**{key: value for key, value in general.items() if key in options}, **own}
     for key, value in chosen.items():
         if isinstance(value, bool) and not options[key].is_flag:
             raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
     return {
-        key: [value] if getattr(options[key], "multiple", False) and not isinstance(value, list) else value
+        key: [value] if options[key].multiple and not isinstance(value, list) else value
         for key, value in chosen.items()
     }
 
 
+def _check_general(program: Any, general: dict[str, Any], path: Path, words: list[str]) -> None:
+    """Refuse a key outside all sections that no command has, or that differs between commands."""
+    for key in sorted(general):
+        meanings = [options[key] for options in _all_options(program) if key in options]
+        if not meanings:
+            raise UsageError(
+                f"{path}: no command has an option {key!r}", hint="vidsum COMMAND --help lists them"
+            )
+        if any(option.envvar is None for option in meanings):
+            raise UsageError(
+                f"{path}: {key!r} differs between commands", hint=f"put it under {' '.join(words)}:"
+            )
+
+
 def _check_sections(command: Any, section: dict[str, Any], path: Path, words: str) -> None:
-    """Refuse what no command has in the sections of the others, too: else a typing error would wait there."""
+    """Refuse what no command has in the sections of all commands: else a typing error would wait there."""
     for name, inner in _subcommands(command).items():
-        here, own = f"{words} {name}".strip(), section.get(name)
-        if own is None:
-            continue
-        if not isinstance(own, dict):
-            raise UsageError(f"{path}: {here} must hold a mapping of options to values")
-        plain, below = _plain_keys(own, path), _subcommands(inner)
-        if unknown := sorted(set(plain) - set(below or _own_options(inner))):
+        here = f"{words} {name}".strip()
+        own, below = _section(section.get(name), path, here), _subcommands(inner)
+        if unknown := sorted(set(own) - set(below or _options_of(inner))):
             what = "command" if below else "option"
             raise UsageError(
                 f"{path}: `vidsum {here}` has no {what} {unknown[0]!r}", hint=f"vidsum {here} --help"
             )
-        _check_sections(inner, plain, path, here)
+        _check_sections(inner, own, path, here)
 
 
-def _section(context: Any, config: dict[str, Any], path: Path) -> tuple[str, dict[str, Any]]:
-    """The words of a command after `vidsum`, and what the file holds under them."""
-    if context.parent is None:
-        return "", config
-    group, outer = _section(context.parent, config, path)
-    if group and (unknown := sorted(set(outer) - set(_subcommands(context.parent.command)))):
-        raise UsageError(f"{path}: `vidsum {group}` has no command {unknown[0]!r}")
-    words = f"{group} {context.info_name}".strip()
-    section = outer.get(context.info_name or "") or {}
-    if not isinstance(section, dict):
-        raise UsageError(f"{path}: {words} must hold a mapping of options to values")
-    return words, _plain_keys(section, path)
-
-
-def _own_options(command: Any) -> dict[str, Any]:
+def _options_of(command: Any) -> dict[str, Any]:
     """What a file may set: no arguments, and not which file it is."""
     return {
         str(parameter.name): parameter
@@ -161,9 +154,10 @@ def _own_options(command: Any) -> dict[str, Any]:
     }
 
 
-def _options_of(command: Any) -> set[str]:
-    inner = [_options_of(each) for each in _subcommands(command).values()]
-    return set(_own_options(command)).union(*inner)
+def _all_options(command: Any) -> Iterator[dict[str, Any]]:
+    yield _options_of(command)
+    for inner in _subcommands(command).values():
+        yield from _all_options(inner)
 
 
 def _subcommands(command: Any) -> dict[str, Any]:

@@ -1,48 +1,99 @@
-"""`vidsum evaluate`: how near importance scores come to annotators, and how near chance comes."""
+"""`vidsum evaluate`: compare summaries, moments and highlights with annotators, and with chance."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands import evaluate_highlights, evaluate_moments, options
-from vidsum.commands import evaluate_options as own
-from vidsum.commands.batch import run_batch
-from vidsum.commands.reports import Files
-from vidsum.commands.result import Result, View
+from vidsum.commands.options import Given, View, command
+from vidsum.commands.outputs import Files, check_outputs, require_suffix
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, Table, run_batch
 from vidsum.errors import UsageError
-from vidsum.evaluation.settings import SummaryRequest
+from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
+from vidsum.options import Option, build
 
 if TYPE_CHECKING:
+    from vidsum.evaluation.run import SummaryRuns
     from vidsum.types import Progress
 
-_COMMAND = "evaluate summary"
-
 app = typer.Typer(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
-app.command("moments")(evaluate_moments.moments)
-app.command("highlights")(evaluate_highlights.highlights)
+
+Output = Annotated[
+    str | None,
+    Option(
+        "JSON file for the whole report; - for stdout.",
+        flags=("--output", "-o"),
+        shown="none",
+        metavar="FILE",
+    ),
+]
+Overwrite = Annotated[bool, Option("Replace existing outputs.")]
+
+
+@dataclass(frozen=True)
+class SummaryData:
+    """The videos to evaluate on."""
+
+    PANEL = "What to evaluate"
+
+    data: Annotated[
+        tuple[Path, ...],
+        Option(
+            "h5 file of annotated videos (SumMe, TVSum or their layout). Can be repeated.", metavar="FILE.h5"
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class SummaryReport:
+    """Where the report goes."""
+
+    PANEL = "Output"
+
+    output: Output = None
+    plot: Annotated[
+        Path | None,
+        Option(
+            "PNG or SVG plot of the scores of each row over time, beside the annotators' mean.",
+            metavar="FILE",
+        ),
+    ] = None
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True)
+class MomentsReport:
+    """Where the report goes."""
+
+    PANEL = "Output"
+
+    output: Output = None
+    plot: Annotated[
+        Path | None, Option("PNG or SVG plot of R@1 of each row over the IoU.", metavar="FILE")
+    ] = None
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True)
+class HighlightsReport:
+    """Where the report goes."""
+
+    PANEL = "Output"
+
+    output: Output = None
+    overwrite: Overwrite = False
 
 
 @app.command("summary")
+@command
 def summary(
-    data: own.Data = None,
-    annotations: own.Annotations = None,
-    model: own.Models = None,
-    scores: own.Scores = None,
-    runs: own.Runs = None,
-    protocol: own.ModelProtocol = own.ProtocolName.auto,
-    beams: options.Beams = 1,
-    segmentation: own.Segmentation = None,
-    seeds: own.Seeds = 10,
-    device: options.Device = "auto",
-    output: own.Output = None,
-    plot: own.Plot = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    config: options.Config = None,
+    data: SummaryData,
+    chosen: Annotated[Mapping[str, Any], Given(SummaryRequest)],
+    report: SummaryReport,
+    view: View,
 ) -> None:
     """Compare importance scores with annotators: rank correlation, F-measure, coverage.
 
@@ -56,27 +107,170 @@ def summary(
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    files = data or ([annotations] if annotations else [])
-    if not data and plot:
+    if report.plot and not data.data:
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
-    where = Files(output, plot, overwrite)
-    request = SummaryRequest(
-        data=data[0] if data else None,
-        annotations=annotations,
-        model=tuple(model or ()),
-        scores=tuple(scores or ()),
-        runs=tuple(runs or ()),
-        protocol=protocol.value,
-        beams=beams,
-        segmentation=tuple(one.value for one in segmentation or ()),
-        seeds=seeds,
-        device=device,
-    )
-    inputs = list(map(str, files))
-    where.check(inputs)
+    requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
+    inputs = {str(request.source): request for request in requests}
+    _evaluate("summary", inputs, _files(inputs, report.output, report.plot), report, view)
+
+
+@app.command("moments")
+@command
+def moments(
+    chosen: Annotated[Mapping[str, Any], Given(MomentsRequest)],
+    report: MomentsReport,
+    view: View,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Predicted moments: the JSON of `vidsum ground`, or JSON lines in QVHighlights' format.",
+            show_default=False,
+            metavar="PREDICTIONS",
+        ),
+    ] = None,
+) -> None:
+    """Compare moments with those of annotators: recall at an IoU, mean IoU.
+
+    Beside each row stand random moments and the whole video.
+
+    vidsum evaluate moments --data activitynet/test.json
+
+    vidsum evaluate moments mine.jsonl --data highlight_val_release.jsonl -o report.json
+
+    vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
+    """
+    request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
+    inputs = {str(request.data): request}
+    files = _files(inputs, report.output, report.plot, read=request.predictions)
+    _evaluate("moments", inputs, files, report, view)
+
+
+@app.command("highlights")
+@command
+def highlights(
+    chosen: Annotated[Mapping[str, Any], Given(HighlightsRequest)],
+    report: HighlightsReport,
+    view: View,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Predicted moments and saliency in QVHighlights' format (JSON lines; left out with --run), "
+            "and annotations of QVHighlights (JSON lines).",
+            show_default=False,
+            metavar="[PREDICTIONS] ANNOTATIONS",
+        ),
+    ],
+) -> None:
+    """Measure moments and highlights as QVHighlights officially does: R1, mAP, HIT@1.
+
+    Beside the predictions, or those of a trained model, stand random ones and the whole video.
+
+    vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl
+
+    vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl -o report.json
+
+    vidsum evaluate highlights highlight_val_release.jsonl --run OUT --features slowfast --features clip
+    """
+    *given, annotations = sources
+    if len(given) > 1:
+        raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
+    positional = {"annotations": annotations, "predictions": given[0] if given else None}
+    request = build(HighlightsRequest, {**chosen, **positional})
+    inputs = {str(request.run or request.predictions): request}
+    files = _files(inputs, report.output, predictions=request.write_predictions, read=(annotations,))
+    _evaluate("highlights", inputs, files, report, view)
+
+
+def _files(
+    inputs: Mapping[str, Request],
+    output: str | None,
+    plot: Path | None = None,
+    predictions: Path | None = None,
+    read: Sequence[Path] = (),
+) -> Files:
+    """Where a report goes, checked before any work; `read` are other files that must not be overwritten.
+
+    Raises:
+        UsageError: a wrong suffix, several inputs for one file, or a file that is read.
+        OutputError: the folder does not exist.
+    """
+    json = None if output in (None, "-") else Path(str(output))
+    named = {"output": json, "plot": plot, "predictions": predictions}
+    suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
+    files = {kind: path for kind, path in named.items() if path}
+    for kind, path in files.items():
+        require_suffix(path, suffixes[kind])
+        if len(inputs) > 1:
+            raise UsageError(f"{path} is one file, but there are several inputs")
+        check_outputs([*((source, [path]) for source in inputs), *((str(source), []) for source in read)])
+    return Files(files, nested=False, absent=("output", "plot"))
+
+
+def _evaluate(
+    task: str,
+    inputs: Mapping[str, Request],
+    files: Files,
+    report: "SummaryReport | MomentsReport | HighlightsReport",
+    view: View,
+) -> None:
+    """Make the report of each request, unless its files are up to date."""
+    name = f"evaluate {task}"
 
     def step(source: str, progress: "Progress | None") -> Result:
-        each = replace(request, data=Path(source)) if data else request
-        return own.report_of(_COMMAND, source, each, where, progress)
+        from vidsum.evaluation.run import provenance
 
-    run_batch(_COMMAND, inputs, View(json, quiet, verbose), step)
+        request = inputs[source]
+        runs = _summary_runs(request)
+        made_from = provenance(request, runs)
+
+        def make() -> Result:
+            return _report_result(
+                name, source, request, runs, files, made_from, progress, report.output == "-"
+            )
+
+        # a plot alone does not tell what it was made from: it is drawn again
+        if not {"output", "predictions"} & set(files.named):
+            return make()
+        return unless_up_to_date(name, source, files, made_from, make, overwrite=report.overwrite)
+
+    run_batch(name, list(inputs), view, step)
+
+
+def _summary_runs(request: Request) -> "SummaryRuns | None":
+    """What reads runs of `vidsum train fulltransnet`; with PyTorch, which the rest can do without."""
+    if not (isinstance(request, SummaryRequest) and request.runs):
+        return None
+    from vidsum.training import predict
+
+    return predict
+
+
+def _report_result(
+    name: str,
+    source: str,
+    request: Request,
+    runs: "SummaryRuns | None",
+    files: Files,
+    made_from: Mapping[str, Any],
+    progress: "Progress | None",
+    to_stdout: bool,
+) -> Result:
+    """Evaluate, and write or show the report."""
+    from vidsum.documents import sealed, to_text, write_document
+    from vidsum.evaluation.report import document, table
+    from vidsum.evaluation.run import evaluate
+    from vidsum.provenance import label_of
+
+    report = evaluate(request, progress, runs)
+    if "plot" in files.named and report.plot:
+        report.plot(files.named["plot"], label_of(made_from))
+    facts = sealed(document(report, made_from))
+    messages = tuple(facts["warnings"])
+    if to_stdout:
+        return Result(name, source, facts, document=to_text(facts), messages=messages)
+    if "output" in files.named:
+        write_document(facts, files.named["output"])
+    columns, rows, title, note = table(report, request.source.name)
+    lines = (note, *map(str, files.all))
+    data = {**files.facts(), **facts}
+    return Result(name, source, data, lines, Table(columns, rows, title), messages=messages)

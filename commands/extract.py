@@ -1,42 +1,31 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from vidsum.commands import options
-from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import claim, destinations
-from vidsum.commands.records import recorded, up_to_date
-from vidsum.commands.result import Result, View
+from vidsum.commands.options import Outputs, Videos, View, command
+from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, run_batch
+from vidsum.options import Option
+from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Features, Progress
 
 
-def extract(
-    videos: options.Inputs,
-    output: options.Output = None,
-    output_dir: options.OutputDir = None,
-    format: options.FormatOfFeatures = options.FeatureFormat.npz,
-    overwrite: options.Overwrite = False,
-    fail_fast: options.FailFast = False,
-    extractor: options.Extractor = options.ExtractorName.mobilenet_v2,
-    fps: options.Fps = None,
-    clip_frames: options.ClipFrames = None,
-    stride_frames: options.StrideFrames = None,
-    logits: options.Logits = False,
-    precision: options.Precision = options.PrecisionName.fp32,
-    backend: options.Backend = options.BackendName.torch,
-    device: options.Device = "auto",
-    reader: options.Reader = options.ReaderName.pyav,
-    strict: options.Strict = False,
-    allow_playlists: options.AllowPlaylists = False,
-    no_cache: options.NoCache = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    config: options.Config = None,
-) -> None:
+@dataclass(frozen=True)
+class FeatureFile:
+    """How features are stored."""
+
+    PANEL = "Output"
+
+    format: Annotated[Literal["npz", "h5"], Option("Format of the feature file.")] = "npz"
+
+
+@command
+def extract(videos: Videos, outputs: Outputs, file: FeatureFile, extraction: Extraction, view: View) -> None:
     """Turn videos into features.
 
     Writes {video}_{extractor}.npz into the current folder: features, and the time of each.
@@ -45,44 +34,31 @@ def extract(
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
-    ending = f"_{extractor.value}.{format.value}"
-    targets = destinations(videos, output, output_dir, ending, (".npz", ".h5", ".hdf5"))
-    if output != "-":
-        claim([(video, [target]) for video, target in targets.items()], output)
+    ending = f"_{extraction.extractor}.{file.format}"
+    targets = destinations(videos, outputs.output, outputs.output_dir, ending, (".npz", ".h5", ".hdf5"))
+    if not outputs.to_stdout:
+        check_outputs([(video, [target]) for video, target in targets.items()], outputs.output)
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines import summary as pipeline
-        from vidsum.settings import Extraction
+        from vidsum.pipelines.extraction import plan_extraction, save_features
 
-        how = Extraction(
-            extractor=extractor.value,
-            fps=fps,
-            clip_frames=clip_frames,
-            stride_frames=stride_frames,
-            logits=logits,
-            precision=precision.value,
-            backend=backend.value,
-            device=device,
-            reader=reader.value,
-            strict=strict,
-            cache=not no_cache,
-            allow_playlists=allow_playlists,
-        )
-        if output == "-":
-            return _result(video, pipeline.run_extraction(video, how, progress), None)
-        target = targets[video]
-        before = recorded([target], target, pipeline.extraction_provenance(video, how), overwrite)
-        if before is not None:
-            return up_to_date("extract", video, before, [target], {"output": str(target)})
-        features = pipeline.run_extraction(video, how, progress)
-        pipeline.save_features(features, target)
-        return _result(video, features, target)
+        plan = plan_extraction(video, extraction)
+        if outputs.to_stdout:
+            return _result(video, plan.read(progress)[0], None)
 
-    run_batch("extract", videos, View(json, quiet, verbose), step, fail_fast=fail_fast)
+        def make() -> Result:
+            (features,) = plan.read(progress)
+            save_features(features, targets[video])
+            return _result(video, features, targets[video])
+
+        files = Files({"output": targets[video]}, nested=False)
+        return unless_up_to_date("extract", video, files, plan.provenance, make, overwrite=outputs.overwrite)
+
+    run_batch("extract", videos, view, step, fail_fast=outputs.fail_fast)
 
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:
-    """What was extracted; without a target the features themselves are the document."""
+    """The result for people and as JSON; without a target the features themselves are the document."""
     from vidsum.documents import features_document, to_text
 
     facts = features_document(features, with_arrays=target is None)

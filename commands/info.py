@@ -1,30 +1,35 @@
 """`vidsum info`: versions, device, weights and cache; or what is known of a video file."""
 
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands import options
-from vidsum.commands.batch import run_batch, run_one
-from vidsum.commands.result import Result, View, render
+from vidsum.commands.options import Only, View, command
+from vidsum.commands.result import Result, run_alone, run_batch
+from vidsum.options import Option
+from vidsum.settings import Extraction
 
 _PACKAGES = ("torch", "torchvision", "av", "decord", "opencv-python", "numpy", "scikit-learn", "onnxruntime")
 
 
+@dataclass(frozen=True)
+class InfoOptions:
+    """What to tell about."""
+
+    cache: Annotated[bool, Option("Only the cache of features.", flags=("--cache",))] = False
+
+
+@command
 def info(
+    settings: InfoOptions,
+    extraction: Annotated[Extraction, Only(("allow_playlists",))],
+    view: View,
     videos: Annotated[
-        list[str] | None,
-        typer.Argument(help="Video files to tell about.", show_default=False, metavar="[VIDEO]..."),
+        list[str] | None, typer.Argument(help="Video files.", show_default=False, metavar="[VIDEO]...")
     ] = None,
-    cache: Annotated[bool, typer.Option("--cache", help="Only the cache of features.")] = False,
-    allow_playlists: options.AllowPlaylists = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    config: options.Config = None,
 ) -> None:
     """Show versions, device, weights and cache, or what is known of video files.
 
@@ -32,27 +37,22 @@ def info(
 
     vidsum info film.mp4
     """
-    view = View(json, quiet, verbose)
     if videos:
-        run_batch("info", videos, view, lambda video, _: _video(video, allow_playlists))
-        return
-    result = run_one("info", None, view, _cache if cache else _machine)
-    render(result, view)
-    if result.exit_code:
-        raise typer.Exit(result.exit_code)
+        run_batch("info", videos, view, lambda video, _: _video(video, extraction))
+    else:
+        run_alone("info", view, _cache if settings.cache else _machine)
 
 
-def _video(path: str, allow_playlists: bool) -> Result:
-    from vidsum import probe
-    from vidsum.pipelines.summary import notes_on_time_stamps
+def _video(path: str, extraction: Extraction) -> Result:
+    from vidsum.pipelines.extraction import describe_jumps, probe_video
 
-    video = probe(path, allow_playlists=allow_playlists)
+    video = probe_video(path, extraction)
     facts = asdict(video)
-    return Result("info", path, facts, lines=_lines(facts), messages=notes_on_time_stamps(video))
+    return Result("info", path, facts, lines=_lines(facts), messages=describe_jumps(video))
 
 
 def _cache() -> Result:
-    from vidsum.pipelines.summary import cache_state
+    from vidsum.pipelines.extraction import cache_state
 
     now = cache_state()
     facts = {

@@ -1,243 +1,264 @@
-"""Options that several commands share. All can also be set by environment variables and `--config`."""
+"""From settings to flags: a command's parameters that are settings become options, one for each field.
 
+    @command
+    def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
+
+The command gets the settings, made of what was given on the command line, in the environment or in a
+`--config` file. `Annotated[Mapping[str, Any], Given(MRNetSettings)]` gets only what was given, by name; a preset
+has the rest.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import typer
+from typer.core import TyperCommand
 
-from vidsum.commands.config import SEVERAL_MEANINGS, use_config
+from vidsum.commands.config import use_config
+from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
+READING, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output", "Messages"
 
-def option(*flags: str, help: str, **more: Any) -> Any:
-    """A typer option that `VIDSUM_<COMMAND>_<LONG_NAME>` in the environment sets too.
-
-    So does `VIDSUM_<LONG_NAME>` if the option is the same in all commands that have it.
-    """
-    long = next(flag for flag in flags if flag.startswith("--")).split("/")[0]
-    name = long.removeprefix("--").replace("-", "_")
-    general = None if name in SEVERAL_MEANINGS else f"VIDSUM_{name.upper()}"
-    return typer.Option(*flags, help=help, envvar=general, show_envvar=False, **more)
-
-
-class ExtractorName(str, Enum):
-    """The extractors, by name."""
-
-    mobilenet_v2 = "mobilenet_v2"
-    i3d = "i3d"
-    efficientnet_lite0 = "efficientnet_lite0"
-    googlenet = "googlenet"
-    c3d = "c3d"
-    c3d_fc7 = "c3d_fc7"
-    clip = "clip"
-
-
-class PrecisionName(str, Enum):
-    """Floating-point types a model can run in."""
-
-    fp32 = "fp32"
-    bf16 = "bf16"
-    fp16 = "fp16"
-
-
-class BackendName(str, Enum):
-    """What runs a model."""
-
-    torch = "torch"
-    onnx = "onnx"
-
-
-class ReaderName(str, Enum):
-    """What decodes video."""
-
-    pyav = "pyav"
-    decord = "decord"
-    opencv = "opencv"
-
-
-class ShotMethod(str, Enum):
-    """How a video is cut into shots."""
-
-    kts = "kts"
-    uniform = "uniform"
-    transnetv2 = "transnetv2"
-
-
-class FeatureFormat(str, Enum):
-    """Formats of feature files."""
-
-    npz = "npz"
-    h5 = "h5"
-
-
-class PlotName(str, Enum):
-    """What a summary can be drawn as."""
-
-    importance = "importance"
-    attention = "attention"
-
-
-class PlotFormat(str, Enum):
-    """Formats of the plots."""
-
-    png = "png"
-    svg = "svg"
-
-
-VIDEO, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output", "Messages"
-
-Inputs = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO...")]
-VideosOrFeatures = Annotated[
+Sources = Annotated[
     list[str],
     typer.Argument(
         help="Video files, or feature files (.npz, .h5).", show_default=False, metavar="VIDEO|FEATURES..."
     ),
 ]
+Videos = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO...")]
 
-Extractor = Annotated[
-    ExtractorName, option("--extractor", "-e", help="What turns frames into features.", rich_help_panel=VIDEO)
-]
-Fps = Annotated[
-    float | None,
-    option(
-        "--fps", help="Frames sampled per second.", show_default="the extractor's own", rich_help_panel=VIDEO
-    ),
-]
-ClipFrames = Annotated[
-    int | None,
-    option(
-        "--clip-frames",
-        help="Frames in a clip (i3d).",
-        show_default="the extractor's own",
-        rich_help_panel=VIDEO,
-    ),
-]
-StrideFrames = Annotated[
-    int | None,
-    option(
-        "--stride-frames",
-        help="Frames from one clip to the next (i3d, c3d).",
-        show_default="the extractor's own",
-        rich_help_panel=VIDEO,
-    ),
-]
-Precision = Annotated[
-    PrecisionName,
-    option("--precision", help="Floating-point type that the model runs in.", rich_help_panel=VIDEO),
-]
-Backend = Annotated[
-    BackendName,
-    option("--backend", help=r"What runs the model; onnx needs vidsum\[onnx].", rich_help_panel=VIDEO),
-]
-Device = Annotated[
-    str,
-    option("--device", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=VIDEO, metavar="DEVICE"),
-]
-Reader = Annotated[ReaderName, option("--reader", help="What decodes the video.", rich_help_panel=VIDEO)]
-Strict = Annotated[
-    bool, option("--strict", help="A partly damaged video is an error (exit 3).", rich_help_panel=VIDEO)
-]
-AllowPlaylists = Annotated[
-    bool,
-    option(
-        "--allow-playlists",
-        help="Read ffconcat lists and .m3u8 playlists of local files as videos.",
-        rich_help_panel=VIDEO,
-    ),
-]
-NoCache = Annotated[
-    bool,
-    option("--no-cache", help="Neither use features of an earlier run nor keep them.", rich_help_panel=VIDEO),
-]
 
-Shots = Annotated[
-    ShotMethod, option("--shots", help="How to cut the video into shots.", rich_help_panel=WHAT)
-]
-MaxShots = Annotated[
-    int | None,
-    option(
-        "--max-shots", help="Largest number of shots.", show_default="chosen by KTS", rich_help_panel=WHAT
-    ),
-]
-MinShot = Annotated[
-    str | None,
-    option(
-        "--min-shot",
-        help="Shortest shot, e.g. 2s.",
-        show_default="the method's",
-        metavar="TIME",
-        rich_help_panel=WHAT,
-    ),
-]
-MaxShot = Annotated[
-    str | None,
-    option(
-        "--max-shot",
-        help="Longest shot, e.g. 30s.",
-        show_default="the method's",
-        metavar="TIME",
-        rich_help_panel=WHAT,
-    ),
-]
+@dataclass(frozen=True)
+class View:
+    """How much to print, and in which form."""
 
-FormatOfFeatures = Annotated[
-    FeatureFormat, option("--format", help="Format of the feature file.", rich_help_panel=OUT)
-]
-Logits = Annotated[
-    bool, option("--logits", help="Keep the class scores too (i3d, mobilenet_v2).", rich_help_panel=VIDEO)
-]
+    PANEL = VIEW
 
-Beams = Annotated[
-    int,
-    option(
-        "--beams",
-        help="Beam width of a trained model; 1 is greedy.",
-        min=1,
-        rich_help_panel=WHAT,
-    ),
-]
+    json: Annotated[bool, Option("Print one JSON object per input to stdout.")] = False
+    quiet: Annotated[bool, Option("Print errors only.", flags=("--quiet", "-q"))] = False
+    verbose: Annotated[bool, Option("Show tracebacks of internal errors.", flags=("--verbose", "-v"))] = False
 
-Output = Annotated[
-    str | None,
-    option(
-        "--output",
-        "-o",
-        help="File to write; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
-        show_default="named after the input",
-        metavar="FILE",
-        rich_help_panel=OUT,
-    ),
-]
-OutputDir = Annotated[
-    Path | None,
-    option(
-        "--output-dir",
-        help="Folder for outputs named after their inputs; keeps the folders that these are in.",
-        show_default="the current folder",
-        rich_help_panel=OUT,
-    ),
-]
-Overwrite = Annotated[
-    bool, option("--overwrite", help="Replace outputs that exist already.", rich_help_panel=OUT)
-]
-FailFast = Annotated[
-    bool, option("--fail-fast", help="Stop a batch at the first bad input.", rich_help_panel=OUT)
-]
 
-Json = Annotated[bool, option("--json", help="One JSON object per input on stdout.", rich_help_panel=VIEW)]
-Quiet = Annotated[bool, option("--quiet", "-q", help="Errors only.", rich_help_panel=VIEW)]
-Verbose = Annotated[
-    bool, option("--verbose", "-v", help="Show the traceback of a fault.", rich_help_panel=VIEW)
-]
-Config = Annotated[
-    Path | None,
-    option(
-        "--config",
-        help="YAML file with defaults for options.",
-        show_default=False,
-        metavar="FILE",
-        callback=use_config,
-        is_eager=True,
-        rich_help_panel=VIEW,
-    ),
-]
+@dataclass(frozen=True)
+class Outputs:
+    """Where the results of a batch go."""
+
+    PANEL = OUT
+
+    output: Annotated[
+        str | None,
+        Option(
+            "Output file; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
+            flags=("--output", "-o"),
+            shown="named after the input",
+            metavar="FILE",
+        ),
+    ] = None
+    output_dir: Annotated[
+        Path | None,
+        Option(
+            "Folder for outputs named after their inputs. Keeps the inputs' folders.",
+            shown="the current folder",
+        ),
+    ] = None
+    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the document goes to stdout, and no file is written."""
+        return self.output == "-"
+
+
+@dataclass(frozen=True)
+class Only:
+    """Fields of settings that a command offers; the others keep their defaults."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Without:
+    """Fields of settings that a command does not offer."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was given of settings: a mapping by name, without defaults."""
+
+    kind: type[Any]
+    of_preset: tuple[str, ...] = ()
+    """Names whose default is a preset's."""
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A function for typer, with an option for each field of the settings among its parameters."""
+    own = list(inspect.signature(function).parameters.values())
+    groups = {parameter.name: list(_leaves(parameter.annotation)) for parameter in own}
+
+    def run(context: typer.Context, config: Path | None, **values: Any) -> None:
+        arguments = {}
+        for parameter in own:
+            if not (group := groups[parameter.name]):
+                arguments[parameter.name] = values[parameter.name]
+                continue
+            chosen = {
+                leaf.name: _value(leaf, values[leaf.parameter]) for leaf in group if _is_given(context, leaf)
+            }
+            kind = _kind(parameter.annotation)
+            arguments[parameter.name] = build(kind, chosen) if kind else chosen
+        function(**arguments)
+
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for parameter in own:
+        group = groups[parameter.name]
+        parameters += (
+            map(_parameter, group) if group else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        )
+    parameters.append(_CONFIG)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    return run
+
+
+def _kind(annotation: Any) -> type[Any] | None:
+    """The settings that a parameter takes; None where it takes what was given of them."""
+    kind = annotation.__origin__ if get_origin(annotation) is Annotated else annotation
+    return kind if is_dataclass(kind) and isinstance(kind, type) else None
+
+
+def _leaves(annotation: Any) -> Iterator[Leaf]:
+    """The options of a parameter; none where it is no settings."""
+    notes = annotation.__metadata__ if get_origin(annotation) is Annotated else ()
+    given = next((note for note in notes if isinstance(note, Given)), None)
+    kind = given.kind if given else _kind(annotation)
+    if kind is None:
+        return
+    only = next((note.names for note in notes if isinstance(note, Only)), None)
+    without = next((note.names for note in notes if isinstance(note, Without)), ())
+    for leaf in leaves(kind):
+        if leaf.name in without or (only is not None and leaf.name not in only):
+            continue
+        if given and leaf.name in given.of_preset and not leaf.option.shown:
+            leaf = replace(leaf, option=replace(leaf.option, shown="the preset's"))
+        yield leaf
+
+
+def _parameter(leaf: Leaf) -> inspect.Parameter:
+    """What typer makes a flag of."""
+    option, kind = leaf.option, required(leaf.kind)
+    flags = option.flags or (f"--{leaf.name.replace('_', '-')}",)
+    item = item_of(kind)
+    base = _base(leaf, item or kind)
+    default = None if item or leaf.default is MISSING else leaf.default
+    if flags[0].startswith("--no-") and "/" not in flags[0]:
+        default = False
+    shown: bool | str = option.shown or (default is not None)
+    if option.shown and base is not bool and item is None and leaf.default is not MISSING:
+        default = None
+    annotation: Any = list[base] if item else base  # type: ignore[valid-type]
+    if leaf.default is not MISSING and default is None:
+        annotation = annotation | None
+    info = typer.Option(
+        *flags,
+        help=option.help,
+        min=option.min if base in (int, float) else None,
+        max=option.max if base in (int, float) else None,
+        metavar=option.metavar,
+        rich_help_panel=option.panel,
+        show_default=shown,
+        show_envvar=False,
+    )
+    return inspect.Parameter(
+        leaf.parameter,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[annotation, info],
+        default=inspect.Parameter.empty if leaf.default is MISSING else default,
+    )
+
+
+def _base(leaf: Leaf, kind: Any) -> Any:
+    """The type of one value on the command line."""
+    if leaf.option.parse:
+        return str
+    if choices := leaf.option.choices or choices_of(kind):
+        return Enum(leaf.name, {choice: choice for choice in choices}, type=str)
+    return kind if kind in (bool, int, float, str, Path) else str
+
+
+def _is_given(context: typer.Context, leaf: Leaf) -> bool:
+    source = context.get_parameter_source(leaf.parameter)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _value(leaf: Leaf, value: Any) -> Any:
+    """What the field holds where the command line has `value`."""
+    if item_of(leaf.kind):
+        return tuple(_item(leaf.option, each) for each in value or ())
+    if required(leaf.kind) is bool and leaf.parameter.startswith("no_"):
+        return not value
+    return _item(leaf.option, value)
+
+
+def _item(option: Option, value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    return option.parse(value) if option.parse and value is not None else value
+
+
+_CONFIG = inspect.Parameter(
+    "config",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            help="YAML file with defaults for options.",
+            show_default=False,
+            metavar="FILE",
+            callback=use_config,
+            is_eager=True,
+            rich_help_panel=VIEW,
+            show_envvar=False,
+        ),
+    ],
+)
+
+
+def lone(flag: str, value: str = "", unless: tuple[str, ...] | None = None) -> type[TyperCommand]:
+    """A command whose `flag` may stand without a value, and means `value` then.
+
+    Args:
+        flag: the option.
+        value: what it means alone.
+        unless: the values that it takes; without them, whatever does not begin with - and is not a file.
+    """
+
+    def is_value(word: str) -> bool:
+        return word in unless if unless else word[:1] not in ("", "-") and not _is_file(word)
+
+    class LoneCommand(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            following = [*args, ""][1:]
+            words = [
+                f"{flag}={value}" if word == flag and not is_value(after) else word
+                for word, after in zip(args, following, strict=True)
+            ]
+            return super().parse_args(ctx, words)
+
+    return LoneCommand
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # too long for a name
+        return False

@@ -1,12 +1,14 @@
 """Names of output files, from `--output` and `--output-dir`; made sure of before any work."""
 
 import os
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
+from vidsum.commands.options import Outputs
 from vidsum.errors import OutputError, UsageError
 from vidsum.outputs import check_name, make_folder
 
@@ -56,10 +58,10 @@ def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
     """
     if path.suffix not in suffixes:
         hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
-        raise UsageError(f"{path}: has to end in {' or '.join(suffixes)}", hint=hint)
+        raise UsageError(f"{path}: output must end in {' or '.join(suffixes)}", hint=hint)
 
 
-def claim(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "") -> None:
+def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "") -> None:
     """Make sure, before any work, that each source's outputs are its own and can be written.
 
     Args:
@@ -123,7 +125,7 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
 
 def _stem(source: str) -> str:
     """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    from vidsum.pipelines.summary import has_pictures
+    from vidsum.pipelines.extraction import has_pictures
 
     path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
     return video or Path(path).stem
@@ -144,49 +146,84 @@ def _own_folders(sources: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class SummaryFiles:
-    """The files that one summary is written to; None for those not asked for."""
+class Files:
+    """The files of one result."""
 
-    json: Path
-    video: Path | None
-    storyboard: Path | None
-    key_frames: Path | None
-    """A folder of JPEG files."""
-    plot: Path | None
-    attention: Path | None
+    named: Mapping[str, Path]
+    """By kind, the one that records what they were made from first, if none is called `json`."""
+    nested: bool = True
+    """Whether they stand under `outputs` in the JSON result."""
+    absent: tuple[str, ...] = ()
+    """Kinds that are null in the JSON result where they were not asked for."""
+    clip_folder: Path | None = None
+    """Folder of an MP4 for each moment, if these are asked for."""
+    clip_stem: str = ""
+    """What the names of these MP4 files begin with."""
+
+    @property
+    def record(self) -> Path:
+        """The file that tells what all were made from."""
+        return self.named.get("json") or next(iter(self.named.values()))
 
     @property
     def all(self) -> list[Path]:
-        """Those that are asked for."""
-        paths = (self.video, self.json, self.storyboard, self.key_frames, self.plot, self.attention)
-        return [path for path in paths if path]
+        """Those with a name that does not depend on the result."""
+        return list(self.named.values())
 
-    @property
-    def names(self) -> dict[str, dict[str, str]]:
-        """The same as data."""
-        kinds = {"video": self.video, "json": self.json, "storyboard": self.storyboard}
-        kinds |= {"key_frames": self.key_frames, "plot": self.plot, "attention": self.attention}
-        return {"outputs": {kind: str(path) for kind, path in kinds.items() if path}}
+    def clips(self, document: Mapping[str, Any]) -> list[Path]:
+        """The MP4 files of the moments in a document."""
+        if self.clip_folder is None:
+            return []
+        from vidsum.pipelines.export import clip_paths
+
+        return clip_paths(self.clip_folder, self.clip_stem, document)
+
+    def facts(self, clips: Sequence[Path] = ()) -> dict[str, Any]:
+        """All of them, as data."""
+        names: dict[str, Any] = dict.fromkeys(self.absent)
+        names |= {kind: str(path) for kind, path in self.named.items()}
+        if self.clip_folder:
+            names["clips"] = [str(path) for path in clips]
+        return {"outputs": names} if self.nested else names
 
 
-def summary_files(
-    source: str, base: Path, storyboard: bool, plots: Collection[str], plot_format: str, attention_part: str
-) -> SummaryFiles:
-    """Where a summary of `source` goes, of which `base` is the MP4 or, where there is none, the JSON.
+def moment_files(
+    sources: Sequence[str], outputs: Outputs, plot: bool, clips: str | None, what: str
+) -> dict[str, Files]:
+    """Where the moments or highlights (`what`) of each video go, checked before any work.
 
-    `plots` are names of `commands.options.PlotName`. A picture of another `attention_part` than the mean has
-    a name of its own, so that one is not taken for the other.
+    Raises:
+        UsageError: the JSON goes to stdout, and there would be other files; two videos have the same clips,
+            or a video has the name of a clip; or see `destinations` and `check_outputs`.
     """
-    from vidsum.pipelines.summary import has_pictures
+    if outputs.to_stdout and (plot or clips is not None):
+        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
+    targets = {}
+    bases = destinations(sources, outputs.output, outputs.output_dir, f"_{what}.json", (".json",))
+    for source, json in bases.items():
+        stem = json.stem.removesuffix(f"_{what}")
+        named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
+        folder = None if clips is None else Path(clips) if clips else json.parent
+        targets[source] = Files(named, clip_folder=folder, clip_stem=stem)
+    if not outputs.to_stdout:
+        check_outputs([(source, files.all) for source, files in targets.items()], outputs.output)
+        _check_clips(targets)
+    return targets
 
-    from_features = not has_pictures(source)
-    stem = base.with_suffix("").name.removesuffix("_summary")
-    part = "" if attention_part == "mean" else f"_{attention_part}"
-    return SummaryFiles(
-        json=base.with_suffix(".json"),
-        video=base if base.suffix == ".mp4" and not from_features else None,
-        storyboard=base.with_name(f"{stem}_storyboard.png") if storyboard and not from_features else None,
-        key_frames=base.with_name(f"{stem}_key_frames") if storyboard and not from_features else None,
-        plot=base.with_name(f"{stem}_importance.{plot_format}") if "importance" in plots else None,
-        attention=base.with_name(f"{stem}_attention{part}.{plot_format}") if "attention" in plots else None,
-    )
+
+def _check_clips(targets: Mapping[str, Files]) -> None:
+    owners: dict[tuple[str, str], str] = {}
+    for source, files in targets.items():
+        if files.clip_folder is None:
+            continue
+        place = (os.path.realpath(files.clip_folder), files.clip_stem)
+        if (owner := owners.setdefault(place, source)) != source:
+            raise UsageError(
+                f"{owner} and {source} would have the same clips in {files.clip_folder}",
+                hint="-o '{parent}_{stem}_moments.json', or --clips alone",
+            )
+    for source in targets:
+        folder, name = os.path.split(os.path.realpath(source))
+        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", name)
+        if named and (folder, named[1]) in owners:
+            raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")

@@ -1,13 +1,17 @@
-"""Whether outputs that exist already are up to date, ours to replace, or somebody else's."""
+"""Make outputs, unless they are up to date; refuse to replace those that were made otherwise."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from vidsum.commands.outputs import Files
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 from vidsum.outputs import check_name
+
+if TYPE_CHECKING:
+    from vidsum.types import Grounding, Highlights, Progress
 
 _HINT = "--overwrite, or -o FILE"
 _READ = ("video", "features", "files")
@@ -18,40 +22,95 @@ _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 """Parts and names that no option of every command sets, or that follow from others."""
 
 
-def recorded(
-    outputs: Sequence[Path],
-    record: Path,
+def unless_up_to_date(
+    command: str,
+    source: str,
+    files: Files,
     provenance: Mapping[str, Any],
-    overwrite: bool,
+    make: Callable[[], Result],
     *,
+    overwrite: bool,
     copy: bool = False,
-) -> dict[str, Any] | None:
-    """What `record`, the output that tells its inputs, tells: if all outputs exist and it was made from
-    `provenance`. None if they have to be made.
+    needs: Callable[[Mapping[str, Any]], None] | None = None,
+) -> Result:
+    """Make the outputs of a result, unless they exist and were made from the same.
 
     Args:
-        outputs: the files of one result; MP4, PNG and SVG say themselves what they were made from.
-        record: one of them.
+        command: its name.
+        source: the input.
+        files: the outputs; MP4, PNG and SVG say themselves what they were made from.
         provenance: what they would be made from.
-        overwrite: they are made whatever they are.
+        make: makes and writes them.
+        overwrite: make them whatever they are.
         copy: an MP4 among them would be copied, not encoded.
+        needs: raises an OutputError where a document of an earlier run lacks what is needed now.
 
     Raises:
         OutputError: an output exists that was made from something else, was changed since, or is not ours.
     """
+    document = None if overwrite else _recorded(files, provenance, copy)
+    if document is not None:
+        if needs:
+            needs(document)
+        clips = files.clips(document)
+        require_made_from(clips, provenance)
+        if all(path.exists() for path in clips):
+            names = ", ".join(map(str, [*files.all, *clips]))
+            facts = {"up_to_date": True, **files.facts(clips), **document}
+            messages = tuple(document["warnings"])
+            return Result(command, source, facts, lines=(f"{names}: up to date",), messages=messages)
+    if files.clip_folder:  # their names depend on the result: who writes them marks them
+        return make()
+    with unfinished(files.all, files.record, provenance):
+        return make()
+
+
+def write_moments(
+    result: "Grounding | Highlights",
+    document: dict[str, Any],
+    files: Files,
+    overwrite: bool,
+    progress: "Progress | None",
+) -> tuple[str, tuple[str, ...]]:
+    """Write moments or highlights with their clips, and return a line about the files, and warnings.
+
+    Raises:
+        OutputError: an MP4 file exists and is another, or a file cannot be written.
+    """
+    from vidsum.documents import write_document
+    from vidsum.pipelines import export
+
+    messages, clips = list(result.warnings), files.clips(document)
+    if not overwrite and not is_taken_up(files.record, result.provenance):
+        require_made_from(clips, result.provenance)
+    with unfinished([*files.all, *clips], files.record, result.provenance):
+        if files.clip_folder:
+            messages += export.write_clips(result, files.clip_folder, files.clip_stem, progress=progress)
+        if "plot" in files.named:
+            messages += export.write_plot(result, files.named["plot"])
+        write_document(document, files.record)  # the last: it tells that the others are there
+    line = ", ".join(map(str, files.all))
+    if clips:
+        line += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
+    return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
+
+
+def _recorded(files: Files, provenance: Mapping[str, Any], copy: bool) -> dict[str, Any] | None:
+    """The document of an earlier run if all outputs exist and were made from `provenance`; else None."""
+    outputs, record = files.all, files.record
     existing = [path for path in outputs if path.exists()]
-    if overwrite or not existing or is_taken_up(record, provenance):
+    if not existing or is_taken_up(record, provenance):
         return None
-    from vidsum.pipelines.summary import recorded_document
+    from vidsum.pipelines.export import read_record_of
 
     try:
-        document = recorded_document(record)
+        document = read_record_of(record)
     except InputError as error:
         place = record if record.exists() else existing[0]
-        raise OutputError(f"{place}: exists already, and {error.message}", hint=_HINT) from error
+        raise OutputError(f"{place}: already exists, and {error.message}", hint=_HINT) from error
     if document["provenance"] != provenance:
         how = _difference(document["provenance"], provenance)
-        raise OutputError(f"{existing[0]}: exists already, made {how}", hint=_HINT)
+        raise OutputError(f"{existing[0]}: already exists, made {how}", hint=_HINT)
     require_made_from(existing, provenance, copy=copy)
     is_whole = len(existing) == len(outputs) and _read_mark(record) is None
     return document if is_whole else None
@@ -73,7 +132,7 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
             how = "and differs from what would be written"
             if path.suffix == ".mp4" and is_made_from(path, provenance, copy=not copy):
                 how = f"made {'without' if copy else 'with'} --copy"
-            raise OutputError(f"{path}: exists already, {how}", hint=_HINT)
+            raise OutputError(f"{path}: already exists, {how}", hint=_HINT)
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
@@ -81,19 +140,6 @@ def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
     from vidsum.provenance import digest_of
 
     return _read_mark(record) == digest_of(provenance)
-
-
-def up_to_date(
-    command: str, source: str, document: Mapping[str, Any], outputs: Sequence[Path], facts: Mapping[str, Any]
-) -> Result:
-    """The result of a run that found its outputs made already: what they tell, with their warnings."""
-    return Result(
-        command,
-        source,
-        {"up_to_date": True, **facts, **document},
-        lines=(f"{', '.join(map(str, outputs))}: up to date",),
-        messages=tuple(document["warnings"]),
-    )
 
 
 @contextmanager

@@ -1,13 +1,25 @@
-"""What a command returns, and the one place that prints it: for people, or as one JSON object a line."""
+"""What a command returns, how it runs over a batch of inputs, and the one place that prints: text or JSON.
+
+A bad input of a batch is reported, the rest go on, and the exit code says so.
+"""
 
 import json
 import re
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+import typer
+
+from vidsum.commands.options import View
 from vidsum.errors import VidsumError
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.types import Interval, Moment, Progress  # with NumPy, which --help can do without
 
 SCHEMA = "vidsum.result/1"
 
@@ -50,6 +62,24 @@ class Table:
     """A line above, where the columns do not say it all."""
 
 
+def interval_table(what: str, intervals: "Iterable[Interval]") -> Table:
+    """Numbered intervals of time."""
+    rows = [
+        (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
+        for number, (start, end) in enumerate(intervals, 1)
+    ]
+    return Table((what, "start", "end", "seconds"), tuple(rows))
+
+
+MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
+
+
+def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
+    """A moment, under MOMENT_COLUMNS."""
+    times = format_time(moment.start_s), format_time(moment.end_s)
+    return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.3f}"
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command did with one input."""
@@ -75,13 +105,75 @@ class Result:
         return cls(command, input, errors=(Problem.of(error),), exit_code=code)
 
 
-@dataclass(frozen=True)
-class View:
-    """How much to print, and in which form."""
+Step = Callable[[str, "Progress | None"], Result]
 
-    json: bool = False
-    quiet: bool = False
-    verbose: bool = False
+
+def run_batch(
+    command: str, inputs: Sequence[str], view: View, step: Step, *, fail_fast: bool = False
+) -> None:
+    """Run `step` on each input, print each result as it comes, and leave with the exit code.
+
+    One input: its own exit code. Several: 0 if all went well, 1 if any failed.
+
+    Raises:
+        typer.Exit: always, unless all went well.
+    """
+    codes = []
+    for path in inputs:
+        with progress_bar(view) as progress:
+            result = run_one(command, path, view, lambda: step(path, progress))  # noqa: B023 (called at once)
+        render(result, view)
+        codes.append(result.exit_code)
+        if result.exit_code and fail_fast:
+            break
+    if any(codes):
+        raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
+
+
+def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
+    """The same for a command that has no inputs."""
+    result = run_one(command, None, view, step)
+    render(result, view)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
+
+
+def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
+    """The result of a step; an exception becomes a failed result, its traceback shown with `-v` only."""
+    try:
+        return step()
+    except Exception as error:
+        return failed(command, path, view, error)
+
+
+def failed(command: str, path: str | None, view: View, error: Exception) -> Result:
+    """The result of a command that an exception ended; its traceback is shown with `-v` only."""
+    if view.verbose and not isinstance(error, VidsumError):
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            print(printable(line), file=sys.stderr)
+    return Result.failed(command, path, error)
+
+
+@contextmanager
+def progress_bar(view: View) -> Iterator["Progress | None"]:
+    """Give the function to report progress to, or None where no bar is to be shown."""
+    if view.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(what: str, done: float, total: float) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None)
+
+        yield report
 
 
 def render(result: Result, view: View) -> None:

@@ -1,43 +1,24 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from vidsum.commands import options
-from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import claim, destinations
-from vidsum.commands.records import recorded, up_to_date
-from vidsum.commands.result import Result, Table, View
-from vidsum.times import format_time, parse_optional_time
+from vidsum.commands.options import Outputs, Sources, View, Without, command
+from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, interval_table, run_batch
+from vidsum.settings import Extraction, ShotSettings
 
 if TYPE_CHECKING:
-    from vidsum.types import Progress, Shots
+    from vidsum.types import Progress
 
 
+@command
 def shots(
-    sources: options.VideosOrFeatures,
-    output: options.Output = None,
-    output_dir: options.OutputDir = None,
-    overwrite: options.Overwrite = False,
-    fail_fast: options.FailFast = False,
-    shots: options.Shots = options.ShotMethod.kts,
-    max_shots: options.MaxShots = None,
-    min_shot: options.MinShot = None,
-    max_shot: options.MaxShot = None,
-    extractor: options.Extractor = options.ExtractorName.mobilenet_v2,
-    fps: options.Fps = None,
-    clip_frames: options.ClipFrames = None,
-    stride_frames: options.StrideFrames = None,
-    precision: options.Precision = options.PrecisionName.fp32,
-    backend: options.Backend = options.BackendName.torch,
-    device: options.Device = "auto",
-    reader: options.Reader = options.ReaderName.pyav,
-    strict: options.Strict = False,
-    allow_playlists: options.AllowPlaylists = False,
-    no_cache: options.NoCache = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    config: options.Config = None,
+    sources: Sources,
+    outputs: Outputs,
+    settings: ShotSettings,
+    extraction: Annotated[Extraction, Without(("logits",))],
+    view: View,
 ) -> None:
     """Cut videos into shots.
 
@@ -47,56 +28,35 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
     """
-    targets = destinations(sources, output, output_dir, "_shots.json", (".json",))
-    if output != "-":
-        claim([(source, [target]) for source, target in targets.items()], output)
+    targets = destinations(sources, outputs.output, outputs.output_dir, "_shots.json", (".json",))
+    if not outputs.to_stdout:
+        check_outputs([(source, [target]) for source, target in targets.items()], outputs.output)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import shots_document, to_text, write_document
-        from vidsum.pipelines import summary as pipeline
-        from vidsum.settings import Extraction, ShotSettings
+        from vidsum.pipelines.summary import plan_shots
 
-        how = Extraction(
-            extractor=extractor.value,
-            fps=fps,
-            clip_frames=clip_frames,
-            stride_frames=stride_frames,
-            precision=precision.value,
-            backend=backend.value,
-            device=device,
-            reader=reader.value,
-            strict=strict,
-            cache=not no_cache,
-            allow_playlists=allow_playlists,
-        )
-        cutting = ShotSettings(
-            shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
-        )
-        target = targets[source]
-        if output != "-":
-            before = recorded([target], target, pipeline.shots_provenance(source, cutting, how), overwrite)
-            if before is not None:
-                return up_to_date("shots", source, before, [target], {"output": str(target)})
-        found = pipeline.run_shots(source, cutting, how, progress)
-        document = shots_document(found)
-        if output == "-":
-            return Result("shots", source, document, document=to_text(document), messages=found.warnings)
-        write_document(document, target)
-        return Result(
-            "shots",
-            source,
-            {"output": str(target), **document},
-            lines=(f"{target}: {len(found)} shot{'s' if len(found) > 1 else ''}",),
-            table=_table(found),
-            messages=found.warnings,
-        )
+        plan, target = plan_shots(source, settings, extraction), targets[source]
+        if outputs.to_stdout:
+            shots = plan.run(progress)
+            document = shots_document(shots)
+            return Result("shots", source, document, document=to_text(document), messages=shots.warnings)
+        files = Files({"output": target}, nested=False)
 
-    run_batch("shots", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+        def make() -> Result:
+            shots = plan.run(progress)
+            document = shots_document(shots)
+            write_document(document, target)
+            count = f"{len(shots)} shot{'s' if len(shots) > 1 else ''}"
+            return Result(
+                "shots",
+                source,
+                {**files.facts(), **document},
+                lines=(f"{target}: {count}",),
+                table=interval_table("shot", shots.intervals),
+                messages=shots.warnings,
+            )
 
+        return unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
 
-def _table(found: "Shots") -> Table:
-    rows = [
-        (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
-        for number, (start, end) in enumerate(found.intervals, 1)
-    ]
-    return Table(("shot", "start", "end", "seconds"), tuple(rows))
+    run_batch("shots", sources, view, step, fail_fast=outputs.fail_fast)

@@ -1,163 +1,72 @@
-"""`vidsum summarize`: the stretches of a video worth keeping, as MP4 and JSON."""
+"""`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-from typer.core import TyperCommand
-
-from vidsum.commands import options
-from vidsum.commands.batch import run_batch
-from vidsum.commands.outputs import SummaryFiles, claim, destinations, summary_files
-from vidsum.commands.records import recorded, unfinished, up_to_date
-from vidsum.commands.result import Result, Table, View
+from vidsum.commands.options import Outputs, Sources, View, Without, command
+from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, interval_table, run_batch
 from vidsum.errors import UsageError
-from vidsum.settings import DEFAULT_MODEL, parse_attention_part
-from vidsum.times import format_time, parse_interval, parse_optional_time
+from vidsum.options import Option, check
+from vidsum.settings import Extraction, Selection, ShotSettings, parse_attention_part
+from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.types import Progress, Summary
 
-Budget = Annotated[
-    str,
-    options.option(
-        "--budget", "-b", help="Longest summary: 15%, 0.15, 45s or 1:30.", rich_help_panel=options.WHAT
-    ),
-]
-Model = Annotated[
-    str,
-    options.option(
-        "--model",
-        "--scorer",
-        "-m",
-        help="What gives each moment its importance: contrastive, cluster, highlights, uniform, random, "
-        "fulltransnet, or a checkpoint of `vidsum train` (.safetensors). auto is the first of highlights, "
-        "fulltransnet and contrastive that is not flat on the video.",
-        metavar="NAME|FILE",
-        rich_help_panel=options.WHAT,
-    ),
-]
-Seed = Annotated[
-    int,
-    options.option(
-        "--seed", help="Random seed, for the scorers that use chance.", min=0, rich_help_panel=options.WHAT
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    options.option(
-        "--keep",
-        help="A stretch that must be in; repeatable.",
-        metavar="START-END",
-        rich_help_panel=options.WHAT,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    options.option(
-        "--drop",
-        help="A stretch that must not be in; repeatable.",
-        metavar="START-END",
-        rich_help_panel=options.WHAT,
-    ),
-]
-Copy = Annotated[
-    bool,
-    options.option(
-        "--copy",
-        help="Do not re-encode: fast, but cuts fall on key frames and segments grow.",
-        rich_help_panel=options.OUT,
-    ),
-]
-Storyboard = Annotated[
-    bool,
-    options.option(
-        "--storyboard",
-        help="Also {video}_storyboard.png and a JPEG of each segment.",
-        rich_help_panel=options.OUT,
-    ),
-]
-Plot = Annotated[
-    list[options.PlotName] | None,
-    options.option(
-        "--plot",
-        help="Also {video}_importance.png: the curve, shots, selection. With the value `attention`, "
-        "{video}_attention.png: what a trained model looked at (--model fulltransnet). Repeatable.",
-        metavar="[importance|attention]",
-        show_default=False,
-        rich_help_panel=options.OUT,
-    ),
-]
-PlotFormat = Annotated[
-    options.PlotFormat,
-    options.option("--plot-format", help="Format of the plots.", rich_help_panel=options.OUT),
-]
-AttentionOf = Annotated[
-    str,
-    options.option(
-        "--attention-of",
-        help="Layers and heads that `--plot attention` shows: their mean, all of them each by itself, or "
-        "one, such as 5.0 (layer 5, head 0, counted from 0).",
-        metavar="mean|all|LAYER.HEAD",
-        rich_help_panel=options.OUT,
-    ),
-]
-DryRun = Annotated[
-    bool, options.option("--dry-run", help="Print the segments, write nothing.", rich_help_panel=options.OUT)
-]
+
+Plot = Literal["importance", "attention"]
+PLOTS = get_args(Plot)
 
 
-class SummarizeCommand(TyperCommand):
-    """`--plot` may stand alone, and means the importance curve then."""
+@dataclass(frozen=True)
+class SummaryOutputs:
+    """What is written of a summary beside the MP4 and the JSON."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a lone `--plot` its value."""
-        names = {name.value for name in options.PlotName}
-        following = [*args, ""][1:]
-        said = [
-            "--plot=importance" if word == "--plot" and after not in names else word
-            for word, after in zip(args, following, strict=True)
-        ]
-        return super().parse_args(ctx, said)
+    PANEL = "Output"
+
+    copy: Annotated[
+        bool, Option("Do not re-encode: fast, but cuts fall on key frames and segments grow.")
+    ] = False
+    storyboard: Annotated[bool, Option("Also {video}_storyboard.png and a JPEG of each segment.")] = False
+    plot: Annotated[
+        tuple[Plot, ...],
+        Option(
+            "Also {video}_importance.png: the curve, shots, selection. With the value `attention`, "
+            "{video}_attention.png: what a trained model looked at (--model fulltransnet). Can be repeated.",
+            metavar="[importance|attention]",
+        ),
+    ] = ()
+    plot_format: Annotated[Literal["png", "svg"], Option("Format of the plots.")] = "png"
+    attention_of: Annotated[
+        str,
+        Option(
+            "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
+            "(layer 5, head 0, counted from 0).",
+            metavar="mean|all|LAYER.HEAD",
+        ),
+    ] = "mean"
+    dry_run: Annotated[bool, Option("Print the segments, write nothing.")] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+        parse_attention_part(self.attention_of)
+        if self.attention_of != "mean" and "attention" not in self.plot:
+            raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
 
 
+@command
 def summarize(
-    sources: options.VideosOrFeatures,
-    budget: Budget = "15%",
-    model: Model = DEFAULT_MODEL,
-    seed: Seed = 0,
-    beams: options.Beams = 1,
-    keep: Keep = None,
-    drop: Drop = None,
-    shots: options.Shots = options.ShotMethod.kts,
-    max_shots: options.MaxShots = None,
-    min_shot: options.MinShot = None,
-    max_shot: options.MaxShot = None,
-    output: options.Output = None,
-    output_dir: options.OutputDir = None,
-    copy: Copy = False,
-    storyboard: Storyboard = False,
-    plot: Plot = None,
-    plot_format: PlotFormat = options.PlotFormat.png,
-    attention_of: AttentionOf = "mean",
-    dry_run: DryRun = False,
-    overwrite: options.Overwrite = False,
-    fail_fast: options.FailFast = False,
-    extractor: options.Extractor = options.ExtractorName.mobilenet_v2,
-    fps: options.Fps = None,
-    clip_frames: options.ClipFrames = None,
-    stride_frames: options.StrideFrames = None,
-    precision: options.Precision = options.PrecisionName.fp32,
-    backend: options.Backend = options.BackendName.torch,
-    device: options.Device = "auto",
-    reader: options.Reader = options.ReaderName.pyav,
-    strict: options.Strict = False,
-    allow_playlists: options.AllowPlaylists = False,
-    no_cache: options.NoCache = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    config: options.Config = None,
+    sources: Sources,
+    selection: Selection,
+    shots: ShotSettings,
+    outputs: Outputs,
+    extra: SummaryOutputs,
+    extraction: Annotated[Extraction, Without(("logits",))],
+    view: View,
 ) -> None:
     """Summarize videos.
 
@@ -170,80 +79,81 @@ def summarize(
 
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
-    writes = output != "-" and not dry_run
-    attention_part = parse_attention_part(attention_of)
-    if attention_of != "mean" and options.PlotName.attention not in (plot or ()):
-        raise UsageError("--attention-of says what is drawn of the attention", hint="add --plot attention")
-    plots = [name.value for name in plot or ()]
-    bases = destinations(sources, output, output_dir, "_summary.mp4", (".mp4", ".json"))
-    targets = {
-        source: summary_files(source, base, storyboard, plots, plot_format.value, attention_of)
-        for source, base in bases.items()
-    }
+    writes = not (outputs.to_stdout or extra.dry_run)
+    bases = destinations(sources, outputs.output, outputs.output_dir, "_summary.mp4", (".mp4", ".json"))
+    targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if writes:
-        _refuse_pictures_of_features(bases, targets, output)
-        claim([(source, files.all) for source, files in targets.items()], output)
+        _refuse_video_of_features(bases, targets, outputs.output)
+        check_outputs([(source, files.all) for source, files in targets.items()], outputs.output)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines import summary as pipeline
-        from vidsum.settings import Extraction, Selection, ShotSettings
+        from vidsum.pipelines.summary import plan_summary, require_attention
 
-        how = Extraction(
-            extractor=extractor.value,
-            fps=fps,
-            clip_frames=clip_frames,
-            stride_frames=stride_frames,
-            precision=precision.value,
-            backend=backend.value,
-            device=device,
-            reader=reader.value,
-            strict=strict,
-            cache=not no_cache,
-            allow_playlists=allow_playlists,
-        )
-        cutting = ShotSettings(
-            shots.value, max_shots, parse_optional_time(min_shot), parse_optional_time(max_shot)
-        )
-        stretches = [tuple(parse_interval(text) for text in texts or ()) for texts in (keep, drop)]
-        selection = Selection(budget, model, seed, beams, *stretches)
         files = targets[source]
-        if writes:
-            if files.attention:
-                pipeline.require_attention(model)
-            provenance = pipeline.summary_provenance(source, selection, cutting, how)
-            before = recorded(files.all, files.json, provenance, overwrite, copy=copy)
-            if before is not None:
-                return up_to_date("summarize", source, before, files.all, files.names)
+        attention = files.named.get("attention") if writes else None
+        if attention:
+            require_attention(selection.model)
+        plan = plan_summary(source, selection, shots, extraction)
         if not writes:
-            summary = pipeline.run_summary(source, selection, cutting, how, progress)
-            return _shown(source, summary, as_document=output == "-")
-        with unfinished(files.all, files.json, provenance):
-            summary = pipeline.run_summary(
-                source,
-                selection,
-                cutting,
-                how,
-                progress,
-                attention=files.attention,
-                attention_part=attention_part,
-            )
-            return _written(source, summary, files, copy, progress)
+            return _rendered(source, plan.run(progress), as_document=outputs.to_stdout)
 
-    run_batch("summarize", sources, View(json, quiet, verbose), step, fail_fast=fail_fast)
+        def make() -> Result:
+            part = parse_attention_part(extra.attention_of)
+            summary = plan.run(progress, attention=attention, attention_part=part)
+            return _written(source, summary, files, extra.copy, progress)
+
+        return unless_up_to_date(
+            "summarize",
+            source,
+            files,
+            plan.provenance,
+            make,
+            overwrite=outputs.overwrite,
+            copy=extra.copy,
+        )
+
+    run_batch("summarize", sources, view, step, fail_fast=outputs.fail_fast)
 
 
-def _refuse_pictures_of_features(
-    bases: Mapping[str, Path], targets: Mapping[str, SummaryFiles], output: str | None
+def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
+    """Where a summary goes; `base` is the MP4 or, where there is none, the JSON.
+
+    A plot of another part of the attention than the mean has a name of its own.
+    """
+    from vidsum.pipelines.extraction import has_pictures
+
+    stem = base.with_suffix("").name.removesuffix("_summary")
+    part = "" if extra.attention_of == "mean" else f"_{extra.attention_of}"
+    is_video = has_pictures(source)
+    pictures = extra.storyboard and is_video
+    paths = {
+        "video": base if base.suffix == ".mp4" and is_video else None,
+        "json": base.with_suffix(".json"),
+        "storyboard": base.with_name(f"{stem}_storyboard.png") if pictures else None,
+        "key_frames": base.with_name(f"{stem}_key_frames") if pictures else None,
+        "plot": base.with_name(f"{stem}_importance.{extra.plot_format}")
+        if "importance" in extra.plot
+        else None,
+        "attention": base.with_name(f"{stem}_attention{part}.{extra.plot_format}")
+        if "attention" in extra.plot
+        else None,
+    }
+    return Files({kind: path for kind, path in paths.items() if path})
+
+
+def _refuse_video_of_features(
+    bases: Mapping[str, Path], targets: Mapping[str, Files], output: str | None
 ) -> None:
     """Raise a UsageError where an MP4 is asked for by name of a feature file."""
     for source, files in targets.items():
-        if output is not None and bases[source].suffix == ".mp4" and files.video is None:
+        if output is not None and bases[source].suffix == ".mp4" and "video" not in files.named:
             raise UsageError(
-                f"{source}: features hold no pictures to make {bases[source]} of", hint="give the video"
+                f"{source}: cannot write {bases[source]} from features, which have no pictures",
+                hint="give the video",
             )
 
 
-def _shown(source: str, summary: "Summary", as_document: bool) -> Result:
+def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
     from vidsum.documents import summary_document, to_text
 
@@ -253,35 +163,34 @@ def _shown(source: str, summary: "Summary", as_document: bool) -> Result:
         source,
         document,
         lines=(_in_words(source, summary),),
-        table=None if as_document else _table(summary),
+        table=None if as_document else interval_table("segment", summary.segments),
         document=to_text(document) if as_document else None,
         messages=summary.warnings,
     )
 
 
 def _written(
-    source: str, summary: "Summary", files: SummaryFiles, copy: bool, progress: "Progress | None"
+    source: str, summary: "Summary", files: Files, copy: bool, progress: "Progress | None"
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.documents import summary_document, write_document
     from vidsum.pipelines import export
 
-    messages = list(summary.warnings)
-    if files.video:
-        messages += export.write_video(summary, files.video, copy=copy, progress=progress)
-    if files.storyboard and files.key_frames:
-        export.write_storyboard(summary, files.storyboard, files.key_frames)
-    if files.plot:
-        export.write_plot(summary, files.plot)
+    messages, named = list(summary.warnings), files.named
+    if "video" in named:
+        messages += export.write_video(summary, named["video"], copy=copy, progress=progress)
+    if "storyboard" in named:
+        export.write_storyboard(summary, named["storyboard"], named["key_frames"])
+    if "plot" in named:
+        export.write_plot(summary, named["plot"])
     document = summary_document(summary)
-    write_document(document, files.json)
-    names = ", ".join(str(path) for path in files.all)
+    write_document(document, named["json"])
     return Result(
         "summarize",
         source,
-        {**files.names, **document},
-        lines=(_in_words(names, summary),),
-        messages=tuple(dict.fromkeys(messages)),  # who reads and who writes may tell of the same
+        {**files.facts(), **document},
+        lines=(_in_words(", ".join(map(str, files.all)), summary),),
+        messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
     )
 
 
@@ -291,11 +200,3 @@ def _in_words(name: str, summary: "Summary") -> str:
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
     reason = f" ({summary.model_reason})" if summary.model_reason.startswith("auto") else ""
     return f"{name}: {used} of {whole} in {segments}, by {summary.model}{reason}"
-
-
-def _table(summary: "Summary") -> Table:
-    rows = [
-        (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
-        for number, (start, end) in enumerate(summary.segments, 1)
-    ]
-    return Table(("segment", "start", "end", "seconds"), tuple(rows))

@@ -1,13 +1,14 @@
 """`vidsum weights`: list, fetch, check and find the pretrained weights."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.commands import options
-from vidsum.commands.batch import run_batch, run_one
-from vidsum.commands.result import Problem, Result, Table, View, render
+from vidsum.commands.options import View, command
+from vidsum.commands.result import Problem, Result, Table, run_alone, run_batch
+from vidsum.options import Option
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
@@ -25,9 +26,8 @@ Name = Annotated[str, typer.Argument(help="A name as `vidsum weights list` shows
 
 
 @app.command("list")
-def list_weights(
-    json: options.Json = False, quiet: options.Quiet = False, verbose: options.Verbose = False
-) -> None:
+@command
+def list_weights(view: View) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is here."""
 
     def step() -> Result:
@@ -47,17 +47,19 @@ def list_weights(
         table = Table(("name", "state", "size", "licence", "what it is"), rows)
         return Result("weights list", data={"weights": [_facts(status) for status in statuses]}, table=table)
 
-    _run("weights list", View(json, quiet, verbose), step)
+    run_alone("weights list", view, step)
+
+
+@dataclass(frozen=True)
+class PullOptions:
+    """Which weights."""
+
+    all: Annotated[bool, Option("Every checkpoint that can be fetched.")] = False
 
 
 @app.command("pull")
-def pull(
-    names: Names = None,
-    all: Annotated[bool, typer.Option("--all", help="Every checkpoint that can be fetched.")] = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-) -> None:
+@command
+def pull(options: PullOptions, view: View, names: Names = None) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     vidsum weights pull i3d
@@ -66,22 +68,18 @@ def pull(
     from vidsum.settings import DEFAULT_EXTRACTOR
 
     every = [status.entry.name for status in checkpoints.entries() if not status.entry.reserved_for]
-    wanted = every if all else names or [DEFAULT_EXTRACTOR]
+    wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
     def step(name: str, progress: "Progress | None") -> Result:
         path = checkpoints.fetch(name, progress)
         return Result("weights pull", name, {"path": str(path)}, lines=(f"{name}: {path}",))
 
-    run_batch("weights pull", wanted, View(json, quiet, verbose), step)
+    run_batch("weights pull", wanted, view, step)
 
 
 @app.command("verify")
-def verify(
-    names: Names = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-) -> None:
+@command
+def verify(view: View, names: Names = None) -> None:
     """Check the SHA-256 of weights; without a name, of all that are here."""
 
     from vidsum import checkpoints
@@ -96,16 +94,12 @@ def verify(
         problem = Problem("WeightsError", line, f"vidsum weights pull {name}")
         return Result("weights verify", name, _facts(status), errors=(problem,), exit_code=4)
 
-    run_batch("weights verify", wanted, View(json, quiet, verbose), step)
+    run_batch("weights verify", wanted, view, step)
 
 
 @app.command("path")
-def path(
-    name: Name,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-) -> None:
+@command
+def path(name: Name, view: View) -> None:
     """Print where a checkpoint is; it is not fetched."""
 
     def step() -> Result:
@@ -117,27 +111,33 @@ def path(
             raise WeightsError(f"{name}: its weights are not here", hint=f"vidsum weights pull {name}")
         return Result("weights path", name, {"path": str(found)}, lines=(str(found),))
 
-    _run("weights path", View(json, quiet, verbose), step)
+    run_alone("weights path", view, step)
+
+
+@dataclass(frozen=True)
+class AddOptions:
+    """What the file is."""
+
+    name: Annotated[str, Option("The checkpoint that it is.", flags=("--as",))]
+    format: Annotated[
+        Literal["mrnet-official", "detr-official"] | None,
+        Option(
+            "As its authors published it: mrnet-official for mrnet-activitynet, mrnet-charades and "
+            "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
+            "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
+            shown="that of the name",
+        ),
+    ] = None
 
 
 @app.command("add")
+@command
 def add(
     file: Annotated[Path, typer.Argument(help="The file that you have.", show_default=False)],
-    name: Annotated[str, typer.Option("--as", help="The checkpoint that it is.", show_default=False)],
-    format: Annotated[
-        Literal["mrnet-official", "detr-official"] | None,
-        typer.Option(
-            help="As its authors published it: mrnet-official for mrnet-activitynet, mrnet-charades and "
-            "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
-            "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
-            show_default="that of the name",
-        ),
-    ] = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    options: AddOptions,
+    view: View,
 ) -> None:
-    """Take a file that you have, if its SHA-256 is the right one.
+    """Import a local weights file after verifying its SHA-256.
 
     vidsum weights add googlenet-1378be20.pth --as googlenet
     """
@@ -145,6 +145,7 @@ def add(
     def step() -> Result:
         from vidsum import checkpoints
 
+        name, format = options.name, options.format
         if format is not None or _is_official(name):
             from vidsum.checkpoints.official import add_official
 
@@ -153,7 +154,7 @@ def add(
         status = checkpoints.add(file, name)
         return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
-    _run("weights add", View(json, quiet, verbose), step)
+    run_alone("weights add", view, step)
 
 
 def _is_official(name: str) -> bool:
@@ -165,13 +166,6 @@ def _is_official(name: str) -> bool:
     from vidsum.checkpoints.official import OFFICIAL  # with PyTorch, which the names of the registry need not
 
     return name in OFFICIAL
-
-
-def _run(command: str, view: View, step: Any) -> None:
-    result = run_one(command, None, view, step)
-    render(result, view)
-    if result.exit_code:
-        raise typer.Exit(result.exit_code)
 
 
 def _state(status: "EntryStatus") -> str:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
+    from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
-    from vidsum.pipelines.summary import extract as extract
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.types import Features as Features
@@ -39,7 +39,7 @@ _HOMES = {
     "VidsumError": "vidsum.errors",
     "read_features": "vidsum.features.store",
     "write_features": "vidsum.features.store",
-    "extract": "vidsum.pipelines.summary",
+    "extract": "vidsum.pipelines.extraction",
     "find_shots": "vidsum.pipelines.summary",
     "summarize": "vidsum.pipelines.summary",
     "ground": "vidsum.pipelines.moments",

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -103,7 +103,7 @@ def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
     choices = choices_of(kind) or getattr(limits, "choices", ())
     if choices:
         return "" if value in choices else f"one of {', '.join(map(str, choices))}"
-    if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
+    if kind is int and (isinstance(value, bool) or not isinstance(value, Integral)):
         return "a whole number"
     if kind is float and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
         return "a number"

@@ -1,16 +1,15 @@
-"""What can be chosen about a run. The fields have the names of the command line's options."""
+"""What can be chosen about a run. The fields are the options of the command line (see `vidsum.options`)."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Annotated, Literal
 
 from vidsum.device import Precision
 from vidsum.errors import UsageError
-
-if TYPE_CHECKING:
-    from vidsum.types import Interval
+from vidsum.options import Option, check
+from vidsum.times import parse_interval, parse_time
 
 DEFAULT_EXTRACTOR = "mobilenet_v2"
 DEFAULT_MODEL = "auto"
@@ -20,8 +19,12 @@ SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""
 
 
+_OWN = "the extractor's own"
+
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
 """What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
+
+ShotMethod = Literal["kts", "uniform", "transnetv2"]
 
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
@@ -30,87 +33,150 @@ Mask = Literal["lam", "stamp"]
 """Kinds of learned mask that a model's attention may have."""
 
 
+Device = Annotated[str, Option("auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
+Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]
+EXTRACTORS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "googlenet", "c3d", "c3d_fc7", "clip")
+
+
 @dataclass(frozen=True)
 class Extraction:
     """How features are made. None stands for the extractor's own value."""
 
-    extractor: str = DEFAULT_EXTRACTOR
-    fps: float | None = None
-    """Frames sampled per second."""
-    clip_frames: int | None = None
-    stride_frames: int | None = None
-    logits: bool = False
-    """Keep the class scores as well."""
-    precision: Precision = "fp32"
-    backend: Literal["torch", "onnx"] = "torch"
-    device: str = "auto"
-    reader: str = "pyav"
-    strict: bool = False
-    """Raise an error where a video is damaged in part, instead of using what decodes."""
-    cache: bool = True
-    allow_playlists: bool = False
-    """Read ffconcat lists and .m3u8 playlists, with the local files that they name, as videos."""
+    PANEL = "Reading and features"
+
+    extractor: Annotated[
+        str, Option("Feature extractor.", flags=("--extractor", "-e"), choices=EXTRACTORS)
+    ] = DEFAULT_EXTRACTOR
+    fps: Annotated[float | None, Option("Frames sampled per second.", above=0, shown=_OWN)] = None
+    clip_frames: Annotated[int | None, Option("Frames per clip (i3d).", min=1, shown=_OWN)] = None
+    stride_frames: Annotated[
+        int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN)
+    ] = None
+    logits: Annotated[bool, Option("Keep the class scores too (i3d, mobilenet_v2).")] = False
+    precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
+    backend: Annotated[
+        Literal["torch", "onnx"], Option(r"Inference backend (onnx requires vidsum\[onnx]).")
+    ] = "torch"
+    device: Device = "auto"
+    reader: Annotated[Literal["pyav", "decord", "opencv"], Option("Video decoder.")] = "pyav"
+    strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
+    """Otherwise what decodes is used."""
+    cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
+    allow_playlists: Annotated[
+        bool, Option("Read ffconcat lists and .m3u8 playlists of local files as videos.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True)
 class ShotSettings:
     """How a video is cut into shots. None stands for the method's own value."""
 
-    shots: str = "kts"
-    max_shots: int | None = None
-    min_shot_s: float | None = None
-    max_shot_s: float | None = None
+    PANEL = "Shots and summary"
+
+    shots: Annotated[ShotMethod, Option("Shot detection method.")] = "kts"
+    max_shots: Annotated[int | None, Option("Maximum number of shots.", shown="chosen by KTS")] = None
+    min_shot_s: Annotated[
+        float | None,
+        Option(
+            "Minimum shot length, e.g. 2s.",
+            flags=("--min-shot",),
+            shown="the method's",
+            metavar="TIME",
+            parse=parse_time,
+        ),
+    ] = None
+    max_shot_s: Annotated[
+        float | None,
+        Option(
+            "Maximum shot length, e.g. 30s.",
+            flags=("--max-shot",),
+            shown="the method's",
+            metavar="TIME",
+            parse=parse_time,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True)
 class Selection:
     """What goes into a summary."""
 
-    budget: str | float = "15%"
-    """A share of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
-    model: str = DEFAULT_MODEL
-    """What gives the importance scores: one of `vidsum.summary.score.MODELS`, or a checkpoint's path."""
-    seed: int = 0
-    """Of the scorers `random` and `cluster`."""
-    beams: int = 1
-    """Summaries that a trained model writes side by side; 1 is greedy."""
-    keep: "tuple[Interval, ...]" = ()
-    drop: "tuple[Interval, ...]" = ()
+    PANEL = "Shots and summary"
+
+    budget: Annotated[
+        str | float, Option("Maximum summary length: 15%, 0.15, 45s or 1:30.", flags=("--budget", "-b"))
+    ] = "15%"
+    """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
+    model: Annotated[
+        str,
+        Option(
+            "Importance model: contrastive, cluster, highlights, uniform, random, fulltransnet, or a "
+            "checkpoint of `vidsum train` (.safetensors). auto: the first of highlights, fulltransnet and "
+            "contrastive that is not flat on the video.",
+            flags=("--model", "--scorer", "-m"),
+            metavar="NAME|FILE",
+        ),
+    ] = DEFAULT_MODEL
+    seed: Annotated[int, Option("Random seed (for the random and cluster models).", min=0)] = 0
+    beams: Beams = 1
+    keep: Annotated[
+        tuple[tuple[float, float], ...],
+        Option("Always include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
+    ] = ()
+    drop: Annotated[
+        tuple[tuple[float, float], ...],
+        Option("Never include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
+    ] = ()
 
     def __post_init__(self) -> None:
-        if self.beams < 1:
-            raise UsageError(f"beams must be at least 1, not {self.beams}")
-        for name, stretches in (("keep", self.keep), ("drop", self.drop)):
-            for stretch in stretches:
-                if not _is_interval(stretch):
-                    raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {stretch!r}")
+        check(self)
+        for name, segments in (("keep", self.keep), ("drop", self.drop)):
+            for segment in segments:
+                if not _is_interval(segment):
+                    raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """How the moments of queries are found."""
 
-    top_k: int = 5
-    """Most moments of a query."""
-    model: str = DEFAULT_MODEL
-    """What gives the moments: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path."""
-    space: str = "auto"
-    """Where text and video are compared: one of `vidsum.grounding.spaces.SPACES`."""
-    snap: Snap = "none"
-    mask: Mask | None = None
-    """The learned mask of a DETR model, by which its checkpoint is chosen; a file must have it."""
+    PANEL = "Queries and moments"
+
+    top_k: Annotated[int, Option("Maximum number of moments per query.", flags=("--top-k", "-k"), min=1)] = 5
+    model: Annotated[
+        str,
+        Option(
+            "Model: similarity, mrnet, qd-detr, moment-detr, mrnet-detr, or a checkpoint of `vidsum train "
+            "mrnet` or `train detr` (.safetensors). auto: mrnet in the space conse, else similarity.",
+            flags=("--model", "-m"),
+            metavar="NAME|FILE",
+        ),
+    ] = DEFAULT_MODEL
+    space: Annotated[
+        str,
+        Option(
+            "Embedding space of text and video. auto: the model's own, else clip if its weights are here, "
+            "else conse.",
+            choices=("auto", "clip", "conse"),
+        ),
+    ] = "auto"
+    snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
+    mask: Annotated[
+        Mask | None,
+        Option(
+            "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
+            shown="none, or the file's",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        if self.top_k < 1:
-            raise UsageError(f"top_k must be at least 1, not {self.top_k}")
-        if self.snap not in get_args(Snap):
-            raise UsageError(
-                f"moments cannot be snapped to {self.snap!r}", hint=f"choose from {', '.join(get_args(Snap))}"
-            )
-        if self.mask not in (None, *get_args(Mask)):
-            raise UsageError(
-                f"there is no mask {self.mask!r}", hint=f"choose from {', '.join(get_args(Mask))}"
-            )
+        check(self)
 
 
 def parse_attention_part(text: str) -> AttentionPart:

@@ -18,8 +18,8 @@ from docs.benchmarks.made_up_highlights import FILE, heading, measured, rows_of
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.report import Row
 from vidsum.training.detr import train_detr
-from vidsum.training.detr_settings import detr_settings, published
 from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
+from vidsum.training.settings import DETRSettings
 
 TRAIN = FILE.with_name("highlight_train_release.jsonl")
 CLIP_S = 2.0
@@ -30,10 +30,10 @@ def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
     """The checkpoint of one run."""
     folder: Path = asked.out / f"{asked.model}-{mask}-{seed}"
     short = {"epochs": asked.epochs, "decay_at": (asked.epochs - 1,)}
-    chosen = {**published("captions", "light"), **short, "seed": seed}
+    chosen = {**DETRSettings.published("captions", "light"), **short, "seed": seed}
     if mask != "none":
         chosen["mask"] = {"kind": mask, "depth": asked.depth, "identity": asked.identity}
-    settings = detr_settings(**chosen)
+    settings = DETRSettings.of(**chosen)
     recipe = CaptionRecipe((TRAIN,), clip_s=CLIP_S, videos=asked.videos)
     # the same videos for all: only the model's start and the order of the examples are the seed's
     data = highlight_captions_data(recipe, settings.model.clips, settings.model.words)

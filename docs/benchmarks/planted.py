@@ -22,7 +22,7 @@ from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
 from vidsum.training.data import planted_data
 from vidsum.training.mrnet import best_ious, train_mrnet
-from vidsum.training.mrnet_settings import mrnet_settings
+from vidsum.training.settings import MRNetSettings
 from vidsum.training.toy import Planting, planted
 
 MASKS = {
@@ -40,7 +40,7 @@ TEST_SEED = 1_000_000
 
 def run(mask: str, seed: int, how: Planting, test_seed: int, **choices: Any) -> MomentMeasures:
     """Train and test one model."""
-    settings = mrnet_settings(**SIZES, **MASKS[mask], **choices, warmup=1.0, seed=seed, device="cpu")
+    settings = MRNetSettings.of(**SIZES, **MASKS[mask], **choices, warmup=1.0, seed=seed, device="cpu")
     with tempfile.TemporaryDirectory() as folder:
         trained = read_trained(train_mrnet(planted_data(how, seed), settings, Path(folder)).checkpoint)
     model = MRNet(MRNetConfig(**trained.config)).eval()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from vidsum.commands.evaluate_options import SegmentationName
 
 from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
-from vidsum.commands.evaluate_options import SegmentationName
 from vidsum.datasets.summaries import write_annotated
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 

@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import jsonschema
 import pytest
+from vidsum.commands.evaluate_moments import ComparisonName
 
 from tests.commands.conftest import Run
 from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
-from vidsum.commands.evaluate_moments import ComparisonName
 from vidsum.evaluation.run import provenance
 from vidsum.evaluation.settings import Comparison, MomentsRequest
 

@@ -15,9 +15,7 @@ from vidsum.commands.app import app
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.training import detr_settings, mrnet_settings
-from vidsum.training.detr_losses import DETRLossSettings
-from vidsum.training.loop import LoopSettings
-from vidsum.training.mrnet_losses import LossSettings
+from vidsum.training.settings import DETRLossSettings, LoopSettings, LossSettings
 
 Settings = Any
 """MRNetSettings or DETRSettings."""

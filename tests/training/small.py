@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained
-from vidsum.training.loop import LoopSettings, Recipe, fit
+from vidsum.training.loop import Recipe, fit
+from vidsum.training.settings import LoopSettings
 
 Example = tuple[Tensor, Tensor]
 

@@ -22,11 +22,10 @@ from vidsum.models.spans import centre_width
 from vidsum.training.batches import DETRBatch, collate
 from vidsum.training.data import MomentData
 from vidsum.training.detr import detr_loss, measured, train_detr
-from vidsum.training.detr_losses import DETRLossSettings, detection_loss
-from vidsum.training.detr_matching import MatchWeights
-from vidsum.training.detr_settings import DETRSettings, detr_settings
+from vidsum.training.detr_losses import detection_loss
 from vidsum.training.highlight_planted import planted_highlights_data
 from vidsum.training.loop import Fitted
+from vidsum.training.settings import DETRLossSettings, DETRSettings, MatchWeights
 from vidsum.training.toy import Planting, planted_highlights
 
 HOW = Planting(n_videos=8, clips=12, stretches=3, asked=1, noise=0.5)
@@ -36,7 +35,7 @@ CPU = torch.device("cpu")
 
 def _settings(epochs: int, **choices: object) -> DETRSettings:
     small = {**SIZES, "dropout_in": 0.0, "device": "cpu", "batch_size": 4, "lr": 3e-3}
-    return detr_settings(**{**small, "epochs": epochs, **choices})
+    return DETRSettings.of(**{**small, "epochs": epochs, **choices})
 
 
 def _fixed(

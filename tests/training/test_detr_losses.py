@@ -14,14 +14,14 @@ from vidsum.models.detr import Detections
 from vidsum.models.detr_inputs import Inputs
 from vidsum.training.batches import DETRBatch
 from vidsum.training.detr_losses import (
-    DETRLossSettings,
     clips_inside,
     detection_loss,
     false_pair_loss,
     margin_loss,
     rank_loss,
 )
-from vidsum.training.detr_matching import MatchWeights, match
+from vidsum.training.detr_matching import match
+from vidsum.training.settings import DETRLossSettings, MatchWeights
 
 ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = MatchWeights(1, 0, 0), MatchWeights(0, 1, 0), MatchWeights(0, 0, 1)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vidsum.errors import UsageError
-from vidsum.training.detr_matching import MatchWeights, match
+from vidsum.training.detr_matching import match
+from vidsum.training.settings import MatchWeights
 
 
 def _batch(

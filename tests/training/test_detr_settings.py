@@ -5,13 +5,13 @@ import math
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.training.detr_settings import PRESETS, SIZES, DETRSettings, detr_settings, published
+from vidsum.training.settings import DETRSettings
 
 
 def test_the_published_settings_are_the_defaults() -> None:
-    begun = published("qvhighlights")
+    begun = DETRSettings.published("qvhighlights")
     assert begun.pop("mask_depth") == 32
-    settings = detr_settings(**begun)
+    settings = DETRSettings.of(**begun)
     assert settings == DETRSettings()
     assert (settings.loop.epochs, settings.batch_size, settings.lr) == (200, 32, 1e-4)
     assert (settings.weight_decay, settings.max_norm) == (1e-4, 0.1)
@@ -21,26 +21,26 @@ def test_the_published_settings_are_the_defaults() -> None:
     assert [settings.lr_share(epochs) for epochs in (0.0, 100.0, 199.9)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("preset", DETRSettings.PRESETS)
+@pytest.mark.parametrize("size", DETRSettings.SIZES)
 def test_every_preset_and_size_makes_settings(preset: str, size: str) -> None:
-    begun = published(preset, size)
+    begun = DETRSettings.published(preset, size)
     begun.pop("mask_depth", None)
-    settings = detr_settings(**begun)
-    assert settings.model.d == SIZES[size]["d"]
+    settings = DETRSettings.of(**begun)
+    assert settings.model.d == DETRSettings.SIZES[size]["d"]
     assert all(end < settings.loop.epochs for end in settings.decay_at)
     assert settings.warmup < settings.loop.epochs
 
 
 def test_what_is_chosen_is_what_is_recorded() -> None:
-    own = detr_settings(lr=1e-3, warmup=2.0, decay_at=(3, 5), max_norm=1.0, batch_size=4).own
+    own = DETRSettings.of(lr=1e-3, warmup=2.0, decay_at=(3, 5), max_norm=1.0, batch_size=4).own
     chosen = {"lr": 1e-3, "warmup": 2.0, "decay_at": (3, 5), "max_norm": 1.0, "batch_size": 4}
     assert own.items() >= chosen.items()
     assert own["loss"].items() >= {"margin": 0.2, "tau": 0.5, "no_moment": 0.1, "saliency": 1.0}.items()
 
 
 def test_the_rate_rises_in_a_line_and_falls_in_steps() -> None:
-    settings = detr_settings(warmup=2.0, decay_at=(3, 5))
+    settings = DETRSettings.of(warmup=2.0, decay_at=(3, 5))
     shares = [settings.lr_share(epochs) for epochs in (0.5, 1.0, 2.0, 3.0, 3.1, 5.1)]
     assert shares == pytest.approx([0.25, 0.5, 1, 1, 0.1, 0.01])
 
@@ -61,11 +61,11 @@ def test_the_rate_rises_in_a_line_and_falls_in_steps() -> None:
 )
 def test_values_that_make_no_sense_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        detr_settings(**wrong)
+        DETRSettings.of(**wrong)
 
 
 def test_unknown_presets_and_sizes_name_the_known_ones() -> None:
     for arguments in (("tvsum", "paper"), ("captions", "huge")):
         with pytest.raises(UsageError) as caught:
-            published(*arguments)
+            DETRSettings.published(*arguments)
         assert "light" in str(caught.value.hint) or "captions" in str(caught.value.hint)

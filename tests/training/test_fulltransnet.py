@@ -21,12 +21,11 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
-from vidsum.training.loop import LoopSettings
 from vidsum.training.run import read_run
-from vidsum.training.settings import Settings
+from vidsum.training.settings import FullTransNetSettings, LoopSettings
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
-SETTINGS = Settings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")
+SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def splits(videos: dict[str, AnnotatedVideo]) -> list[Split]:
     return k_fold(videos, folds=2)
 
 
-def _with(changes: dict[str, Any]) -> Settings:
+def _with(changes: dict[str, Any]) -> FullTransNetSettings:
     return replace(SETTINGS, **changes)
 
 

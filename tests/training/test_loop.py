@@ -16,7 +16,8 @@ from torch import nn
 from tests.training.small import EPOCHS, SETTINGS, small_recipe
 from vidsum.checkpoints.trained import read_tensors, read_trained
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.training.loop import Fitted, LoopSettings, best_of, fit, seed_of
+from vidsum.training.loop import Fitted, best_of, fit, seed_of
+from vidsum.training.settings import LoopSettings
 from vidsum.training.state import SCHEMA, Epoch
 
 PROGRAM = (sys.executable, "-m", "tests.training.small")

@@ -17,8 +17,7 @@ from vidsum.models.mrnet import MRNet
 from vidsum.training.data import MomentData, planted_data
 from vidsum.training.moment_batches import MomentBatch, collate
 from vidsum.training.mrnet import best_ious, mrnet_loss, train_mrnet
-from vidsum.training.mrnet_losses import LossSettings
-from vidsum.training.mrnet_settings import MRNetSettings, mrnet_settings
+from vidsum.training.settings import LossSettings, MRNetSettings
 from vidsum.training.toy import Planting, planted
 
 HOW = Planting(n_videos=6, clips=8, stretches=3, asked=2, noise=0.5)
@@ -27,7 +26,7 @@ SIZES = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel
 
 def _settings(epochs: int, **choices: object) -> MRNetSettings:
     small = {**SIZES, "d_ff": 32, "dropout": 0.1, "dropout_in": 0.0, "device": "cpu", "batch_size": 4}
-    return mrnet_settings(**{**small, "epochs": epochs, "decay_at": (), **choices})
+    return MRNetSettings.of(**{**small, "epochs": epochs, "decay_at": (), **choices})
 
 
 def _fixed(

@@ -13,12 +13,12 @@ from torch import Tensor
 from vidsum.errors import UsageError
 from vidsum.intervals import iou
 from vidsum.training.mrnet_losses import (
-    LossSettings,
     contrastive_loss,
     iou_loss,
     proposal_ious,
     window_iou,
 )
+from vidsum.training.settings import LossSettings
 
 T = 5
 VALID = torch.ones(T, T).triu().bool()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.training.mrnet_settings import PRESETS, MRNetSettings, mrnet_settings, published
+from vidsum.training.settings import MRNetSettings
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from vidsum.training.mrnet_settings import PRESETS, MRNetSettings, mrnet_setting
     ],
 )
 def test_presets_are_the_papers(preset: str, expected: tuple[float, ...]) -> None:
-    settings = mrnet_settings(**published(preset))
+    settings = MRNetSettings.of(**MRNetSettings.published(preset))
     found = (settings.model.clips, settings.lr, settings.loss.lambda_c, settings.loss.lambda_s)
     assert (*found, settings.batch_size) == expected
     assert (settings.model.layers, settings.model.d, settings.model.gamma) == (2, 256, 0.98)
@@ -29,37 +29,44 @@ def test_presets_are_the_papers(preset: str, expected: tuple[float, ...]) -> Non
 
 
 def test_the_default_is_the_preset_of_activitynet() -> None:
-    assert mrnet_settings(**published("activitynet")) == MRNetSettings()
+    assert MRNetSettings.of(**MRNetSettings.published("activitynet")) == MRNetSettings()
 
 
 def test_2d_tans_thresholds() -> None:
-    scales = {name: mrnet_settings(**published(name)).loss for name in PRESETS}
+    scales = {name: MRNetSettings.of(**MRNetSettings.published(name)).loss for name in MRNetSettings.PRESETS}
     assert (scales["tacos"].iou_low, scales["tacos"].iou_high) == (0.3, 0.7)
     assert {(one.iou_low, one.iou_high) for name, one in scales.items() if name != "tacos"} == {(0.5, 1.0)}
 
 
 def test_a_preset_has_its_own_kernel_in_the_papers_map_only() -> None:
-    assert (published("charades")["kernel"], published("charades")["convolutions"]) == (17, 2)
-    assert published("charades", "light")["kernel"] == published("tacos", "light")["kernel"] == 5
-    assert published("charades", "light")["lr"] == 1e-3
+    assert (
+        MRNetSettings.published("charades")["kernel"],
+        MRNetSettings.published("charades")["convolutions"],
+    ) == (17, 2)
+    assert (
+        MRNetSettings.published("charades", "light")["kernel"]
+        == MRNetSettings.published("tacos", "light")["kernel"]
+        == 5
+    )
+    assert MRNetSettings.published("charades", "light")["lr"] == 1e-3
 
 
 @pytest.mark.parametrize("names", [("anet", "paper"), ("tacos", "heavy")])
 def test_unknown_names_are_refused(names: tuple[str, str]) -> None:
     with pytest.raises(UsageError, match=r"there is no '(anet|heavy)'") as refused:
-        published(*names)
+        MRNetSettings.published(*names)
     assert "choose from" in str(refused.value.hint)
 
 
 def test_the_rate_rises_and_falls() -> None:
-    settings = mrnet_settings(warmup=2.0, decay_at=(5, 8))
+    settings = MRNetSettings.of(warmup=2.0, decay_at=(5, 8))
     course = {0.5: 0.25, 2.0: 1.0, 5.0: 1.0, 5.01: 0.1, 8.0: 0.1, 8.5: 0.01}
     assert {epochs: settings.lr_share(epochs) for epochs in course} == pytest.approx(course)
-    assert mrnet_settings(decay_at=()).lr_share(0.01) == 1.0
+    assert MRNetSettings.of(decay_at=()).lr_share(0.01) == 1.0
 
 
 def test_choices_reach_their_part_and_are_json_ready() -> None:
-    settings = mrnet_settings(gamma=0.9, margin=0.2, seed=4, queries_per_video=1)
+    settings = MRNetSettings.of(gamma=0.9, margin=0.2, seed=4, queries_per_video=1)
     assert (settings.model.gamma, settings.loss.margin, settings.loop.seed) == (0.9, 0.2, 4)
     own = json.loads(json.dumps(settings.own))
     assert own["queries_per_video"] == 1
@@ -84,4 +91,4 @@ def test_choices_reach_their_part_and_are_json_ready() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        mrnet_settings(**wrong)
+        MRNetSettings.of(**wrong)

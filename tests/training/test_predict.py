@@ -14,12 +14,11 @@ from vidsum.errors import InputError, UsageError
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import train_splits
-from vidsum.training.loop import LoopSettings
 from vidsum.training.predict import predict_run
-from vidsum.training.settings import Settings
+from vidsum.training.settings import FullTransNetSettings, LoopSettings
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
-SETTINGS = Settings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
+SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
 VIDEOS = made_up_videos(6)
 SPLITS = k_fold(VIDEOS, folds=2)
 

@@ -7,11 +7,12 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import MaskConfig
-from vidsum.training.settings import Settings, settings_of
+from vidsum.options import build
+from vidsum.training.settings import FullTransNetSettings
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
-    settings = Settings()
+    settings = FullTransNetSettings()
     assert (settings.lr, settings.weight_decay, settings.loop.epochs) == (1e-3, 1e-4, 300)
     model = settings.model
     assert (model.d, model.layers, model.heads, model.d_ff, model.window) == (64, 6, 8, 2048, 17)
@@ -24,9 +25,14 @@ def test_the_defaults_are_those_of_the_paper() -> None:
 
 
 def test_choices_by_name_are_those_of_the_settings() -> None:
-    assert settings_of() == Settings()
-    flat = Settings().flat
-    assert settings_of(**flat) == Settings()
+    assert (
+        build(
+            FullTransNetSettings,
+        )
+        == FullTransNetSettings()
+    )
+    flat = FullTransNetSettings().flat
+    assert build(FullTransNetSettings, flat) == FullTransNetSettings()
     changed = {
         "mask": asdict(MaskConfig("lam", 8)),
         "d": 32,
@@ -36,7 +42,7 @@ def test_choices_by_name_are_those_of_the_settings() -> None:
         "head": "pointer",
         "patience": None,
     }
-    assert settings_of(**changed).flat == {**flat, **changed}
+    assert build(FullTransNetSettings, changed).flat == {**flat, **changed}
 
 
 @pytest.mark.parametrize(
@@ -58,4 +64,4 @@ def test_choices_by_name_are_those_of_the_settings() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        settings_of(**wrong)
+        build(FullTransNetSettings, wrong)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
+from vidsum.settings import Beams, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
@@ -20,8 +21,8 @@ Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
 Features = Annotated[
     tuple[Path, ...],
     Option(
-        "HDF5 file, or folder with a file per video, that --run reads; several are put side by side; "
-        "may be given several times.",
+        "HDF5 file, or folder with a file per video, that --run reads; several are put side by side. "
+        "Can be repeated.",
         flags=("--features",),
         metavar="PATH",
     ),
@@ -52,7 +53,7 @@ class SummaryRequest:
     model: Annotated[
         tuple[str, ...],
         Option(
-            "As in `vidsum summarize`, run on the features; may be given several times.",
+            "As in `vidsum summarize`, run on the features. Can be repeated.",
             flags=("--model", "--scorer", "-m"),
             shown="contrastive and cluster, without --scores",
             metavar="NAME|FILE",
@@ -61,15 +62,15 @@ class SummaryRequest:
     scores: Annotated[
         tuple[Path, ...],
         Option(
-            r"Scores made elsewhere, {video: \[a score at each pick]}; may be given several times.",
+            r"Scores made elsewhere, {video: \[a score at each pick]}. Can be repeated.",
             metavar="FILE.json",
         ),
     ] = ()
     runs: Annotated[
         tuple[Path, ...],
         Option(
-            "Folder of `vidsum train`: each test video scored by the model that has not seen it; "
-            "may be given several times.",
+            "Folder of `vidsum train`: each test video scored by the model that has not seen it. "
+            "Can be repeated.",
             flags=("--run",),
             metavar="FOLDER",
         ),
@@ -81,16 +82,16 @@ class SummaryRequest:
             "annotators, as for the paper's figures.",
         ),
     ] = "auto"
-    beams: int = 1
+    beams: Beams = 1
     segmentation: Annotated[
         tuple[Segmentation, ...],
         Option(
-            "Shots of the summaries; may be given several times.",
+            "Shots of the summaries. Can be repeated.",
             shown="change-points; without --data all others",
         ),
     ] = ()
     seeds: Seeds = 10
-    device: str = "auto"
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
         check(self)
@@ -139,8 +140,7 @@ class MomentsRequest:
     runs: Annotated[
         tuple[Path, ...],
         Option(
-            "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features; "
-            "may be given several times.",
+            "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features. Can be repeated.",
             flags=("--run",),
             metavar="FOLDER|FILE",
         ),
@@ -156,7 +156,7 @@ class MomentsRequest:
         ),
     ] = "mmn"
     seeds: Seeds = 10
-    device: str = "auto"
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
         check(self)
@@ -201,7 +201,7 @@ class HighlightsRequest:
         ),
     ] = None
     seeds: Seeds = 10
-    device: str = "auto"
+    device: Device = "auto"
     write_predictions: Annotated[
         Path | None,
         Option(

@@ -5,8 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vidsum.documents import grounding_document, highlights_document, summary_document, write_document
+from vidsum.documents import (
+    features_document,
+    grounding_document,
+    highlights_document,
+    read_record,
+    summary_document,
+    write_document,
+)
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.provenance import label_of
 from vidsum.times import format_time
@@ -104,6 +112,17 @@ def highlight_path(folder: PathLike, stem: str, rank: int) -> Path:
     return Path(folder) / f"{stem}_highlight_{rank}.mp4"
 
 
+def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list[Path]:
+    """Where the MP4 files of the moments in a document of `ground` or `highlights` go."""
+    if "queries" not in document:
+        return [highlight_path(folder, stem, rank) for rank in range(1, len(document["moments"]) + 1)]
+    return [
+        clip_path(folder, stem, number, rank)
+        for number, query in enumerate(document["queries"], 1)
+        for rank in range(1, len(query["moments"]) + 1)
+    ]
+
+
 def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool = False) -> bool:
     """Whether an MP4, PNG or SVG says of itself that it was written of a result with this provenance."""
     if Path(path).suffix in (".png", ".svg"):
@@ -113,6 +132,23 @@ def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool = 
             return bool(container.metadata.get("comment") == label_of(provenance, copy=copy))
     except InputError:
         return False
+
+
+def read_record_of(path: Path) -> dict[str, Any]:
+    """What a result file says about itself, with its provenance.
+
+    Raises:
+        InputError: it is missing, was not made by vidsum, or was changed since; the message does not name it.
+    """
+    if not is_feature_file(path.name):
+        return read_record(path)
+    try:
+        document = features_document(read_features(path), with_arrays=False)
+    except (InputError, UsageError):
+        document = {}
+    if not document.get("provenance"):
+        raise InputError("is not known to be made by vidsum")
+    return document
 
 
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None:

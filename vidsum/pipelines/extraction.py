@@ -1,5 +1,9 @@
-"""One decode pass over a video for all that is wanted of it, and none where the cache has it already."""
+"""Features of a video: one decode pass for all that is needed of it, none where the cache has it already.
 
+A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
+"""
+
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,16 +13,25 @@ from typing import Any
 from vidsum import checkpoints, provenance
 from vidsum.device import choose_device
 from vidsum.features import Extractor, cache, check_backend, describe, kept_extractor
+from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Spec
+from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.memory import trimming
+from vidsum.options import build
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.fan_out import Consumer, fan_out
 from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
+from vidsum.video.timing import jumps_of
+
+VideoPath = str | os.PathLike[str]
+Source = VideoPath | Features
+"""A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,103 @@ class Job:
     sampling: Sampling
     consumer: Callable[[Progress | None], Consumer[Features]]
     """Makes the function that goes through the frames; loads the weights."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a pipeline works on: a probed video with the jobs to run on it, or features that exist already."""
+
+    extraction: Extraction
+    video: VideoInfo | None = None
+    jobs: tuple[Job, ...] = ()
+    features: Features | None = None
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the first job's features would be made from, or what those that exist were made from."""
+        return provenance.of_features(self.features) if self.features else self.jobs[0].provenance
+
+    def read(self, progress: Progress | None = None) -> list[Features]:
+        """The features of each job; those that exist stand for one."""
+        if self.features:
+            return [self.features]
+        assert self.video is not None
+        return run_jobs(self.video, self.jobs, self.extraction, progress)
+
+
+def extract(
+    path: VideoPath, extractor: str = Extraction.extractor, *, progress: Progress | None = None, **how: Any
+) -> Features:
+    """Features of a video.
+
+    Args:
+        path: a video file.
+        extractor: one of `vidsum.features.EXTRACTORS`.
+        progress: called while it runs.
+        **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+
+    Returns:
+        Features [T, D] with their times.
+
+    Raises:
+        InputError: the file cannot be read or holds no video.
+        WeightsError: the extractor's weights cannot be had.
+        UsageError: a setting makes no sense.
+    """
+    plan = plan_extraction(path, build(Extraction, {"extractor": extractor, **how}))
+    return plan.read(progress)[0]
+
+
+def plan_extraction(source: Source, extraction: Extraction) -> Input:
+    """Plan the features of a video; a feature file is read, features stay as they are.
+
+    Raises:
+        InputError, UsageError: see `extract`.
+    """
+    if isinstance(source, Features):
+        return Input(extraction, features=source)
+    if not has_pictures(source):
+        path, _, name = os.fspath(source).partition("#")
+        return Input(extraction, features=read_features(path, name or None))
+    video = probe_video(source, extraction)
+    return Input(extraction, video, (extraction_job(video, extraction),))
+
+
+def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
+    """What is known of a video.
+
+    Raises:
+        InputError: see `vidsum.probe`.
+    """
+    return probe(source, allow_playlists=extraction.allow_playlists)
+
+
+def has_pictures(source: VideoPath) -> bool:
+    """Whether a source is a video by its name, not a feature file."""
+    return not is_feature_file(os.fspath(source))
+
+
+def save_features(features: Features, path: Path) -> None:
+    """Write features to a file; an h5 file gets shots by KTS as well, which its readers expect.
+
+    Raises:
+        UsageError: the suffix is not that of a feature file.
+        OutputError: the file cannot be written.
+    """
+    from vidsum.shots import find
+
+    change_points = None if path.suffix == ".npz" else find(features).change_points
+    write_features(features, path, change_points=change_points)
+
+
+def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
+    """Notes on a video's time stamps, if they jump."""
+    return jumps_of(video).describe(video.path)
+
+
+def cache_state() -> CacheState:
+    """How full the cache of features is."""
+    return cache.state()
 
 
 def spec_of(how: Extraction) -> Spec:

@@ -23,15 +23,14 @@ from vidsum.models.spans import start_end
 from vidsum.training.batches import DETRBatch, DETRBatches, in_order, shuffled
 from vidsum.training.data import MomentData, Source
 from vidsum.training.detr_losses import (
-    DETRLossSettings,
     clips_inside,
     detection_loss,
     false_pair_loss,
     margin_loss,
     rank_loss,
 )
-from vidsum.training.detr_settings import DETRSettings
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
+from vidsum.training.settings import DETRLossSettings, DETRSettings
 from vidsum.types import FloatArray, Progress
 
 

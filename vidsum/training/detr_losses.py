@@ -3,45 +3,19 @@
 docs/algorithms/detr.md has the equations under "Losses", and where the codes differ from their papers.
 """
 
-from dataclasses import dataclass, field
-
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
 from vidsum.datasets.highlight_examples import MOST_SALIENT
-from vidsum.errors import UsageError
 from vidsum.models.detr import Detections
 from vidsum.models.spans import centre_width, generalized_iou_of_pairs, start_end
 from vidsum.training.batches import DETRBatch
-from vidsum.training.detr_matching import MatchWeights, match
+from vidsum.training.detr_matching import match
+from vidsum.training.settings import DETRLossSettings
 
 _MOMENT, _NONE = 0, 1
 _RANKS = int(MOST_SALIENT)
-
-
-@dataclass(frozen=True)
-class DETRLossSettings:
-    """The constants of the losses, with those published for QVHighlights."""
-
-    match: MatchWeights = field(default_factory=MatchWeights)
-    no_moment: float = 0.1
-    """What a moment that answers for no window counts in the loss of the labels."""
-    saliency: float = 1.0
-    """Weight of the losses of saliency, together."""
-    margin: float = 0.2
-    """By how much one clip's saliency must be above another's."""
-    tau: float = 0.5
-    """Temperature of the rank-contrastive loss."""
-    lambda_s: float = 10.0
-    """Weight of the sparsity loss, of mrnet-detr alone."""
-
-    def __post_init__(self) -> None:
-        if min(self.no_moment, self.saliency, self.margin, self.lambda_s) < 0 or not self.tau > 0:
-            raise UsageError(
-                "no_moment, saliency, margin and lambda_s must not be negative, tau must be positive: "
-                f"{self.no_moment:g}, {self.saliency:g}, {self.margin:g}, {self.lambda_s:g}, {self.tau:g}"
-            )
 
 
 def detection_loss(found: Detections, windows: Tensor, is_window: Tensor, how: DETRLossSettings) -> Tensor:

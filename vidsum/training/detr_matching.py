@@ -1,6 +1,5 @@
 """Which of a model's moments answers for which right window: the cheapest one-to-one assignment (DETR)."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -8,26 +7,8 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from vidsum.errors import UsageError
 from vidsum.models.spans import centre_width, generalized_iou, start_end
-
-
-@dataclass(frozen=True)
-class MatchWeights:
-    """What counts how much, in the assignment and in the loss of what is assigned."""
-
-    span: float = 10.0
-    """The L1 distance of centre and width."""
-    giou: float = 1.0
-    """1 - generalized IoU."""
-    label: float = 4.0
-    """Whether it is a moment."""
-
-    def __post_init__(self) -> None:
-        if min(self.span, self.giou, self.label) < 0:
-            raise UsageError(
-                f"span, giou and label must not be negative: {self.span:g}, {self.giou:g}, {self.label:g}"
-            )
+from vidsum.training.settings import MatchWeights
 
 
 class Matched(NamedTuple):

@@ -26,7 +26,7 @@ from vidsum.summary.fulltransnet import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.run import claim_run
-from vidsum.training.settings import Settings
+from vidsum.training.settings import FullTransNetSettings
 from vidsum.types import Progress
 
 
@@ -38,7 +38,7 @@ class Run:
     videos: Mapping[str, AnnotatedVideo]
     splits: tuple[Split, ...]
     """With their validation parts."""
-    settings: Settings
+    settings: FullTransNetSettings
     device: torch.device
     features: Mapping[str, Any]
     """What the model reads: `extractor`, `dim` and `fps`."""
@@ -62,7 +62,7 @@ class SplitResult:
 def train_splits(
     videos: Mapping[str, AnnotatedVideo],
     splits: Sequence[Split],
-    settings: Settings,
+    settings: FullTransNetSettings,
     out: Path,
     *,
     sources: Sequence[Path] = (),
@@ -79,7 +79,7 @@ def train_splits(
 def prepare_run(
     videos: Mapping[str, AnnotatedVideo],
     splits: Sequence[Split],
-    settings: Settings,
+    settings: FullTransNetSettings,
     out: Path,
     *,
     sources: Sequence[Path] = (),

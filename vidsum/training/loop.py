@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -21,31 +21,12 @@ from torch.optim import Optimizer
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, VidsumError
 from vidsum.training.curves import plot_curves
+from vidsum.training.settings import LoopSettings
 from vidsum.training.state import BEST, CURVES, Epoch, clear, clear_parts, load_state, make_folder, save_state
 from vidsum.types import Progress
 
 Model = TypeVar("Model", bound=nn.Module)
 Example = TypeVar("Example")
-
-
-@dataclass(frozen=True)
-class LoopSettings:
-    """How long and how to train."""
-
-    epochs: int = 300
-    seed: int = 0
-    patience: int | None = None
-    """Stop after so many epochs without a better validation; None: go on to the end."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16 by autocast; weights and optimizer stay float32."""
-
-    def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("seed", 0), ("patience", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be at least {least}, not {value}")
-        if self.precision not in ("fp32", "bf16"):
-            raise UsageError(f"training runs in fp32 or bf16, not {self.precision}")
 
 
 @dataclass(frozen=True, eq=False)

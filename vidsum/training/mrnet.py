@@ -19,8 +19,8 @@ from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.training.data import MomentData, Source
 from vidsum.training.loop import Fitted, Recipe, first_weights, fit
 from vidsum.training.moment_batches import Batches, MomentBatch, grouped, one_by_one
-from vidsum.training.mrnet_losses import LossSettings, contrastive_loss, iou_loss, proposal_ious
-from vidsum.training.mrnet_settings import MRNetSettings
+from vidsum.training.mrnet_losses import contrastive_loss, iou_loss, proposal_ious
+from vidsum.training.settings import LossSettings, MRNetSettings
 from vidsum.types import Progress, TimeArray
 
 _BETAS = (0.9, 0.99)

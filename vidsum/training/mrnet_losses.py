@@ -1,43 +1,9 @@
 """The losses of MRNet, Eq. 10 to 12: how good each proposal is, and which query belongs to which moment."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from vidsum.errors import UsageError
-
-
-@dataclass(frozen=True)
-class LossSettings:
-    """The constants of Eq. 10 to 12, with the published ones of ActivityNet Captions."""
-
-    iou_low: float = 0.5
-    """A proposal of this IoU, or less, is wrong."""
-    iou_high: float = 1.0
-    """A proposal of this IoU, or more, is right; between the two the target rises in a line (2D-TAN)."""
-    lambda_c: float = 0.1
-    """Weight of the contrastive loss."""
-    lambda_s: float = 10.0
-    """Weight of the sparsity loss."""
-    margin: float = 0.3
-    """Taken off the cosine of a query and its own moment."""
-    positives: int = 1
-    """Moments that a query owns: its proposals of the highest IoU."""
-    temperature: float = 0.1
-    negative_iou: float = 0.5
-    """Moments of one video that overlap less are different moments."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.iou_low < self.iou_high <= 1:
-            raise UsageError(f"0 <= iou_low < iou_high <= 1, not {self.iou_low:g} and {self.iou_high:g}")
-        if min(self.lambda_c, self.lambda_s, self.margin) < 0 or not self.temperature > 0:
-            raise UsageError(
-                "lambda_c, lambda_s and margin must not be negative, temperature must be positive: "
-                f"{self.lambda_c:g}, {self.lambda_s:g}, {self.margin:g}, {self.temperature:g}"
-            )
-        if self.positives < 1:
-            raise UsageError(f"positives must be at least 1, not {self.positives}")
+from vidsum.training.settings import LossSettings
 
 
 def window_iou(a: Tensor, b: Tensor) -> Tensor:

@@ -1,46 +1,86 @@
-"""What can be chosen about training FullTransNet. The fields have the names of the command line's options."""
+"""What can be chosen about training a model. The fields are the options of `vidsum train`."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from vidsum.errors import UsageError
-from vidsum.models.configs import FullTransNetConfig
-from vidsum.training.loop import LoopSettings
+from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MRNetConfig
+from vidsum.options import Limits, Option, build, check
+from vidsum.settings import Device
+from vidsum.training import presets
+
+NonNegative = Annotated[float, Limits(min=0)]
+Chosen = TypeVar("Chosen", bound="MomentSettings")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What can be chosen about a run, with the defaults of the paper; patience and validation it has not."""
+class LoopSettings:
+    """How long and how to train."""
 
-    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
-    """`dim_in` is that of the data, whatever it is here."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
-    """Without a validation part there is no early stop."""
-    lr: float = 1e-3
-    weight_decay: float = 1e-4
-    crop: float = 1.0
-    """Least share of a video's shots that is trained on at a time; 1: the whole video, as the paper."""
-    noise: float = 0.0
-    """Most that is replaced of what the decoder is told of the steps before; 0: nothing, as the paper."""
-    validation: float = 0.2
-    """Share of the training videos that choose the best epoch; with 0 the last one is taken."""
-    device: str = "auto"
+    PANEL = "Training"
+
+    epochs: Annotated[int, Option("Maximum number of epochs.", min=1)] = 300
+    seed: Annotated[int, Option("Random seed: initial weights, order of the examples, dropout.", min=0)] = 0
+    patience: Annotated[
+        int | None, Option("Stop after this many epochs without improvement.", min=1, shown="none")
+    ] = None
+    precision: Annotated[Literal["fp32", "bf16"], Option("Floating-point type of the computations.")] = "fp32"
+    """bf16 by autocast; weights and optimizer stay float32."""
 
     def __post_init__(self) -> None:
-        if not (self.lr > 0 and self.weight_decay >= 0):
-            raise UsageError(
-                f"lr must be positive, weight_decay not negative: {self.lr:g}, {self.weight_decay:g}"
-            )
-        if not (0 < self.crop <= 1 and 0 <= self.noise <= 1):
-            raise UsageError(f"crop and noise are shares, up to 1: {self.crop:g}, {self.noise:g}")
-        if not 0 <= self.validation < 1:
-            raise UsageError(f"validation must be a share from 0 to less than 1, not {self.validation:g}")
+        check(self)
+
+
+@dataclass(frozen=True)
+class FullTransNetSettings:
+    """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
+
+    PANEL = "Training"
+
+    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
+    """`dim_in` comes from the data, whatever it is here."""
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
+    """Without a validation split there is no early stop."""
+    lr: Annotated[float, Option("Learning rate of Adam.", above=0)] = 1e-3
+    weight_decay: Annotated[float, Option("Weight decay of Adam.", min=0)] = 1e-4
+    crop: Annotated[
+        float,
+        Option(
+            "Train on random runs of shots, at least this fraction of a video; 1: whole videos, as in the "
+            "paper.",
+            above=0,
+            max=1,
+        ),
+    ] = 1.0
+    noise: Annotated[
+        float,
+        Option(
+            "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
+            "video; 0: none, as in the paper.",
+            min=0,
+            max=1,
+        ),
+    ] = 0.0
+    validation: Annotated[
+        float,
+        Option(
+            "Fraction of the training videos that choose the best epoch; 0: take the last epoch.",
+            min=0,
+            below=1,
+        ),
+    ] = 0.2
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def own(self) -> dict[str, Any]:
         """The choices that are neither the model's nor the loop's, JSON-ready."""
-        names = ("lr", "weight_decay", "crop", "noise", "validation", "device")
-        return {name: getattr(self, name) for name in names}
+        return _own_fields(self)
 
     @property
     def flat(self) -> dict[str, Any]:
@@ -48,15 +88,254 @@ class Settings:
         return {**asdict(self.model), **asdict(self.loop), **self.own}
 
 
-def settings_of(**choices: Any) -> Settings:
-    """Settings from choices by name, as in `Settings.flat`; what is not given has its default.
+@dataclass(frozen=True)
+class LossSettings:
+    """The constants of MRNet's Eq. 10 to 12, with the published ones of ActivityNet Captions."""
 
-    Raises:
-        UsageError: a value makes no sense, or there is no such choice.
-    """
-    model = {one.name: choices.pop(one.name) for one in fields(FullTransNetConfig) if one.name in choices}
-    loop = {one.name: choices.pop(one.name) for one in fields(LoopSettings) if one.name in choices}
-    try:
-        return Settings(FullTransNetConfig(**model), LoopSettings(**{"patience": 50, **loop}), **choices)
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from error
+    PANEL = "Training"
+
+    iou_low: Annotated[float, Limits(min=0, max=1)] = 0.5
+    """A proposal of this IoU, or less, is wrong."""
+    iou_high: Annotated[float, Limits(min=0, max=1)] = 1.0
+    """A proposal of this IoU, or more, is right; between the two the target rises linearly (2D-TAN)."""
+    lambda_c: Annotated[float, Option("Weight of the contrastive loss.", min=0)] = 0.1
+    lambda_s: Annotated[float, Option("Weight of the sparsity loss.", min=0)] = 10.0
+    margin: NonNegative = 0.3
+    """Subtracted from the cosine of a query and its own moment."""
+    positives: Annotated[int, Limits(min=1)] = 1
+    """Moments that a query owns: its proposals of the highest IoU."""
+    temperature: Annotated[float, Limits(above=0)] = 0.1
+    negative_iou: float = 0.5
+    """Moments of one video that overlap less are different moments."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.iou_low >= self.iou_high:
+            raise UsageError(f"iou_low must be below iou_high: {self.iou_low:g}, {self.iou_high:g}")
+
+
+@dataclass(frozen=True)
+class MatchWeights:
+    """Weights of the costs, in the assignment and in the loss of what is assigned."""
+
+    span: NonNegative = 10.0
+    """The L1 distance of centre and width."""
+    giou: NonNegative = 1.0
+    """1 - generalized IoU."""
+    label: NonNegative = 4.0
+    """Whether it is a moment."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class DETRLossSettings:
+    """The constants of the DETR losses, with those published for QVHighlights."""
+
+    match: MatchWeights = field(default_factory=MatchWeights)
+    no_moment: NonNegative = 0.1
+    """Weight of predictions without a ground-truth window in the loss of the labels."""
+    saliency: NonNegative = 1.0
+    """Weight of the saliency losses, together."""
+    margin: NonNegative = 0.2
+    """By how much one clip's saliency must exceed another's."""
+    tau: Annotated[float, Limits(above=0)] = 0.5
+    """Temperature of the rank-contrastive loss."""
+    lambda_s: NonNegative = 10.0
+    """Weight of the sparsity loss, of mrnet-detr alone."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+LearningRate = Annotated[float, Option("Learning rate of AdamW.", above=0)]
+WeightDecay = Annotated[float, Option("Weight decay of AdamW.", min=0)]
+BatchSize = Annotated[int, Option("Videos per step; `train detr` has one query per video.", min=1)]
+DecayAt = Annotated[
+    tuple[int, ...], Option("Divide the learning rate by 10 after this epoch. Can be repeated.", min=1)
+]
+
+
+@dataclass(frozen=True)
+class MomentSettings:
+    """What the trainers of all moment models share: rates, presets, and choices by name."""
+
+    PANEL = "Training"
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Published choices by data set, and ours for simulated and toy data."""
+    SIZES: ClassVar[Mapping[str, Mapping[str, int]]] = {}
+
+    lr: LearningRate = 1e-4
+    weight_decay: WeightDecay = 1e-4
+    batch_size: BatchSize = 32
+    warmup: Annotated[
+        float,
+        Option("Epochs of linear learning-rate warm-up.", min=0, shown="0, or the preset's"),
+    ] = 0.0
+    """The papers have none."""
+    decay_at: DecayAt = ()
+    max_norm: Annotated[float, Limits(above=0)] = 0.1
+    """Gradient clipping norm."""
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decay_at", tuple(self.decay_at))
+        check(self)
+
+    def lr_share(self, epochs: float) -> float:
+        """Fraction of the learning rate after so many epochs, those in part included."""
+        rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
+        return float(rise * 0.1 ** sum(epochs > end for end in self.decay_at))
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
+        """The choices of a preset, in one of `SIZES`.
+
+        Raises:
+            UsageError: unknown preset or size.
+        """
+        for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
+            if name not in known:
+                raise UsageError(f"unknown {what} {name!r}", hint=f"choose from {', '.join(known)}")
+        return {**cls.SIZES[size], **cls.PRESETS[preset]}
+
+    @classmethod
+    def of(cls: type[Chosen], **choices: Any) -> Chosen:
+        """Settings from choices by name; what is not given has its default.
+
+        Raises:
+            UsageError: a value is not allowed, or there is no such choice.
+        """
+        return build(cls, choices)
+
+
+@dataclass(frozen=True)
+class MRNetSettings(MomentSettings):
+    """Training MRNet, with the published settings of ActivityNet Captions."""
+
+    PRESETS = presets.MRNET
+    SIZES = HEADS
+    """Of the proposal map."""
+
+    model: MRNetConfig = field(default_factory=MRNetConfig)
+    """Its dimensions come from the data, whatever they are here."""
+    loss: LossSettings = field(default_factory=LossSettings)
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=15))
+    lr: LearningRate = 8e-4
+    weight_decay: WeightDecay = 1e-5
+    batch_size: BatchSize = 12
+    queries_per_video: Annotated[
+        int | None,
+        Option(
+            "Maximum number of queries per video and forward pass; 1: single-query mode.", min=1, shown="all"
+        ),
+    ] = None
+    """1 is the paper's single-query mode, None (all) its multi-query mode."""
+    decay_at: DecayAt = (7,)
+    max_norm: Annotated[float, Limits(above=0)] = 5.0
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
+        """The choices of a preset, with the proposal map of the paper or the light one."""
+        choices = super().published(preset, size)
+        return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        return {**_own_fields(self), **asdict(self.loss)}
+
+
+@dataclass(frozen=True)
+class DETRSettings(MomentSettings):
+    """Training the DETR models, with the published settings of QVHighlights."""
+
+    PRESETS = presets.DETR
+    SIZES = MappingProxyType({"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}})
+    """Of the transformer: the published ones, and those for a CPU."""
+
+    model: DETRConfig = field(default_factory=DETRConfig)
+    """Its dimensions come from the data, whatever they are here."""
+    loss: DETRLossSettings = field(default_factory=DETRLossSettings)
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
+    max_norm: Annotated[float, Option("Gradient clipping norm.", above=0)] = 0.1
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        return {**_own_fields(self), "loss": asdict(self.loss)}
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """What a moment model is trained on."""
+
+    PANEL = "Data and output"
+
+    data: Annotated[
+        tuple[str, ...],
+        Option(
+            "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); can "
+            "be repeated with --recipe captions. planted: toy moments, to try the model on.",
+            metavar="FILE|planted",
+        ),
+    ]
+    recipe: Annotated[
+        Literal["features", "captions"],
+        Option(
+            "features: train on features of the annotated videos. captions: simulate features from the "
+            "sentences; no video is needed."
+        ),
+    ] = "features"
+    features: Annotated[
+        tuple[Path, ...],
+        Option(
+            "HDF5 file, or folder with one file per video. Can be repeated; features are concatenated.",
+            metavar="PATH",
+        ),
+    ] = ()
+    space: Annotated[
+        Literal["features", "clip", "conse"],
+        Option(
+            "clip or conse: the features are embeddings in that space of `vidsum ground`, which can then use "
+            "the model. features: any others. With captions: the space to simulate, conse by default."
+        ),
+    ] = "features"
+    text: Annotated[
+        Literal["minilm", "clip", "glove"] | None,
+        Option("Text encoder of the queries for other features.", shown="minilm"),
+    ] = None
+    clip_s: Annotated[
+        float | None,
+        Option("With captions: clip length in seconds; a window has T clips.", shown="1", above=0),
+    ] = None
+    guided: Annotated[
+        bool | None,
+        Option(
+            "With captions: whether each clip comes with its similarity to the query.",
+            flags=("--guided/--plain",),
+            shown="guided",
+        ),
+    ] = None
+    videos: Annotated[
+        int | None, Option("With captions: simulated videos per epoch.", min=1, shown="1200")
+    ] = None
+    validation: Annotated[
+        str | None,
+        Option(
+            "What chooses the best epoch: annotations of other videos, or a fraction of the training videos; "
+            "0: take the last epoch.",
+            shown="0.1",
+            metavar="FILE|FRACTION",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def _own_fields(settings: Any) -> dict[str, Any]:
+    """The fields that are not settings themselves."""
+    nested = ("model", "loss", "loop")
+    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in nested}
