@@ -14,14 +14,14 @@ from tests import media
 from tests.features import networks
 from vidsum import checkpoints, features
 from vidsum.features import Extractor, kept_extractor
-from vidsum.grounding import locate, text
+from vidsum.grounding import find, text
 from vidsum.grounding.text import TextEncoder
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.shots import transnetv2
 from vidsum.summary import score
 from vidsum.types import FloatArray
 
-_KEPT = (features._loaded, transnetv2._loaded, text._load, locate._loaded, score._loaded)
+_KEPT = (features._loaded, transnetv2._loaded, text._load, find._loaded, score._loaded)
 
 
 @pytest.fixture

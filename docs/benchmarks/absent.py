@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from docs.benchmarks.grounding import composite, embed
-from vidsum.grounding.find import Asked, locate, model_for
+from vidsum.grounding.find import Request, locate, model_for
 from vidsum.grounding.spaces import embed_queries
 
 SPACE = "conse"
@@ -31,7 +31,7 @@ def main() -> None:
     asked = parser.parse_args()
     films = [composite(asked.folder, half, 120, seed) for half in ("even", "odd") for seed in asked.seeds]
     texts = sorted({query.text for _, truth in films for query in truth.queries})
-    queries = Asked(texts, embed_queries(SPACE, texts))
+    queries = Request(texts, embed_queries(SPACE, texts))
     found: dict[str, list[tuple[bool, float]]] = {}
     for path, truth in films:
         video, true = embed(path, SPACE), {query.text for query in truth.queries}

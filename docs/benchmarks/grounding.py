@@ -26,8 +26,8 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.evaluation.moments import evaluate_moments
 from vidsum.evaluation.submissions import MomentPredictions
-from vidsum.grounding.find import Asked, locate, model_for
-from vidsum.grounding.grounder import DETRGrounder, Found, ground_video, grounder_of
+from vidsum.grounding.find import Request, locate, model_for
+from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
 from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import (
     ClipEmbeddings,
@@ -106,7 +106,7 @@ def answers(
         for model in models:
             named, reads = model_for(model, "auto")
             if reads == space:
-                asked = Asked(texts, queries)
+                asked = Request(texts, queries)
                 found[model] = [one.moments for one in locate(named, video, asked, TOP_K)]
                 if grounder := by_spans(named):
                     answered = decoded(grounder, video, asked, TOP_K)
@@ -115,13 +115,13 @@ def answers(
 
 
 @lru_cache(maxsize=20)
-def by_spans(model: str) -> DETRGrounder | None:
+def by_spans(model: str) -> Grounder | None:
     """A DETR model that answers with its decoder's spans, and not with runs of its saliency."""
     trained = read_trained(named_file(model))
     return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
 
 
-def decoded(grounder: DETRGrounder, video: ClipEmbeddings, asked: Asked, top_k: int) -> list[Found]:
+def decoded(grounder: Grounder, video: ClipEmbeddings, asked: Request, top_k: int) -> list[Prediction]:
     """What it finds for each query."""
     return ground_video(grounder, video, embed_words(grounder.space, asked.texts), asked.vectors, top_k)
 

@@ -24,7 +24,7 @@ from vidsum.types import FloatArray, Moment
 
 SECONDS, RARE_TIMES, RARE_VIDEOS = 120, 6, 3
 Asked = tuple[ClipEmbeddings, MomentVideo]
-Way = Callable[[ClipEmbeddings, locate.Asked, FloatArray], list[list[Moment]]]
+Way = Callable[[ClipEmbeddings, locate.Request, FloatArray], list[list[Moment]]]
 """A video, its M queries and their curves [M, T] to the moments of each."""
 
 
@@ -93,7 +93,7 @@ def answered(videos: Sequence[Asked], ways: dict[str, Way]) -> Answers:
     rows: Answers = {name: {} for name in ways}
     for video, truth in videos:
         texts = [one.text for one in truth.queries]
-        queries = locate.Asked(texts, embed_queries("conse", texts))
+        queries = locate.Request(texts, embed_queries("conse", texts))
         curves = curves_of(video, queries.vectors)[:, -1]
         for name, way in ways.items():
             rows[name][truth.name] = way(video, queries, curves)

@@ -23,8 +23,8 @@ from vidsum.datasets.highlights import CLIP_S
 from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.grounding.conse import log_likelihood
-from vidsum.grounding.grid import on_grid
 from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
+from vidsum.grounding.windows import on_grid
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.settings import Extraction, Selection

@@ -24,7 +24,7 @@ from vidsum.evaluation.report import Row
 from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.find import Asked, locate
+from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.training.captions import embed_captions, filled, script_of
@@ -51,7 +51,7 @@ def answered(
     model: str, query: HighlightQuery, video: ClipEmbeddings
 ) -> Iterator[tuple[str, QueryPrediction]]:
     """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
-    asked = Asked([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
+    asked = Request([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
     yield model, _prediction(query, *locate(model, video, asked, TOP_K)[0])
     if model != "similarity" and (grounder := by_spans(model)):
         yield f"{model}, spans", _prediction(query, *decoded(grounder, video, asked, TOP_K)[0])

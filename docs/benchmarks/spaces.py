@@ -21,9 +21,9 @@ from docs.benchmarks.grounding import truth_of
 from vidsum import extract
 from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_chances
-from vidsum.grounding.grid import grid, on_grid
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import STEP_S, embed_queries, of_mixtures, similarity
+from vidsum.grounding.windows import grid, on_grid
 from vidsum.intervals import iou
 from vidsum.types import Features, FloatArray, Interval
 

@@ -16,7 +16,7 @@ from vidsum.checkpoints.official import OFFICIAL, add_official
 from vidsum.checkpoints.published import Published, read_published
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
-from vidsum.grounding.mrnet import ground_video, grounder_of, load_grounder
+from vidsum.grounding.grounder import ground_video, grounder_of, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
@@ -89,8 +89,8 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     times = np.arange(len(features)) * 0.5
     embedded = ClipEmbeddings((features.numpy(),), times, step_s=0.5, duration_s=duration_s)
     grounder = grounder_of(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
-    found = ground_video(grounder, embedded, queries.numpy(), top_k=8)
-    for query, answers in zip(queries, found, strict=True):
+    found = ground_video(grounder, embedded, list(queries.numpy()[:, None]), top_k=8)
+    for query, (answers, _) in zip(queries, found, strict=True):
         expected = moments(score_map(tensors, how, averaged(features, how), query[None])[0], how, duration_s)
         assert len(answers) == 8
         for answer, (start_s, end_s, score) in zip(answers, expected[:8], strict=True):

@@ -32,15 +32,13 @@ DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 def load(path: str) -> tuple[nn.Module, Any]:
     """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding import grounder as detr
-    from vidsum.grounding import mrnet
+    from vidsum.grounding.grounder import grounder_of
     from vidsum.summary.fulltransnet import summarizer_of
 
     trained = read_trained(path)
     if trained.model == "fulltransnet":
         return summarizer_of(trained, path, "cpu").model, None
-    make = mrnet.grounder_of if trained.model == "mrnet" else detr.grounder_of
-    grounder: Any = make(trained, path, "cpu")
+    grounder: Any = grounder_of(trained, path, "cpu")
     return grounder.model, grounder
 
 
@@ -56,16 +54,16 @@ def ask(
         queries: [M, D].
         words: [W, D] of each query.
     """
-    from vidsum.grounding import grounder as detr
-    from vidsum.grounding import mrnet
+    from vidsum.grounding.grounder import ground_video
     from vidsum.grounding.spaces import ClipEmbeddings
 
     times = np.arange(len(parts[0]), dtype=np.float64) * step_s
     video = ClipEmbeddings(tuple(parts), times, step_s=step_s, duration_s=len(times) * step_s)
-    if isinstance(grounder, mrnet.Grounder):
-        return [{"moments": rows(one)} for one in mrnet.ground_video(grounder, video, queries, top_k=4)]
-    found = detr.ground_video(grounder, video, words, queries, top_k=4)
-    return [{"moments": rows(one.moments), "saliency": rounded(one.saliency)} for one in found]
+    tokens = list(queries[:, None]) if grounder.max_words is None else words
+    return [
+        {"moments": rows(one.moments)} | ({} if one.saliency is None else {"saliency": rounded(one.saliency)})
+        for one in ground_video(grounder, video, tokens, queries, top_k=4)
+    ]
 
 
 # --- what is compared ---

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood, unit
+from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 
@@ -26,7 +27,7 @@ def chances() -> FloatArray:
 @pytest.fixture
 def names() -> FloatArray:
     """[30, 12]"""
-    return unit(random_rows(1, 30, 12))
+    return unit_rows(random_rows(1, 30, 12))
 
 
 def test_chances_are_the_softmax_of_the_cooled_logits() -> None:
@@ -47,7 +48,7 @@ def test_a_clip_of_one_class_lies_at_its_name(names: FloatArray) -> None:
 
 
 def test_the_likelihood_is_a_sum_over_the_classes(chances: FloatArray, names: FloatArray) -> None:
-    queries = unit(random_rows(2, 3, 12))
+    queries = unit_rows(random_rows(2, 3, 12))
     found = log_likelihood(ClassMixture(chances, names), queries, 10.0)
     expected = [
         [
@@ -64,15 +65,15 @@ def test_the_likelihood_is_a_sum_over_the_classes(chances: FloatArray, names: Fl
 def test_with_little_sharpness_it_is_the_mean_cosine_of_the_classes(
     chances: FloatArray, names: FloatArray
 ) -> None:
-    queries = unit(random_rows(2, 3, 12))
+    queries = unit_rows(random_rows(2, 3, 12))
     found = log_likelihood(ClassMixture(chances, names), queries, 0.01) / 0.01
     np.testing.assert_allclose(found, queries @ (chances @ names).T, atol=0.01)
 
 
 @given(seed=st.integers(0, 1000), sharpness=st.floats(0.1, 30))
 def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int, sharpness: float) -> None:
-    mixture = ClassMixture(class_chances(random_rows(seed, 5, 9)), unit(random_rows(seed + 1, 9, 4)))
-    queries = unit(random_rows(seed + 2, 2, 4))
+    mixture = ClassMixture(class_chances(random_rows(seed, 5, 9)), unit_rows(random_rows(seed + 1, 9, 4)))
+    queries = unit_rows(random_rows(seed + 2, 2, 4))
     found: npt.NDArray[np.float32] = log_likelihood(mixture, queries, sharpness) / sharpness
     cosines = queries @ mixture.names.T
     assert (found <= cosines.max(axis=1, keepdims=True) + 1e-3).all()
@@ -81,7 +82,7 @@ def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int
 
 def test_an_unfitting_class_beside_the_right_one_does_less_harm_than_in_the_mean() -> None:
     names = np.eye(3, dtype=np.float32)
-    query = unit(np.array([[1.0, 0.3, 0.0]], np.float32))
+    query = unit_rows(np.array([[1.0, 0.3, 0.0]], np.float32))
     half_right, akin = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
     sure = ClassMixture(np.array([half_right, akin], np.float32), names)
     gap = np.diff(log_likelihood(sure, query, 10.0) / 10)

@@ -1,4 +1,4 @@
-"""Which model is meant, and what it is asked."""
+"""Which model is chosen, and what it answers."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,8 +10,8 @@ import torch
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.grounding import find as locate
-from vidsum.grounding.find import Asked
+from vidsum.grounding import find
+from vidsum.grounding.find import Request
 from vidsum.grounding.grounder import ground_video
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
@@ -34,7 +34,7 @@ def words_of(space: str, texts: tuple[str, ...], device: str) -> list[FloatArray
 
 @pytest.fixture(autouse=True)
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locate, "embed_words", words_of)
+    monkeypatch.setattr(find, "embed_words", words_of)
 
 
 def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "conse") -> str:
@@ -61,27 +61,28 @@ def video() -> ClipEmbeddings:
     return ClipEmbeddings((rows,), np.arange(30.0), 1.0, 30.0)
 
 
-ASKED = Asked(TEXTS, np.eye(4, dtype=np.float32)[:2])
+REQUEST = Request(TEXTS, np.eye(4, dtype=np.float32)[:2])
 
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
     path = detr(tmp_path / "m.safetensors", name)
-    assert locate.model_for(path, "auto", "cpu") == (path, "conse")
-    answers = locate.locate(path, video(), ASKED, 3, "cpu")
-    grounder = locate._grounder(path, "cpu")
-    expected = ground_video(grounder, video(), words_of("conse", TEXTS, "cpu"), top_k=3)  # type: ignore[arg-type]
+    assert find.model_for(path, "auto", "cpu") == (path, "conse")
+    answers = find.locate(path, video(), REQUEST, 3, "cpu")
+    grounder = find._grounder(path, "cpu")
+    expected = ground_video(grounder, video(), words_of("conse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
         assert answer.moments == found.moments
+        assert found.saliency is not None
         low, high = found.saliency.min(), found.saliency.max()
         np.testing.assert_allclose(answer.saliency, (found.saliency - low) / (high - low), atol=1e-6)
 
 
 def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) -> None:
-    curves = similarity(video(), ASKED.vectors)
-    by_curve = locate.locate("similarity", video(), ASKED, 3, "cpu")
-    by_mrnet = locate.locate(mrnet(tmp_path / "m.safetensors"), video(), ASKED, 3, "cpu")
+    curves = similarity(video(), REQUEST.vectors)
+    by_curve = find.locate("similarity", video(), REQUEST, 3, "cpu")
+    by_mrnet = find.locate(mrnet(tmp_path / "m.safetensors"), video(), REQUEST, 3, "cpu")
     for curve, one, other in zip(curves, by_curve, by_mrnet, strict=True):
         drawn_out = (curve - curve.min()) / (curve.max() - curve.min())
         np.testing.assert_allclose(one.saliency, drawn_out, atol=1e-6)
@@ -91,9 +92,9 @@ def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) ->
 
 
 def test_only_models_of_words_read_so_many(tmp_path: Path) -> None:
-    assert locate.most_words(detr(tmp_path / "d.safetensors"), "cpu") == 3
-    assert locate.most_words(mrnet(tmp_path / "m.safetensors"), "cpu") is None
-    assert locate.most_words("similarity") is None
+    assert find.max_words(detr(tmp_path / "d.safetensors"), "cpu") == 3
+    assert find.max_words(mrnet(tmp_path / "m.safetensors"), "cpu") is None
+    assert find.max_words("similarity") is None
 
 
 @pytest.mark.parametrize(("model", "mask"), [("moment-detr", None), ("qd-detr", "lam")])
@@ -101,11 +102,11 @@ def test_a_name_that_no_checkpoint_ships_for_says_how_to_train_one(
     model: str, mask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{model}-{mask}" if mask else model
-    monkeypatch.setattr(locate, "_all_shipped", lambda: ["mrnet"])
+    monkeypatch.setattr(find, "_all_shipped", lambda: ["mrnet"])
     with pytest.raises(
         WeightsError, match=f"no checkpoint of {name} comes with vidsum; these do: mrnet"
     ) as caught:
-        locate.model_for(model, "auto", "cpu", mask)
+        find.model_for(model, "auto", "cpu", mask)
     hint = str(caught.value.hint)
     assert hint.startswith("vidsum train detr --recipe captions")
     assert f"--model {model}" in hint
@@ -117,33 +118,33 @@ def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = detr(tmp_path / "m.safetensors", kind="lam")
-    monkeypatch.setattr(locate, "_all_shipped", lambda: ["mrnet", "qd-detr-lam"])
-    monkeypatch.setattr(locate, "named_sha256", str)
-    monkeypatch.setattr(locate, "named_file", lambda name: {"qd-detr-lam": path}[name])
-    assert locate.model_for("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "conse")
-    assert locate.model_for("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "conse")
+    monkeypatch.setattr(find, "_all_shipped", lambda: ["mrnet", "qd-detr-lam"])
+    monkeypatch.setattr(find, "named_sha256", str)
+    monkeypatch.setattr(find, "named_file", lambda name: {"qd-detr-lam": path}[name])
+    assert find.model_for("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "conse")
+    assert find.model_for("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "conse")
     with pytest.raises(UsageError, match="qd-detr-lam has the mask lam, not stamp"):
-        locate.model_for("qd-detr-lam", "auto", "cpu", "stamp")
+        find.model_for("qd-detr-lam", "auto", "cpu", "stamp")
 
 
 @pytest.mark.parametrize("make", [detr, mrnet])
 def test_the_mask_of_a_file_must_be_the_one_asked_for(tmp_path: Path, make: Any) -> None:
     masked = make(tmp_path / "masked.safetensors", kind="stamp")
     plain = make(tmp_path / "plain.safetensors")
-    assert locate.model_for(masked, "auto", "cpu", "stamp")[0] == masked
-    assert locate.model_for(masked, "auto", "cpu")[0] == masked
+    assert find.model_for(masked, "auto", "cpu", "stamp")[0] == masked
+    assert find.model_for(masked, "auto", "cpu")[0] == masked
     with pytest.raises(UsageError, match=r"masked\.safetensors has the mask stamp, not lam") as caught:
-        locate.model_for(masked, "auto", "cpu", "lam")
+        find.model_for(masked, "auto", "cpu", "lam")
     assert caught.value.hint == "--mask stamp"
     with pytest.raises(UsageError, match=r"plain\.safetensors has no mask, not lam") as caught:
-        locate.model_for(plain, "auto", "cpu", "lam")
+        find.model_for(plain, "auto", "cpu", "lam")
     assert caught.value.hint == "leave out --mask"
 
 
 @pytest.mark.parametrize("model", ["auto", "similarity", "mrnet", "mrnet-activitynet", "mrnet-tacos"])
 def test_a_mask_is_of_detr_models(model: str) -> None:
-    with pytest.raises(UsageError, match=f"a mask is chosen of DETR models, not of {model}"):
-        locate.model_for(model, "auto", "cpu", "lam")
+    with pytest.raises(UsageError, match=f"only DETR models have a mask, not {model}"):
+        find.model_for(model, "auto", "cpu", "lam")
 
 
 @pytest.mark.parametrize(
@@ -160,16 +161,16 @@ def test_a_mask_is_of_detr_models(model: str) -> None:
 def test_a_mask_alone_names_the_model_that_ships_with_it(
     shipped: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "_all_shipped", lambda: shipped)
+    monkeypatch.setattr(find, "_all_shipped", lambda: shipped)
     with pytest.raises(UsageError) as caught:
-        locate.model_for("auto", "auto", "cpu", "lam")
+        find.model_for("auto", "auto", "cpu", "lam")
     assert str(caught.value.hint).split(", then")[0] == hint
 
 
 @pytest.mark.parametrize(
     ("features", "read"),
     [
-        ({"space": "planted"}, "planted moments"),
+        ({"space": "planted"}, "toy data"),
         ({"space": "features", "clip_s": 1.0}, "other features"),
         ({"space": "c3d", "clip_s": 1.0}, "c3d"),
     ],
@@ -181,25 +182,25 @@ def test_models_of_what_is_not_made_of_videos_are_refused(
     path = tmp_path / "other.safetensors"
     save_trained(path, Trained(name, {}, features, {}, {"weight": torch.ones(1)}))
     with pytest.raises(UsageError, match=f"cannot read videos: it was trained on {read}$") as caught:
-        locate.model_for(str(path), "auto", "cpu")
+        find.model_for(str(path), "auto", "cpu")
     assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
 
 
 def test_what_is_meant_by_a_path_is_told(tmp_path: Path) -> None:
     run = tmp_path / "my run"
     run.mkdir()
-    with pytest.raises(UsageError, match="there is no model"):
-        locate.model_for(str(run), "auto", "cpu")
+    with pytest.raises(UsageError, match="unknown model"):
+        find.model_for(str(run), "auto", "cpu")
     path = detr(run / "best.safetensors")
     with pytest.raises(UsageError, match="my run is the folder of a run, not a checkpoint") as caught:
-        locate.model_for(str(run), "auto", "cpu")
+        find.model_for(str(run), "auto", "cpu")
     assert caught.value.hint == f"--model '{path}'"
     other = tmp_path / "model.ckpt"
     other.touch()
     with pytest.raises(
         UsageError, match=r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)"
     ) as caught:
-        locate.model_for(str(other), "auto", "cpu")
+        find.model_for(str(other), "auto", "cpu")
     assert "--model RUN/best.safetensors" in str(caught.value.hint)
 
 
@@ -207,8 +208,8 @@ def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.safetensors"
     save_trained(other, Trained("fulltransnet", {}, {}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(InputError, match="a checkpoint of fulltransnet, which finds no moments"):
-        locate.model_for(str(other), "auto", "cpu")
+        find.model_for(str(other), "auto", "cpu")
     with pytest.raises(UsageError, match="reads the space conse, not clip"):
-        locate.model_for(detr(tmp_path / "m.safetensors"), "clip", "cpu")
-    with pytest.raises(UsageError, match="no model 'minilm'"):
-        locate.model_for("minilm", "auto", "cpu")
+        find.model_for(detr(tmp_path / "m.safetensors"), "clip", "cpu")
+    with pytest.raises(UsageError, match="unknown model 'minilm'"):
+        find.model_for("minilm", "auto", "cpu")

@@ -1,4 +1,6 @@
-"""Grouping a similarity curve into moments."""
+"""Grouping a similarity curve into moments, non-maximum suppression, and snapping to shots."""
+
+from itertools import count
 
 import numpy as np
 import pytest
@@ -6,10 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.proposals import Grouping, moments_of, unit_range
+from vidsum.errors import UsageError
+from vidsum.grounding.proposals import Grouping, moments_of, snapped, suppress
+from vidsum.intervals import iou
+from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, Moment
 
 CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))
+INTERVALS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20)), max_size=25)
+SHOTS = np.array([0.0, 4.0, 4.5, 10.0])
 
 
 POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
@@ -138,3 +145,63 @@ def test_excess_gives_peaks_where_nearly_all_of_the_video_is_high() -> None:
     curve[29], curve[10:13] = 0.0, 1.0
     assert [clips_of(one) for one in found(curve, 1, grouping="contrast")] == [(0, 29)]
     assert [clips_of(one) for one in found(curve, 1, grouping="excess")] == [(10, 13)]
+
+
+def moments(intervals: list[tuple[int, int]]) -> list[Moment]:
+    return [
+        Moment(float(start), float(start + length), float(-rank))
+        for rank, (start, length) in enumerate(intervals)
+    ]
+
+
+def suppress_slowly(ordered: list[Moment], max_iou: float) -> list[Moment]:
+    """By the table of all overlaps: strike out what the best one left overlaps, again and again."""
+    if not ordered:
+        return []
+    table = iou(*[[(moment.start_s, moment.end_s) for moment in ordered]] * 2)
+    left, kept = np.ones(len(ordered), bool), []
+    for rank, moment in enumerate(ordered):
+        if left[rank]:
+            kept.append(moment)
+            left &= table[rank] <= max_iou
+    return kept
+
+
+@given(INTERVALS, st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]), st.integers(1, 30))
+def test_it_is_what_striking_out_gives(intervals: list[tuple[int, int]], max_iou: float, top_k: int) -> None:
+    ordered = moments(intervals)
+    assert suppress(ordered, max_iou, top_k) == suppress_slowly(ordered, max_iou)[:top_k]
+
+
+def test_an_overlap_of_exactly_the_limit_stays() -> None:
+    ordered = moments([(0, 2), (0, 4)])  # IoU 1/2
+    assert len(suppress(ordered, 0.5, 5)) == 2
+    assert len(suppress(ordered, 0.49, 5)) == 1
+
+
+def test_no_more_moments_are_made_than_needed() -> None:
+    endless = (Moment(float(start), start + 1.0, 1.0) for start in count())
+    assert [moment.start_s for moment in suppress(endless, 0.5, 3)] == [0, 1, 2]
+    assert next(endless).start_s == 3
+
+
+@pytest.mark.parametrize(("max_iou", "top_k"), [(-0.1, 5), (1.1, 5), (float("nan"), 5), (0.5, 0)])
+def test_limits_that_make_no_sense_are_refused(max_iou: float, top_k: int) -> None:
+    with pytest.raises(UsageError):
+        suppress([], max_iou, top_k)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((3.2, 9.1), (4.0, 10.0)),  # both within a second
+        ((5.0, 9.0), (4.5, 10.0)),  # exactly a second away
+        ((2.0, 8.0), (2.0, 8.0)),  # both too far
+        ((0.4, 7.0), (0.0, 7.0)),  # one of them
+        ((3.8, 4.1), (3.8, 4.1)),  # nothing would be left
+    ],
+)
+def test_edges_move_to_the_nearest_edge_within_a_second(
+    before: tuple[float, float], after: tuple[float, float]
+) -> None:
+    assert snapped([Moment(*before, 0.5)], SHOTS) == [Moment(*after, 0.5)]

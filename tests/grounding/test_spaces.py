@@ -13,7 +13,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding import spaces
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood, unit
+from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
 from vidsum.grounding.spaces import (
     ClipEmbeddings,
     embed_queries,
@@ -22,6 +22,7 @@ from vidsum.grounding.spaces import (
     similarity,
     space_for,
 )
+from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray
 
@@ -56,7 +57,7 @@ def test_auto_is_clip_where_its_weights_are(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_space_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match="no space 'siglip'"):
+    with pytest.raises(UsageError, match="unknown space 'siglip'"):
         space_for("siglip")
 
 
@@ -80,7 +81,7 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
     """Random embeddings of 30 and 40 classes in 16 dimensions."""
-    made = {"i3d": unit(random_rows(1, 30, 16)), "efficientnet_lite0": unit(random_rows(2, 40, 16))}
+    made = {"i3d": unit_rows(random_rows(1, 30, 16)), "efficientnet_lite0": unit_rows(random_rows(2, 40, 16))}
     monkeypatch.setattr(spaces, "name_embeddings", lambda extractor, _device: made[extractor])
     return made
 
@@ -113,7 +114,7 @@ def test_curves_are_the_sum_of_the_standardised_parts(names: dict[str, FloatArra
         ClassMixture(class_chances(random_rows(seed, 12, len(rows))), rows)
         for seed, rows in ((5, names["i3d"]), (6, names["efficientnet_lite0"]))
     )
-    queries = unit(random_rows(7, 3, 16))
+    queries = unit_rows(random_rows(7, 3, 16))
     found = similarity(ClipEmbeddings((), np.arange(12.0), 1.0, 12.0, mixtures), queries)
     for row, query in zip(found, queries, strict=True):
         first, second = (log_likelihood(one, query[None])[0] for one in mixtures)
@@ -123,8 +124,8 @@ def test_curves_are_the_sum_of_the_standardised_parts(names: dict[str, FloatArra
 
 @given(seed=st.integers(0, 100), clips=st.integers(3, 30), parts=st.integers(1, 3))
 def test_curves_have_mean_0_and_deviation_1(seed: int, clips: int, parts: int) -> None:
-    rows = tuple(unit(random_rows(seed + part, clips, 8)) for part in range(parts))
-    queries = unit(random_rows(seed + 50, 4, 8))
+    rows = tuple(unit_rows(random_rows(seed + part, clips, 8)) for part in range(parts))
+    queries = unit_rows(random_rows(seed + 50, 4, 8))
     curves = similarity(ClipEmbeddings(rows, np.arange(float(clips)), 1.0, clips), queries)
     assert curves.shape == (4, clips)
     np.testing.assert_allclose(curves.mean(axis=1), 0, atol=1e-4)
@@ -133,11 +134,11 @@ def test_curves_have_mean_0_and_deviation_1(seed: int, clips: int, parts: int) -
 
 @pytest.mark.parametrize("clips", [1, 7])
 def test_where_all_clips_are_alike_the_curve_is_0(clips: int) -> None:
-    mixture = ClassMixture(np.full((clips, 5), 0.2, np.float32), unit(random_rows(0, 5, 8)))
+    mixture = ClassMixture(np.full((clips, 5), 0.2, np.float32), unit_rows(random_rows(0, 5, 8)))
     video = ClipEmbeddings((), np.arange(float(clips)), 1.0, clips, (mixture,))
-    assert (similarity(video, unit(random_rows(1, 2, 8))) == 0).all()
+    assert (similarity(video, unit_rows(random_rows(1, 2, 8))) == 0).all()
     cosines = replace(video, mixtures=(), parts=(np.ones((clips, 8), np.float32),))
-    assert (similarity(cosines, unit(random_rows(1, 2, 8))) == 0).all()
+    assert (similarity(cosines, unit_rows(random_rows(1, 2, 8))) == 0).all()
 
 
 @pytest.mark.weights
@@ -175,6 +176,6 @@ def test_clip_compares_frames_and_text_by_their_cosine() -> None:
     video = embed_video("clip", [frames], "cpu")
     assert video.mixtures == ()
     (rows,) = video.parts
-    np.testing.assert_allclose(rows, unit(frames.array), atol=1e-6)
+    np.testing.assert_allclose(rows, unit_rows(frames.array), atol=1e-6)
     curves = similarity(video, rows[[3, 8]])
     assert curves.argmax(axis=1).tolist() == [3, 8]

@@ -32,7 +32,7 @@ def fresh() -> Iterator[None]:
 
 
 def test_a_encoder_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match="no text encoder 'bert'") as caught:
+    with pytest.raises(UsageError, match="unknown text encoder 'bert'") as caught:
         load_text_encoder("bert")
     assert caught.value.hint == "choose from minilm, clip, glove"
 

@@ -1,26 +1,111 @@
-"""Windows of a video: every moment is whole in one of them."""
+"""Grids of clips, compared with a slow direct average, and sliding windows: every moment is whole in one."""
 
 import numpy as np
+import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.grounding.windows import windows_of
+from vidsum.features.resample import resample
+from vidsum.grounding.windows import Windows, clips_of, grid, on_grid, placed, sliding_windows
+from vidsum.types import Features
 
 T = 16
-SHARES = np.array([(first / T, (last + 1) / T) for first in range(T) for last in range(first, T)])
-"""Of all proposals of a model of 16 clips."""
+PROPOSALS = np.array([(first / T, (last + 1) / T) for first in range(T) for last in range(first, T)])
+"""All proposals of a model of 16 clips."""
+
+
+def features(starts_s: npt.ArrayLike, covers_s: float, duration_s: float = 60.0) -> Features:
+    """Features with these clips; row n is (n, n squared)."""
+    numbers = np.arange(len(np.atleast_1d(starts_s)), dtype=np.float32)
+    return Features(
+        array=np.stack([numbers, numbers**2], axis=1),
+        timestamps=np.asarray(starts_s, np.float64),
+        step_s=1.0,
+        covers_s=covers_s,
+        duration_s=duration_s,
+        video_fps=25.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "step_s", "starts"),
+    [(3.0, 1.0, [0, 1, 2]), (3.01, 1.0, [0, 1, 2, 3]), (0.2, 1.0, [0]), (2.0, 0.64, [0, 0.64, 1.28, 1.92])],
+)
+def test_a_grid_covers_the_whole_video(duration_s: float, step_s: float, starts: list[float]) -> None:
+    np.testing.assert_allclose(grid(duration_s, step_s), starts)
+
+
+def test_rounding_of_the_length_adds_no_clip() -> None:
+    assert len(grid(0.1 * 3, 0.1)) == 3  # 0.30000000000000004
+
+
+@given(
+    gaps=st.lists(st.floats(0.05, 4), min_size=1, max_size=12),
+    covers_s=st.floats(0.1, 5),
+    step_s=st.floats(0.2, 3),
+)
+def test_each_clip_is_the_mean_of_the_features_by_the_time_shared(
+    gaps: list[float], covers_s: float, step_s: float
+) -> None:
+    one = features(np.cumsum(gaps), covers_s)
+    times = grid(sum(gaps) + covers_s + 2, step_s)
+    found = on_grid(one.array, one, times, step_s)
+    for time, row in zip(times, found, strict=True):
+        shared = [
+            max(0.0, min(begin + covers_s, time + step_s) - max(begin, time)) for begin in one.timestamps
+        ]
+        if sum(shared) > 1e-9:
+            expected = np.average(one.array, axis=0, weights=shared)
+            np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-4)
+        elif sum(shared) == 0:
+            assert row.tolist() in one.array.tolist()
+
+
+def test_clips_that_no_feature_covers_take_the_nearest() -> None:
+    one = features([2.0, 10.0], covers_s=1.0)
+    found = on_grid(one.array, one, grid(14.0, 1.0), 1.0)[:, 0]
+    assert found.tolist() == [0] * 7 + [1] * 7  # the middles of the two are at 2.5 and 10.5
+
+
+def test_a_single_feature_is_that_of_every_clip() -> None:
+    one = features([0.0], covers_s=0.5)
+    assert on_grid(one.array + 7, one, grid(3.0, 1.0), 1.0).tolist() == [[7, 7]] * 3
+
+
+@given(st.integers(1, 300), st.sampled_from([0.5, 1.0, 2.0]), st.sampled_from([0.5, 1.0, 2.0, 3.0]))
+def test_clips_are_of_the_length_given_unless_there_would_be_too_many(
+    n_rows: int, step_s: float, clip_s: float
+) -> None:
+    rows = np.random.default_rng(0).random((n_rows, 3), np.float32)
+    clips = clips_of(rows, step_s, clip_s, most=40)
+    n_clips = len(clips)
+    assert n_clips == 40 or (n_clips - 1) * clip_s < n_rows * step_s <= n_clips * clip_s
+    np.testing.assert_array_equal(clips[:, :3], resample(rows, n_clips))
+    np.testing.assert_allclose(clips[:, 3], np.arange(n_clips) / n_clips, atol=1e-6)
+    np.testing.assert_allclose(clips[:, 4] - clips[:, 3], 1 / n_clips, atol=1e-6)
+
+
+def test_rows_of_a_clip_s_length_stay_as_they_are() -> None:
+    rows = np.random.default_rng(0).random((75, 4), np.float32)
+    assert clips_of(rows, 2.0, 2.0, 75)[:, :4] == pytest.approx(rows)
+
+
+def proposals_of(n_rows: int, duration_s: float) -> Windows:
+    """Those of all windows of a video of clips of 1 s."""
+    return placed(sliding_windows(T, n_rows), PROPOSALS, 1.0, duration_s, margins=0.5 / T)
 
 
 @given(n_rows=st.integers(1, 2000), shortest=st.integers(4, 64))
 @settings(max_examples=60, deadline=None)
 def test_windows_of_each_length_cover_the_video_and_the_last_is_all_of_it(n_rows: int, shortest: int) -> None:
-    windows = windows_of(SHARES, shortest, n_rows, 1.0, float(n_rows))
+    windows = sliding_windows(shortest, n_rows)
     by_length: dict[int, np.ndarray] = {}
-    for one in windows.rows:
-        seen = by_length.setdefault(one.stop - one.start, np.zeros(n_rows, np.bool_))
-        seen[one] = True
-    assert all(seen.all() for seen in by_length.values())
-    assert windows.rows[-1] == slice(0, n_rows)
+    for window in windows:
+        covered = by_length.setdefault(window.stop - window.start, np.zeros(n_rows, np.bool_))
+        covered[window] = True
+    assert all(covered.all() for covered in by_length.values())
+    assert windows[-1] == slice(0, n_rows)
     assert min(by_length) == min(shortest, n_rows)
 
 
@@ -30,7 +115,7 @@ def test_every_moment_is_met_by_a_whole_proposal(data: st.DataObject, n_rows: in
     """Of clips of a second, moments of two seconds or more have a proposal of IoU .5 or more."""
     start = data.draw(st.integers(0, n_rows - 1))
     end = data.draw(st.integers(min(start + 2, n_rows), n_rows))
-    windows = windows_of(SHARES, T, n_rows, 1.0, float(n_rows))
+    windows = proposals_of(n_rows, float(n_rows))
     begins, ends = windows.intervals_s[windows.is_whole].T
     common = np.maximum(np.minimum(ends, end) - np.maximum(begins, start), 0)
     overlap = common / (np.maximum(ends, end) - np.minimum(begins, start))
@@ -38,8 +123,10 @@ def test_every_moment_is_met_by_a_whole_proposal(data: st.DataObject, n_rows: in
 
 
 def test_a_proposal_at_an_inner_edge_is_not_whole() -> None:
-    windows = windows_of(SHARES, T, 40, 1.0, 40.0)
-    for rows, of_window, whole in zip(windows.rows, windows.intervals_s, windows.is_whole, strict=True):
+    windows = proposals_of(40, 40.0)
+    for rows, of_window, whole in zip(
+        sliding_windows(T, 40), windows.intervals_s, windows.is_whole, strict=True
+    ):
         touches = ((of_window[:, 0] == rows.start) & (rows.start > 0)) | (
             (of_window[:, 1] == rows.stop) & (rows.stop < 40)
         )
@@ -47,7 +134,7 @@ def test_a_proposal_at_an_inner_edge_is_not_whole() -> None:
 
 
 def test_nothing_lies_beyond_the_end_of_the_video() -> None:
-    windows = windows_of(SHARES, T, 11, 1.0, 10.3)
+    windows = proposals_of(11, 10.3)
     assert windows.intervals_s.max() == 10.3
     kept = windows.intervals_s[windows.is_whole]
     assert (kept[:, 1] > kept[:, 0]).all()

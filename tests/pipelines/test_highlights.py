@@ -23,7 +23,7 @@ from vidsum.settings import Extraction
 from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "vidsum" / "schemas" / "highlights.schema.json").read_text())
 HOW = Extraction(device="cpu")
 

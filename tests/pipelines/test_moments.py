@@ -18,7 +18,8 @@ from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum import documents
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, OutputError, UsageError, WeightsError
-from vidsum.grounding import find as locate
+from vidsum.grounding import find
+from vidsum.grounding.grounder import Prediction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
@@ -31,7 +32,7 @@ from vidsum.types import FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
 from vidsum.video.stills import read_frames_at
 
-SCHEMA = json.loads(Path(__file__).parents[1].joinpath("vidsum/schemas/moments.schema.json").read_text())
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 
 
 @pytest.fixture
@@ -187,9 +188,9 @@ def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"model": "nonsense"}, "no model"),
-        ({"space": "nonsense"}, "no space"),
-        ({"model": "similarity", "space": "nonsense"}, "no space"),
+        ({"model": "nonsense"}, "unknown model"),
+        ({"space": "nonsense"}, "unknown space"),
+        ({"model": "similarity", "space": "nonsense"}, "unknown space"),
     ],
 )
 def test_names_that_there_are_not(film: Path, colours: list[int], how: dict[str, str], reason: str) -> None:
@@ -215,17 +216,18 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 
     class Reader:
         space = "conse"
+        max_words = None
 
     def answer(
-        grounder: Reader, video: ClipEmbeddings, queries: FloatArray, top_k: int
-    ) -> list[list[Moment]]:
-        asked.append((len(queries), top_k))
-        return [[Moment(1.0, 2.0, 0.9)] for _ in queries]
+        grounder: Reader, video: ClipEmbeddings, tokens: Any, vectors: FloatArray, top_k: int
+    ) -> list[Prediction]:
+        asked.append((len(tokens), top_k))
+        return [Prediction([Moment(1.0, 2.0, 0.9)], None) for _ in tokens]
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
-    monkeypatch.setattr(locate, "_loaded", lambda model, device, sha256: Reader())
-    monkeypatch.setattr("vidsum.grounding.mrnet.ground_video", answer)
+    monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader())
+    monkeypatch.setattr("vidsum.grounding.grounder.ground_video", answer)
     found = retrieval.ground(film, ["green", "red"], 3, model=str(path), device="cpu")
     assert asked == [(2, 3)]
     assert best(found) == [(1, 2)] * 2
@@ -289,11 +291,11 @@ def test_auto_is_the_checkpoint_that_ships_where_it_reads_the_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
-    assert locate.model_for("auto", space) == expected
+    assert find.model_for("auto", space) == expected
 
 
 def test_the_checkpoint_that_ships_reads_what_auto_thinks_it_reads() -> None:
-    assert locate.model_for("mrnet", "auto", "cpu") == ("mrnet", locate._SHIPPED_READS)
+    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", find._SHIPPED_READS)
 
 
 @pytest.mark.weights

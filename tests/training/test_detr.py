@@ -13,7 +13,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.highlight_examples import HighlightExample, Pair
 from vidsum.errors import OutputError, UsageError
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
-from vidsum.grounding.clips import with_endpoints
+from vidsum.grounding.windows import with_endpoints
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build

@@ -16,8 +16,7 @@ from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.evaluation.moment_metrics import TOP
 from vidsum.evaluation.submissions import MomentPredictions, QueryPrediction
-from vidsum.grounding import grounder as detr
-from vidsum.grounding import mrnet
+from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.types import FloatArray, Moment, Progress
@@ -94,7 +93,7 @@ def highlights_by(
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())))
     embedded = _embedded(model, queries)
-    max_iou = model.grounder.max_iou if isinstance(model.grounder, mrnet.Grounder) else 1
+    max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
         clips = _clips(_parts_of_clips(run.features, query), query.duration_s)
@@ -112,28 +111,20 @@ def highlights_by(
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    moments: list[Moment]
-    """Best first."""
-    saliency: FloatArray | None
-    """[T] of each clip; None of a model that has none."""
-
-
-@dataclass(frozen=True, eq=False)
 class _Model:
     """A model that is ready to answer."""
 
     run: ModelRun
     trained: Trained
-    grounder: mrnet.Grounder | detr.DETRGrounder
+    grounder: Grounder
 
     @property
     def is_detr(self) -> bool:
         """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
-        return isinstance(self.grounder, detr.DETRGrounder)
+        return self.grounder.max_words is not None
 
     def embed(self, texts: Sequence[str]) -> list[FloatArray]:
-        """[L, D] words of each text, or [D] of each for MRNet, by the text encoder of the training.
+        """[W, D] of each text as the model reads it, by the text encoder of the training.
 
         Raises:
             InputError: the checkpoint does not name it.
@@ -142,22 +133,17 @@ class _Model:
         name = self.trained.features.get("text")
         if not isinstance(name, str):
             raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
-        encoder = load_text_encoder(name, self.run.device)
-        return encoder.encode_words(texts) if self.is_detr else list(encoder.encode(texts))
+        return self.grounder.tokens(load_text_encoder(name, self.run.device), texts)
 
     def answer(
         self, video: ClipEmbeddings, queries: Sequence[FloatArray], top_k: int, max_iou: float
-    ) -> list[_Answer]:
+    ) -> list[Prediction]:
         """The answers to embedded queries, the video read in one window."""
         clip_s = video.duration_s / self.grounder.model.config.clips
-        if isinstance(self.grounder, mrnet.Grounder):
-            whole = replace(self.grounder, clip_s=clip_s)
-            found = mrnet.ground_video(whole, video, np.stack(queries), top_k, max_iou=max_iou)
-            return [_Answer(moments, None) for moments in found]
-        # a video of fewer clips than the model reads stays as it is
-        window = replace(self.grounder, clip_s=max(video.step_s, clip_s), sampled=False)
-        answers = detr.ground_video(window, video, queries, top_k=top_k, max_iou=max_iou)
-        return [_Answer(answer.moments, answer.saliency) for answer in answers]
+        if self.is_detr:  # a video of fewer clips than the model reads stays as it is
+            clip_s = max(video.step_s, clip_s)
+        whole = replace(self.grounder, clip_s=clip_s, sampled=False)
+        return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
 
 
 def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
@@ -168,8 +154,7 @@ def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
         UsageError: sources are not in the order of the training, or the model reads a guide.
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
-    grounder_of = mrnet.grounder_of if trained.model == "mrnet" else detr.grounder_of
-    grounder: mrnet.Grounder | detr.DETRGrounder = grounder_of(trained, name, run.device)
+    grounder = grounder_of(trained, name, run.device)
     check_features(run.features, videos)
     if videos:
         dims = [part.shape[1] for part in read_parts(run.features, videos[0])]

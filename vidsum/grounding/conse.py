@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0
@@ -40,7 +41,7 @@ def conse(mixture: ClassMixture) -> FloatArray:
     Returns:
         [T, D] of length 1: the names, averaged by probability.
     """
-    return unit(mixture.chances @ mixture.names)
+    return unit_rows(mixture.chances @ mixture.names)
 
 
 def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:
@@ -61,8 +62,3 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
     """
     nearness = np.exp(np.float32(sharpness) * (queries @ mixture.names.T))
     return np.asarray(np.log(nearness @ mixture.chances.T), np.float32)
-
-
-def unit(rows: FloatArray) -> FloatArray:
-    """Rows [N, D] brought to length 1."""
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)

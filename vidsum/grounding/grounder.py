@@ -1,149 +1,269 @@
-"""Moments and saliency by a trained DETR model, in a video of any length.
+"""Moments, and saliency where the model gives it, by a trained model, in a video of any length.
 
-docs/algorithms/detr.md tells how windows of a long video are joined, and what the numbers mean.
+A `Grounder` holds a model of any family. What differs between families is in their `Family`, which `_mrnet`
+and `_detr` make; all else here is common. docs/algorithms/mrnet.md and detr.md explain how the windows of a
+long video are joined, and what the numbers mean.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Literal, NamedTuple
+from functools import partial
+from itertools import islice, repeat
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 
-from vidsum.checkpoints.trained import Trained, built
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.clips import clips_of
-from vidsum.grounding.guide import guided_rows, reads_of, rows_of
-from vidsum.grounding.nms import suppress
-from vidsum.grounding.proposals import MAX_IOU, moments_of
-from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.windows import placed, stretches_of
-from vidsum.models.configs import DETRConfig
+from vidsum.features.resample import resample
+from vidsum.grounding.proposals import MAX_IOU, moments_of, suppress
+from vidsum.grounding.spaces import ClipEmbeddings, guided_rows, rows_of
+from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.windows import Windows, clips_of, inside, joined, placed, sliding_windows
+from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.models.detr_inputs import inputs_of
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr_models import MODELS as DETR_MODELS
+from vidsum.models.detr_models import DETRModel, build
+from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.models.spans import start_end
+from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Moment, TimeArray
 
-_BATCH = 32
-"""Pairs of a window and a query at a time."""
+Model = MRNet | DETRModel
 
+MomentSource = Literal["spans", "saliency"]
+"""Where moments come from: the spans that the model scores, as published, or the runs of its saliency.
 
-Moments = Literal["spans", "saliency"]
-"""Where moments come from: what the decoder answers, as published, or the runs of the saliency.
-
-Of models with a guide it is the saliency, which they are better at: they clean a curve that is there
+Models with a guide use the saliency, which they are better at: they clean a curve that is there
 (docs/algorithms/detr.md).
 """
 
 
-@dataclass(frozen=True, eq=False)
-class DETRGrounder:
-    """A DETR model that is ready to use, and what it reads."""
+class Prediction(NamedTuple):
+    """What a model gives for one query."""
 
-    model: DETRModel
+    moments: list[Moment]
+    """Best first, at least one."""
+    saliency: FloatArray | None
+    """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query. None
+    from models without saliency."""
+
+
+class WindowOutput(NamedTuple):
+    """What a model gives for one window and one query: N spans, t clips."""
+
+    scores: FloatArray
+    """[N] in [0, 1], the same in every window and video."""
+    spans: FloatArray | None = None
+    """[N, 2] start and end as fractions of the window; None for the family's proposals."""
+    saliency: FloatArray | None = None
+    """[t]"""
+
+
+class Family(NamedTuple):
+    """How a model is fed and what it gives: all that differs from one family of models to another."""
+
+    predict: Callable[[Sequence[FloatArray], Sequence[FloatArray]], Iterable[WindowOutput]]
+    """From B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
+    clips: Callable[[FloatArray, float, float], FloatArray]
+    """From the rows [N, D] of a window, their step_s and the model's clip_s: [t, Dv] as the model reads."""
+    batch: int
+    """Pairs of a window and a query at a time."""
+    proposals: TimeArray | None = None
+    """[N, 2] start and end, as fractions of the window, of what every window is scored for; None for models
+    that predict spans."""
+    max_words: int | None = None
+    """Maximum number of tokens of a query; None where the model reads one vector for all of it."""
+    n_endpoints: int = 0
+    """Numbers that `clips` adds to each row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grounder:
+    """A trained model that is ready to use, and what it reads."""
+
+    model: Model
     space: str
     """Of its clips and queries, see `vidsum.grounding.spaces`."""
     clip_s: float
     """Seconds of a clip: a video of more clips than the model reads goes through it in windows."""
     name: str
-    """For messages: the path or the registry's name."""
+    """For messages: the path, or the name in the registry."""
     guided: bool = False
-    """Whether its clips come with a guide, see `vidsum.grounding.guide`."""
+    """Whether its clips come with a guide, see `vidsum.grounding.spaces.guided_rows`."""
     sampled: bool = False
     """Whether a clip is a single row of the video, as features were published at a rate, and not a mean."""
-    moments: Moments = "spans"
+    moments: MomentSource = "spans"
+    max_iou: float = MAX_IOU
+    """Largest overlap of its moments, see `suppress`."""
+
+    @property
+    def family(self) -> Family:
+        """How the model is fed and read."""
+        return _mrnet(self.model) if isinstance(self.model, MRNet) else _detr(self.model)
+
+    @property
+    def max_words(self) -> int | None:
+        """See `Family`."""
+        return self.family.max_words
+
+    def tokens(self, encoder: TextEncoder, texts: Sequence[str]) -> list[FloatArray]:
+        """Each text as the model reads it, [W, Dq]: its tokens, or one vector."""
+        return list(encoder.encode(texts)[:, None]) if self.max_words is None else encoder.encode_words(texts)
 
 
-class Found(NamedTuple):
-    """What a query finds."""
-
-    moments: list[Moment]
-    """Best first, at least one."""
-    saliency: FloatArray
-    """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query."""
-
-
-class _Seen(NamedTuple):
-    """What the model sees in one window: N stretches, t clips."""
-
-    chances: FloatArray
-    """[N] of each stretch to be a moment"""
-    shares: FloatArray
-    """[N, 2] start and end of it, as shares of the window"""
-    saliency: FloatArray
-    """[t]"""
-
-
-def grounder_of(trained: Trained, name: str, device: str = "auto") -> DETRGrounder:
-    """Build the model of a checkpoint that has been read.
+def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
+    """Load a checkpoint by its path, or by the name of one that ships.
 
     Raises:
-        InputError: it is of another model, its tensors do not fit its configuration, or it does not say what
-            it reads.
+        InputError: the file is missing, or see `grounder_of`.
+        UsageError, WeightsError: see `vidsum.checkpoints.path_of`.
     """
-    if trained.model not in MODELS:
-        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {', '.join(MODELS)}")
-    model = built(trained, trained.model, lambda given: build(trained.model, DETRConfig(**given)), name)
-    reads = reads_of(trained, name)
-    return DETRGrounder(
+    return grounder_of(read_trained(named_file(name)), name, device)
+
+
+def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
+    """Build the model of a checkpoint that has been read; `name` is for messages.
+
+    Raises:
+        InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
+            does not say what it reads.
+    """
+    if trained.model not in _MAKERS:
+        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, which finds no moments")
+    model = built(trained, trained.model, _MAKERS[trained.model], name)
+    features = trained.features
+    try:
+        space, clip_s = str(features["space"]), float(features["clip_s"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
+    if not clip_s > 0:
+        raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
+    guided, is_detr = bool(features.get("guided", False)), trained.model in DETR_MODELS
+    return Grounder(
         model.to(choose_device(device)),
-        reads.space,
-        reads.clip_s,
+        space,
+        clip_s,
         name,
-        reads.guided,
-        sampled="fps" in trained.features,
-        moments="saliency" if reads.guided else "spans",
+        guided,
+        sampled=is_detr and "fps" in features,
+        moments="saliency" if is_detr and guided else "spans",
+        max_iou=features.get("max_iou", MAX_IOU),  # of the MRNet authors' checkpoints alone
     )
 
 
 def ground_video(
-    grounder: DETRGrounder,
+    grounder: Grounder,
     video: ClipEmbeddings,
-    words: Sequence[FloatArray],
-    queries: FloatArray | None = None,
+    tokens: Sequence[FloatArray],
+    vectors: FloatArray | None = None,
     top_k: int = 5,
     *,
-    max_iou: float = MAX_IOU,
-) -> list[Found]:
-    """The moments of each query, best first, and the saliency of each clip to it.
+    max_iou: float | None = None,
+) -> list[Prediction]:
+    """The moments of each query, best first, and its saliency; each query is read by itself.
 
-    The score of a span is its chance not to be background: in [0, 1], the same in every window and video. No
-    span is shorter than a clip of the grid. That of a run of saliency is how far it stands out of its video,
-    see `vidsum.grounding.proposals.moments_of`. Saliency is the mean over the shortest windows that have the
-    clip.
+    The score of a moment is the model's for a span, in [0, 1], the same in every window and video; for a run
+    of saliency it is how far that stands out, see `moments_of`. A predicted span is at least as long as a
+    clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
 
     Args:
         grounder: the model.
         video: in the space that the model reads.
-        words: the tokens of M queries, a [W, Dq] for each; what is longer than the model reads is cut.
-        queries: [M, D] the same in the space, where the model has a guide.
-        top_k: most moments of a query.
-        max_iou: see `vidsum.grounding.nms.suppress`.
+        tokens: an [W, Dq] of each of M queries, as `Grounder.tokens` gives them; words beyond those that the
+            model reads are cut.
+        vectors: [M, D] of the queries in the same space, for a model with a guide.
+        top_k: maximum number of moments per query.
+        max_iou: see `suppress`; the model's own if not given.
 
     Raises:
-        UsageError: video or words are of another size than those that the model reads.
+        UsageError: video or queries are of another size than those that the model reads.
     """
+    family, config = grounder.family, grounder.model.config
     grid = _every_clip(video, grounder.clip_s) if grounder.sampled else video
-    windows = stretches_of(round(grounder.model.config.clips * grounder.clip_s / grid.step_s), len(grid))
-    seen = _seen(grounder, _clips(grounder, grid, windows, words, queries), words, len(windows))
-    row_of = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
-    found = []
-    while of_query := list(islice(seen, len(windows))):
-        saliency = _saliency(len(grid), windows, of_query)[row_of]
-        if grounder.moments == "saliency":
-            of_video = (video.timestamps, video.step_s, video.duration_s)
-            moments = moments_of(saliency, *of_video, top_k, max_iou=max_iou)
+    windows = sliding_windows(round(config.clips * grounder.clip_s / grid.step_s), len(grid))
+    outputs = _outputs(family, _pairs(grounder, family, grid, windows, tokens, vectors))
+    fixed = None
+    if family.proposals is not None:
+        fixed = placed(windows, family.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips)
+    rows = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
+    overlap = grounder.max_iou if max_iou is None else max_iou
+    predictions = []
+    while by_window := list(islice(outputs, len(windows))):
+        curves = [output.saliency for output in by_window if output.saliency is not None]
+        saliency = joined(windows, curves)[rows] if curves else None
+        if grounder.moments == "saliency" and saliency is not None:
+            where = (video.timestamps, video.step_s, video.duration_s)
+            moments = moments_of(saliency, *where, top_k, max_iou=overlap)
         else:
-            moments = suppress(_ranked(grid, windows, of_query), max_iou, top_k)
-        found.append(Found(moments, saliency))
-    return found
+            located = _placed_spans(grid, windows, by_window) if fixed is None else fixed
+            moments = suppress(_ranked(located, by_window), overlap, top_k)
+        predictions.append(Prediction(moments, saliency))
+    return predictions
+
+
+def _mrnet(model: MRNet) -> Family:
+    """Proposals of every start and end clip, scored for one vector of a query."""
+    config, device = model.config, next(model.parameters()).device
+
+    @torch.inference_mode()
+    def predict(clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
+        video, query = (torch.from_numpy(np.stack(rows)).to(device) for rows in (clips, queries))
+        scores = match_scores(model(video, query))[:, 0, model.valid]
+        return [WindowOutput(row) for row in scores.float().cpu().numpy()]
+
+    return Family(
+        predict,
+        lambda rows, step_s, clip_s: resample(rows, config.clips * config.pool),
+        batch=16,  # with the paper's head they take about 1 GB
+        proposals=(torch.nonzero(model.valid).cpu().numpy() + np.array([0, 1])) / config.clips,
+    )
+
+
+def _detr(model: DETRModel) -> Family:
+    """Spans that the decoder predicts from the words of a query, and saliency."""
+    config, device = model.config, next(model.parameters()).device
+
+    @torch.inference_mode()
+    def predict(clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
+        output = model(*inputs_of(clips, queries, device))
+        scores = output.logits[-1].float().softmax(-1)[..., 0].cpu().numpy()
+        spans = start_end(output.spans[-1].float()).cpu().numpy()
+        saliency = output.saliency.float().cpu().numpy()
+        return [
+            WindowOutput(scores[number], spans[number], saliency[number, : len(rows)])
+            for number, rows in enumerate(clips)
+        ]
+
+    return Family(
+        predict,
+        lambda rows, step_s, clip_s: clips_of(rows, step_s, clip_s, config.clips),
+        batch=32,
+        max_words=config.words,
+        n_endpoints=2,
+    )
+
+
+def _make_detr(name: str, config: Mapping[str, Any]) -> Model:
+    return build(name, DETRConfig(**config))
+
+
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Model]] = MappingProxyType(
+    {
+        "mrnet": lambda config: MRNet(MRNetConfig(**config)),
+        **{name: partial(_make_detr, name) for name in DETR_MODELS},
+    }
+)
+"""The models that find moments, each made of a configuration."""
 
 
 def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:
-    """A video of longer clips, each the first one that it has of the grid's."""
+    """A video of longer clips, each the first of those of the grid that it holds."""
     stride = max(1, round(clip_s / video.step_s))
     parts = tuple(part[::stride] for part in video.parts)
     return replace(
@@ -151,105 +271,70 @@ def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:
     )
 
 
-def _clips(
-    grounder: DETRGrounder,
+def _pairs(
+    grounder: Grounder,
+    family: Family,
     video: ClipEmbeddings,
     windows: Sequence[slice],
-    words: Sequence[FloatArray],
-    queries: FloatArray | None,
-) -> Iterator[FloatArray]:
-    """[t, Dv] of each window, all of them for each query in turn.
+    tokens: Sequence[FloatArray],
+    vectors: FloatArray | None,
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The clips [t, Dv] of each window with a query [W, Dq]: all windows for each query in turn.
 
     Raises:
-        UsageError: video or words are of another size than those that the model reads.
+        UsageError: video or queries are of another size than those that the model reads.
     """
-    for one in words:
-        _check(grounder, "words", one.shape[1], grounder.model.config.dim_query)
+
+    def clips(rows: FloatArray) -> list[FloatArray]:
+        _check(grounder, "clips", rows.shape[1], grounder.model.config.dim_video - family.n_endpoints)
+        return [family.clips(rows[window], video.step_s, grounder.clip_s) for window in windows]
+
+    for query in tokens:
+        _check(grounder, "queries", query.shape[1], grounder.model.config.dim_query)
+    by_query: Iterable[list[FloatArray]]
     if not grounder.guided:
-        plain = _read(grounder, rows_of(video), windows, video.step_s)
-        for _ in words:
-            yield from plain
-        return
-    if queries is None:
-        raise UsageError(
-            f"{grounder.name} reads a guide, which is made of embeddings", hint="vidsum ground VIDEO"
-        )
-    for query in queries:
-        yield from _read(grounder, guided_rows(video, query), windows, video.step_s)
+        by_query = repeat(clips(rows_of(video)), len(tokens))
+    elif vectors is None:
+        raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
+    else:
+        by_query = (clips(guided_rows(video, vector)) for vector in vectors)
+    for query, shown in zip(tokens, by_query, strict=True):
+        yield from ((window, query[: family.max_words]) for window in shown)
 
 
-def _read(
-    grounder: DETRGrounder, rows: FloatArray, windows: Sequence[slice], step_s: float
-) -> list[FloatArray]:
-    """[t, Dv] of each window; refuses rows of another size than the model's."""
-    _check(grounder, "clips", rows.shape[1] + 2, grounder.model.config.dim_video)
-    return [
-        clips_of(rows[stretch], step_s, grounder.clip_s, grounder.model.config.clips) for stretch in windows
-    ]
-
-
-def _check(grounder: DETRGrounder, what: str, size: int, right: int) -> None:
+def _check(grounder: Grounder, what: str, size: int, right: int) -> None:
     if size != right:
-        also = ", endpoints among them" if what == "clips" else ""
         raise UsageError(
-            f"{grounder.name} reads {what} of {right} numbers{also}, not of {size}",
+            f"{grounder.name} reads {what} of {right} numbers, not of {size}",
             hint=f"it was trained in the space {grounder.space}",
         )
 
 
-def _seen(
-    grounder: DETRGrounder, clips: Iterable[FloatArray], words: Sequence[FloatArray], n_windows: int
-) -> Iterator[_Seen]:
-    """What the model sees in each window, all of them for each query in turn; pairs go through in batches."""
-    most = grounder.model.config.words
-    pairs = ((one, words[number // n_windows][:most]) for number, one in enumerate(clips))
-    while batch := list(islice(pairs, _BATCH)):
-        yield from _of_batch(grounder.model, *zip(*batch, strict=True))
+def _outputs(family: Family, pairs: Iterator[tuple[FloatArray, FloatArray]]) -> Iterator[WindowOutput]:
+    """What the model gives for each pair; pairs go through it in batches."""
+    while batch := list(islice(pairs, family.batch)):
+        clips, queries = zip(*batch, strict=True)
+        yield from family.predict(clips, queries)
 
 
-@torch.inference_mode()
-def _of_batch(model: DETRModel, videos: Sequence[FloatArray], words: Sequence[FloatArray]) -> Iterator[_Seen]:
-    found = model(*inputs_of(videos, words, next(model.parameters()).device))
-    chances = found.logits[-1].float().softmax(-1)[..., 0].cpu().numpy()
-    shares = start_end(found.spans[-1].float()).cpu().numpy()
-    saliency = found.saliency.float().cpu().numpy()
-    return (
-        _Seen(chances[number], shares[number], saliency[number, : len(video)])
-        for number, video in enumerate(videos)
-    )
-
-
-def _ranked(video: ClipEmbeddings, windows: tuple[slice, ...], seen: Sequence[_Seen]) -> Iterator[Moment]:
+def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
     """The moments of all windows, best first, but those that an edge of a window may cut."""
-    n_rows = np.array([[one.stop - one.start] for one in windows], np.float64)
-    starts = np.array([[one.start] for one in windows], np.float64)
-    n_clips = np.array([[len(one.saliency)] for one in seen])
+    scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
+    intervals = proposals.intervals_s[proposals.is_whole]
+    for best in np.argsort(-scores, kind="stable"):
+        start_s, end_s = intervals[best]
+        yield Moment(float(start_s), float(end_s), float(scores[best]))
+
+
+def _placed_spans(
+    video: ClipEmbeddings, windows: tuple[slice, ...], outputs: Sequence[WindowOutput]
+) -> Windows:
+    """Where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
+    n_rows = np.array([[window.stop - window.start] for window in windows], np.float64)
+    starts = np.array([[window.start] for window in windows], np.float64)
+    n_clips = np.array([[len(output.saliency)] for output in outputs if output.saliency is not None])
     # the last row of the grid may reach beyond the video
     ends = np.minimum((video.duration_s / video.step_s - starts) / n_rows, 1)
-    shares = _inside(np.stack([one.shares for one in seen]), 1 / n_rows, ends)
-    laid = placed(windows, shares, video.step_s, video.duration_s, margins=0.5 / n_clips)
-    chances = np.stack([one.chances for one in seen])[laid.is_whole]
-    intervals = laid.intervals_s[laid.is_whole]
-    for place in np.argsort(-chances, kind="stable"):
-        start_s, end_s = intervals[place]
-        yield Moment(float(start_s), float(end_s), float(chances[place]))
-
-
-def _inside(shares: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
-    """Stretches [W, N, 2], as shares of windows, brought inside [0, ends] and drawn out to `shortest`."""
-    begins, stops = np.moveaxis(shares.astype(np.float64), -1, 0).clip(0, ends)
-    lengths = np.minimum(np.maximum(stops - begins, shortest), ends)
-    begins = ((begins + stops - lengths) / 2).clip(0, ends - lengths)
-    return np.stack([begins, begins + lengths], axis=-1)
-
-
-def _saliency(n_rows: int, windows: Sequence[slice], seen: Sequence[_Seen]) -> FloatArray:
-    """[T] the mean over the shortest windows, whose clips are the finest."""
-    total, count = np.zeros(n_rows), np.zeros(n_rows)
-    length = windows[0].stop
-    middles = (np.arange(length) + 0.5) / length  # a clip is the rows whose middles it has, see `resample`
-    for stretch, one in zip(windows, seen, strict=True):
-        if stretch.stop - stretch.start == length:
-            total[stretch] += one.saliency[(middles * len(one.saliency)).astype(np.int64)]
-            count[stretch] += 1
-    return np.asarray(total / count, np.float32)
+    spans = np.stack([output.spans for output in outputs if output.spans is not None])
+    fractions = inside(spans, 1 / n_rows, ends)
+    return placed(windows, fractions, video.step_s, video.duration_s, margins=0.5 / n_clips)

@@ -1,33 +1,40 @@
-"""From a similarity curve to moments, without training: docs/algorithms/grounding.md tells how and why.
+"""From a similarity curve to moments, without training; non-maximum suppression; snapping to shots.
 
-`contrast`  runs of clips above many thresholds, those that stand out most first
+A run is a sequence of clips above a threshold. docs/algorithms/grounding.md explains the rules:
+
+`contrast`  runs above many thresholds, ranked by how far they stand out from the rest
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
-            clips pass, and what is enough grows with the video; then the others
-`excess`    as `contrast`, against the mean of the whole video: a run of nearly all of it does not stand out,
-            however low the rest is; no clip may be missing inside; for highlights
+            clips pass (the number grows with the video), then the others
+`excess`    as `contrast`, but compared with the mean of the whole video, so that a run of nearly all of it
+            does not stand out, however low the rest is; no clip may be missing inside; for highlights
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.grounding.nms import suppress
+from vidsum.errors import UsageError
+from vidsum.intervals import iou
+from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, Moment, TimeArray
 
 Grouping = Literal["contrast", "hybrid", "excess"]
 
 MAX_IOU = 0.5
-"""Moments of one query that overlap more are taken for the same one."""
+"""Moments of one query that overlap more count as the same."""
+REACH_S = 1.0
+"""Edges of moments further than this from any shot's edge stay: clips are about this long."""
 _THRESHOLDS = np.arange(2, 20) / 20
 _APART = {"contrast": 2, "hybrid": 2, "excess": 1}
-"""Clips of a run are at most so far from each other: 2 lets one be missing."""
+"""Largest step from one clip of a run to the next: 2 lets one be missing."""
 _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
-"""Power of a run's length in its score."""
+"""Exponent of a run's length in its score."""
 
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
-"""Of `hybrid`: so many clips pass for the first moment, and clips so far apart are joined, in 75 clips."""
+"""Of `hybrid`, for 75 clips: how many pass for the first moment, and how far apart clips are joined."""
 _BINS = 10
 
 
@@ -54,21 +61,21 @@ def moments_of(
         timestamps: [T] seconds at which each clip begins.
         step_s: seconds that a clip stands for.
         duration_s: of the video; no moment ends after it.
-        top_k: most moments to give.
+        top_k: maximum number of moments.
         grouping: the rule; `contrast` is what `vidsum ground` uses.
-        max_iou: see `vidsum.grounding.nms.suppress`.
+        max_iou: see `suppress`.
 
     Returns:
-        At least one moment. Scores are how far its clips stand out: (mean inside - mean outside) *
-        (length / T)^0.3 of the curve drawn out to [0, 1]. With `hybrid` the power is 0.5, and the first
-        moment's score is not below the second's. With `excess` it is 0.5, and the mean that of all clips in
-        place of that outside.
+        At least one moment. A score is how far its clips stand out: (mean inside - mean outside) *
+        (length / T)^0.3 of the curve scaled to [0, 1]. With `hybrid` the exponent is 0.5, and the first
+        moment's score is at least the second's. With `excess` the exponent is 0.5, and the mean of all clips
+        takes the place of the mean outside.
 
     Raises:
         UsageError: see `suppress`.
     """
     saliency = unit_range(curve)
-    # a flat curve has no run: the whole video, then
+    # a flat curve has no run: take the whole video
     ranked = _ranked_runs(saliency, grouping) or [(0.0, _Run(0, len(saliency) - 1))]
     if grouping == "hybrid":
         first = _first_run(saliency)
@@ -83,16 +90,53 @@ def moments_of(
     return suppress(proposals(), max_iou, top_k)
 
 
-def unit_range(curve: FloatArray) -> FloatArray:
-    """[T] the curve drawn out to [0, 1]; zeros where it is flat."""
-    low, high = float(curve.min()), float(curve.max())
-    return np.zeros_like(curve) if high == low else ((curve - low) / (high - low)).astype(np.float32)
+def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
+    """Greedy temporal non-maximum suppression: of moments that overlap too much, the best stays.
+
+    Args:
+        moments: best first; no more of them are drawn than needed.
+        max_iou: largest intersection over union, in [0, 1], with a moment that stays.
+        top_k: maximum number of moments.
+
+    Raises:
+        UsageError: `max_iou` or `top_k` is out of range.
+    """
+    if not 0 <= max_iou <= 1:
+        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
+    if top_k < 1:
+        raise UsageError(f"top_k must be at least 1, not {top_k}")
+    kept: list[Moment] = []
+    for moment in moments:
+        intervals = [(other.start_s, other.end_s) for other in kept]
+        if not kept or iou([(moment.start_s, moment.end_s)], intervals).max() <= max_iou:
+            kept.append(moment)
+            if len(kept) == top_k:
+                break
+    return kept
+
+
+def snapped(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REACH_S) -> list[Moment]:
+    """The moments of a query, each edge moved to the nearest edge of a shot within reach.
+
+    A moment of which nothing would be left stays as it is.
+
+    Args:
+        moments: of one query.
+        edges_s: [S + 1] edges of shots.
+        reach_s: seconds that an edge may move.
+    """
+    starts = [_near(moment.start_s, edges_s, reach_s) for moment in moments]
+    ends = [_near(moment.end_s, edges_s, reach_s) for moment in moments]
+    return [
+        replace(moment, start_s=start, end_s=end) if start < end else moment
+        for moment, start, end in zip(moments, starts, ends, strict=True)
+    ]
 
 
 def _first_run(saliency: FloatArray) -> _Run:
     """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
     n_clips = len(saliency)
-    passing, apart = (max(1, round(n_clips * share / _OF_CLIPS)) for share in (_PASSING, _FIRST_APART))
+    passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
     runs = _runs(saliency >= threshold, apart)
@@ -113,13 +157,13 @@ def _contrast(saliency: FloatArray, runs: list[_Run], grouping: Grouping) -> Tim
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]
     rest, n_rest = sums[-1] - inside, len(saliency) - length
-    others = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
-    contrast = (inside / length - others) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
+    reference = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
+    contrast = (inside / length - reference) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
     return np.where(length < len(saliency), contrast, 0.0)
 
 
 def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
-    """Runs of the clips that pass; those at most `apart` clips from each other are joined."""
+    """Runs of the clips that pass; runs at most `apart` clips from each other are joined."""
     clips = np.flatnonzero(passes)
     if not len(clips):
         return []
@@ -131,3 +175,8 @@ def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
 
 def _length(run: _Run) -> int:
     return run.last + 1 - run.first
+
+
+def _near(time_s: float, edges_s: TimeArray, reach_s: float) -> float:
+    nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
+    return nearest if abs(nearest - time_s) <= reach_s else time_s

@@ -13,9 +13,10 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood, unit
-from vidsum.grounding.grid import grid, on_grid
+from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
 from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.windows import grid, on_grid
+from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray, TimeArray
 
@@ -24,6 +25,8 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 CLASSIFIERS = ("i3d", "efficientnet_lite0")
 """Networks whose classes `conse` is built of: actions and objects."""
+_GUIDE_SCALE = 0.25
+"""Of the guide's curves, whose deviation is 1, beside embeddings of length 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ def space_for(name: str) -> str:
         UsageError: there is no such space.
     """
     if name not in SPACES:
-        raise UsageError(f"there is no space {name!r}", hint=f"choose from {', '.join(SPACES)}")
+        raise UsageError(f"unknown space {name!r}", hint=f"choose from {', '.join(SPACES)}")
     if name == "auto":
         return "conse" if checkpoints.find("clip") is None else "clip"
     return name
@@ -87,7 +90,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     duration_s = features[0].duration_s
     times = grid(duration_s, STEP_S)
     if space == "clip":
-        parts = tuple(unit(on_grid(one.array, one, times, STEP_S)) for one in features)
+        parts = tuple(unit_rows(on_grid(one.array, one, times, STEP_S)) for one in features)
         return ClipEmbeddings(parts, times, STEP_S, duration_s)
     return of_mixtures([_mixture(one, times, device) for one in features], times, duration_s)
 
@@ -159,6 +162,22 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
         curves = [_standard(queries @ part.T) for part in video.parts]
     combined = [_standard(np.sum(curves, axis=0))] if len(curves) > 1 else []
     return np.stack([*curves, *combined], axis=1)
+
+
+def rows_of(video: ClipEmbeddings) -> FloatArray:
+    """[T, D] the parts of the space side by side, as a trained model reads them."""
+    return np.concatenate(video.parts, axis=1)
+
+
+def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
+    """[T, D + C] for one query [Dq]: the parts of the space, then the guide, which is the query's curves.
+
+    The curves are standardised over the whole video: each window of a long one is told whether the query is
+    likelier elsewhere. The guide is our addition to MRNet's input; docs/algorithms/captions.md tells what it
+    is worth.
+    """
+    curves = curves_of(video, query[None])[0]
+    return np.concatenate([rows_of(video), _GUIDE_SCALE * curves.T], axis=1)
 
 
 def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:

@@ -12,8 +12,8 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.conse import unit
 from vidsum.grounding.queries import named
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
     if name not in _LOADERS:
-        raise UsageError(f"there is no text encoder {name!r}", hint=f"choose from {', '.join(TEXT_ENCODERS)}")
+        raise UsageError(f"unknown text encoder {name!r}", hint=f"choose from {', '.join(TEXT_ENCODERS)}")
     return _load(name, device, checkpoints.sha256_of(name))
 
 
@@ -167,10 +167,10 @@ def _glove(_device: str) -> TextEncoder:
         return [np.asarray(vectors[found], np.float32) for found in rows]
 
     def encode(texts: Texts) -> FloatArray:
-        return unit(np.array([rows.mean(axis=0) for rows in of_words(texts)]).reshape(len(texts), dim))
+        return unit_rows(np.array([rows.mean(axis=0) for rows in of_words(texts)]).reshape(len(texts), dim))
 
     def encode_words(texts: Texts) -> list[FloatArray]:
-        return [unit(rows) for rows in of_words(texts)]
+        return [unit_rows(rows) for rows in of_words(texts)]
 
     dim = int(vectors.shape[1])
     return TextEncoder("glove", dim, encode, encode_words, lambda text: len(known(text)))

@@ -1,88 +1,169 @@
-"""How a model that reads only so many clips goes through a video of any length.
+"""Grids of clips and sliding windows: how features of any rate, and videos of any length, reach a model.
 
-It reads overlapping windows; then windows four times as long, of clips four times as long, and so on until
-one window is the whole video. A moment is taken from windows that have all of it: a short one from short
-windows, in fine steps of time, a long one from long windows.
+Features with different clips are brought to one grid. A model that reads a limited number of clips then reads
+overlapping windows of that grid; then windows four times as long, of clips four times as long, until one
+window is the whole video. A moment is taken from windows that hold all of it: a short one from short windows,
+in fine steps of time, a long one from long windows.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import TimeArray
+from vidsum.features.resample import resample
+from vidsum.types import Features, FloatArray, TimeArray
 
+_BLOCK = 512
+"""Clips of the grid at a time: sums in float64 of a long video and a thousand classes are large."""
 _GROWTH = 4
-"""From one length of windows to the next: some window has a moment whole that takes up an eighth of it."""
-_SAME = 1e-9
-"""Shares of a window that differ by less are the same."""
+"""From one window length to the next: some window holds all of any moment that fills an eighth of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """All windows of a video, short ones first, and what stretches of them mean."""
+    """The W sliding windows of a video, short ones first, and where the N proposals of each lie."""
 
-    rows: tuple[slice, ...]
-    """The clips of the video's grid in each of W windows."""
     intervals_s: TimeArray
-    """[W, N, 2] the stretch of each proposal."""
+    """[W, N, 2] start and end of each proposal in the video."""
     is_whole: npt.NDArray[np.bool_]
     """[W, N] False where a moment may go on outside the window, or there is no video."""
 
 
-def windows_of(shares: TimeArray, shortest: int, n_rows: int, step_s: float, duration_s: float) -> Windows:
-    """The windows of a video, for a model whose proposals are the same in each.
+def grid(duration_s: float, step_s: float) -> TimeArray:
+    """[T] seconds at which the clips of a video begin; T is at least 1."""
+    return np.arange(max(1, int(np.ceil(duration_s / step_s - 1e-6))), dtype=np.float64) * step_s
+
+
+def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
+    """Rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
+
+    Each is the mean of those whose clips overlap it, weighted by the common time. Where there are none, at
+    the end or in a gap, it is the nearest.
+    """
+    placed = np.empty((len(times), rows.shape[1]), np.float32)
+    for start in range(0, len(times), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        placed[block] = _on_block(rows, features, times[block], step_s)
+    return placed
+
+
+def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
+    """[T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
 
     Args:
-        shares: [N, 2] of a window that each proposal begins and ends at.
+        rows: [N, D] of a window, each of `step_s` seconds.
+        step_s: seconds from a row to the next.
+        clip_s: seconds of a clip.
+        most: maximum number of clips that the model reads.
+    """
+    n_clips = min(most, math.ceil(len(rows) * step_s / clip_s - 1e-9))
+    return with_endpoints(resample(rows, max(1, n_clips)))
+
+
+def with_endpoints(rows: FloatArray) -> FloatArray:
+    """[T, D + 2]: row t of the clips [T, D], then t / T and (t + 1) / T, as for Moment-DETR.
+
+    They tell a model that has no sense of order where in its window a clip lies.
+    """
+    starts = np.arange(len(rows), dtype=np.float32) / np.float32(len(rows))
+    return np.column_stack([rows, starts, starts + np.float32(1 / len(rows))])
+
+
+def sliding_windows(shortest: int, n_rows: int) -> tuple[slice, ...]:
+    """The clips of the grid in each window, short windows first; the last window is the whole video.
+
+    Args:
         shortest: clips of the grid in the shortest windows.
         n_rows: clips of the grid.
-        step_s: seconds of one of them.
-        duration_s: of the video; the last clip of the grid may reach beyond it.
     """
-    return placed(stretches_of(shortest, n_rows), shares, step_s, duration_s)
-
-
-def stretches_of(shortest: int, n_rows: int) -> tuple[slice, ...]:
-    """The clips of the grid in each window, short windows first; the last window is the whole video."""
-    rows: list[slice] = []
-    longest = max(1, shortest)
-    while not rows or rows[-1] != slice(0, n_rows):
-        rows += _stretches(n_rows, longest)
-        longest *= _GROWTH
-    return tuple(rows)
+    windows: list[slice] = []
+    length = max(1, shortest)
+    while not windows or windows[-1] != slice(0, n_rows):
+        windows += _windows_of_length(n_rows, length)
+        length *= _GROWTH
+    return tuple(windows)
 
 
 def placed(
-    rows: tuple[slice, ...],
-    shares: TimeArray,
+    windows: tuple[slice, ...],
+    fractions: TimeArray,
     step_s: float,
     duration_s: float,
-    margins: TimeArray | float = _SAME,
+    margins: TimeArray | float,
 ) -> Windows:
-    """Windows, and where in the video the proposals of a model are.
+    """Where in the video the proposals of a model are.
 
     Args:
-        rows: of `stretches_of`.
-        shares: [N, 2] of a window that each proposal begins and ends at, or [W, N, 2] where those of each
-            window are others.
+        windows: from `sliding_windows`.
+        fractions: [N, 2] of a window at which each proposal starts and ends, or [W, N, 2] where each window
+            has its own.
         step_s: seconds of a clip of the grid.
-        duration_s: of the video.
-        margins: share of a window, or [W, 1] of each, within which a proposal touches the window's edge.
+        duration_s: of the video; the last clip of the grid may reach beyond it.
+        margins: fraction of a window, or [W, 1] of each, within which a proposal touches the window's edge.
     """
-    begins, ends = np.array([(one.start, one.stop) for one in rows]).T[..., None]
-    intervals = (begins * step_s)[..., None] + shares * ((ends - begins) * step_s)[..., None]
+    starts, ends = np.array([(window.start, window.stop) for window in windows]).T[..., None]
+    intervals = (starts * step_s)[..., None] + fractions * ((ends - starts) * step_s)[..., None]
     intervals = np.minimum(intervals, duration_s)
-    has_begun = (shares[..., 0] > margins) | (begins == 0)
-    has_ended = (shares[..., 1] < 1 - margins) | (ends == ends.max())
+    has_begun = (fractions[..., 0] > margins) | (starts == 0)
+    has_ended = (fractions[..., 1] < 1 - margins) | (ends == ends.max())
     is_in_video = intervals[..., 1] > intervals[..., 0]
-    return Windows(rows, intervals, has_begun & has_ended & is_in_video)
+    return Windows(intervals, has_begun & has_ended & is_in_video)
 
 
-def _stretches(n_rows: int, longest: int) -> list[slice]:
-    """Windows of `longest` rows, spread evenly: a moment of up to half of that is strictly inside one."""
-    if n_rows <= longest:
+def inside(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
+    """Spans [W, N, 2], as fractions of windows, brought inside [0, ends] and drawn out to `shortest`."""
+    starts, stops = np.moveaxis(spans.astype(np.float64), -1, 0).clip(0, ends)
+    lengths = np.minimum(np.maximum(stops - starts, shortest), ends)
+    starts = ((starts + stops - lengths) / 2).clip(0, ends - lengths)
+    return np.stack([starts, starts + lengths], axis=-1)
+
+
+def joined(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray:
+    """[T] the mean of the curves [t] of the shortest windows, whose clips are the finest."""
+    n_rows, length = windows[-1].stop, windows[0].stop
+    total, count = np.zeros(n_rows), np.zeros(n_rows)
+    middles = (np.arange(length) + 0.5) / length  # a clip holds the rows whose middles it has, see `resample`
+    for window, curve in zip(windows, curves, strict=True):
+        if window.stop - window.start == length:
+            total[window] += curve[(middles * len(curve)).astype(np.int64)]
+            count[window] += 1
+    return np.asarray(total / count, np.float32)
+
+
+def _on_block(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
+    """The same as `on_grid` in float64, for a few clips of the grid."""
+    starts, ends = features.timestamps, features.timestamps + features.covers_s
+    first = np.searchsorted(ends, times, side="right")
+    after = np.searchsorted(starts, times + step_s, side="left")
+    total, total_s = np.zeros((len(times), rows.shape[1])), np.zeros(len(times))
+    for offset in range(int((after - first).max(initial=0))):
+        number = np.minimum(first + offset, len(rows) - 1)
+        common_s = np.minimum(ends[number], times + step_s) - np.maximum(starts[number], times)
+        common_s = np.where(first + offset < after, common_s, 0.0)
+        total += common_s[:, None] * rows[number]
+        total_s += common_s
+    alone = total_s == 0
+    total[alone], total_s[alone] = rows[_nearest(times[alone] + step_s / 2, (starts + ends) / 2)], 1.0
+    total /= total_s[:, None]
+    return total
+
+
+def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
+    """[T] index of the increasing `candidates` that is nearest to each of `times`."""
+    after = np.searchsorted(candidates, times).clip(1, max(len(candidates) - 1, 1))
+    before = after - 1
+    after = np.minimum(after, len(candidates) - 1)
+    is_before = times - candidates[before] <= candidates[after] - times
+    return np.where(is_before, before, after).astype(np.int64)
+
+
+def _windows_of_length(n_rows: int, length: int) -> list[slice]:
+    """Windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside one."""
+    if n_rows <= length:
         return [slice(0, n_rows)]
-    n_windows = int(np.ceil((n_rows - longest) / max(1, longest // 2 - 1))) + 1
-    starts = np.linspace(0, n_rows - longest, n_windows).round().astype(np.int64)
-    return [slice(int(start), int(start) + longest) for start in starts]
+    n_windows = int(np.ceil((n_rows - length) / max(1, length // 2 - 1))) + 1
+    starts = np.linspace(0, n_rows - length, n_windows).round().astype(np.int64)
+    return [slice(int(start), int(start) + length) for start in starts]

@@ -10,8 +10,8 @@ from vidsum import provenance
 from vidsum.datasets.highlights import CLIP_S
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
-from vidsum.grounding.grid import grid, on_grid
 from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.windows import grid, on_grid
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.settings import Extraction
 from vidsum.summary.highlights import highlights

@@ -10,12 +10,10 @@ from typing import Any
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
-from vidsum.grounding.find import Asked, checkpoint_sha256, locate, model_for, most_words
-from vidsum.grounding.nms import suppress
-from vidsum.grounding.proposals import MAX_IOU
+from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for
+from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named, read_queries
 from vidsum.grounding.queries import in_short as in_short
-from vidsum.grounding.snapping import snapped
 from vidsum.grounding.spaces import (
     embed_queries,
     embed_video,
@@ -94,7 +92,7 @@ def run_grounding(
     vectors = embed_queries(space, queries.texts, how.device)  # first: missing weights show before decoding
     features = run_jobs(video, jobs, how, progress)
     clips = embed_video(space, features[: len(extractions_of(space, how))], how.device)
-    found = locate(model, clips, Asked(queries.texts, vectors), retrieval.top_k, how.device)
+    found = locate(model, clips, Request(queries.texts, vectors), retrieval.top_k, how.device)
     if retrieval.snap != "none":
         edges_s = _shot_edges(features, retrieval.snap)
         found = [
@@ -172,7 +170,7 @@ def _warnings(
     features: Sequence[Features], queries: Queries, model: str, space: str, how: Extraction
 ) -> tuple[str, ...]:
     encoder = load_text_encoder(text_encoder_of(space), how.device)
-    if (most := most_words(model, how.device)) is not None:
+    if (most := max_words(model, how.device)) is not None:
         encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
     of_video = [warning for one in features for warning in one.warnings]
     cut = [text for text in queries.texts if encoder.cuts(text)]

@@ -11,8 +11,8 @@ from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.datasets.published_features import read_moment_features, read_words
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.clips import with_endpoints
 from vidsum.grounding.text import DIMS, load_text_encoder
+from vidsum.grounding.windows import with_endpoints
 from vidsum.training.data import Annotated, MomentData, choose, clip_s_of, of_annotated
 from vidsum.types import FloatArray, Progress, TimeArray
 

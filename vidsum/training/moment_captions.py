@@ -34,7 +34,7 @@ class CaptionRecipe:
     clip_s: float = 1.0
     """Longest clip; a window has T of them."""
     guided: bool = True
-    """Whether clips come with a guide, see `vidsum.grounding.guide`."""
+    """Whether clips come with a guide, see `vidsum.grounding.spaces.guided_rows`."""
     videos: int = 1200
     """Made up anew for each epoch."""
     n_queries: int = 4

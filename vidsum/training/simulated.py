@@ -16,11 +16,11 @@ from vidsum.datasets.examples import MomentExample
 from vidsum.datasets.highlight_examples import MOST_SALIENT, scores_at
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.conse import ClassMixture, class_chances, unit
-from vidsum.grounding.grid import grid
-from vidsum.grounding.guide import guided_rows, rows_of
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, of_mixtures
+from vidsum.grounding.conse import ClassMixture, class_chances
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, of_mixtures, rows_of
+from vidsum.grounding.windows import grid
 from vidsum.intervals import stacked
+from vidsum.scaling import unit_rows
 from vidsum.training.captions import Captions, Script, Stretch, annotated, joined
 from vidsum.types import FloatArray, TimeArray
 
@@ -90,7 +90,7 @@ class Making:
     n_queries: int = 1
     """Queries of an example at most."""
     guided: bool = True
-    """Whether clips come with a guide (`vidsum.grounding.guide`); then there is one query."""
+    """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
 
 
 def make_up(how: Making, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
@@ -166,7 +166,7 @@ def see(script: Script, how: Making, rng: np.random.Generator) -> ClipEmbeddings
     if how.classifiers:
         mixtures = [_seen_through(one, sentences, shares, rng) for one in how.classifiers]
         return of_mixtures(mixtures, times, script.duration_s)
-    part = unit(_hazed(sentences, shares, HAZE["clip"], rng))
+    part = unit_rows(_hazed(sentences, shares, HAZE["clip"], rng))
     return ClipEmbeddings((part,), times, STEP_S, script.duration_s)
 
 

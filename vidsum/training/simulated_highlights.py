@@ -7,9 +7,8 @@ import numpy as np
 
 from vidsum.datasets.highlight_examples import HighlightExample, Pair
 from vidsum.features.resample import resample
-from vidsum.grounding.clips import clips_of
-from vidsum.grounding.guide import guided_rows, rows_of
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, rows_of
+from vidsum.grounding.windows import clips_of
 from vidsum.training.captions import Words, filled
 from vidsum.training.simulated import Draft, Making, drafted, saliency_of, see
 from vidsum.types import FloatArray

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vidsum.datasets.examples import MomentExample
 from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
 from vidsum.errors import UsageError
-from vidsum.grounding.clips import with_endpoints
+from vidsum.grounding.windows import with_endpoints
 from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32

@@ -1,0 +1,20 @@
+"""Rows of unit length, and curves scaled to [0, 1]."""
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.types import FloatArray
+
+
+def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
+    """Rows [N, D] scaled to length 1; rows of zeros stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:
+    """[T] the curve scaled so that its lowest value is 0 and its highest 1; `flat` where all are equal."""
+    low, high = float(curve.min()), float(curve.max())
+    if high == low:
+        return np.full_like(curve, flat)
+    return np.asarray((curve - low) / (high - low), np.float32)
