@@ -1,4 +1,4 @@
-"""The public function that finds what stands out with no query: clips, stretches, cache, provenance."""
+"""The public function that finds what stands out with no query: clips, segments, cache, provenance."""
 
 import json
 from itertools import pairwise
@@ -14,11 +14,9 @@ from tests.grounding.colours import use_colours
 from vidsum.documents import highlights_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import read_features, write_features
-from vidsum.pipelines import export
-from vidsum.pipelines import extraction as jobs
-from vidsum.pipelines import highlights as highlighting
+from vidsum.pipelines import export, extraction
 from vidsum.pipelines import summary as pipeline
-from vidsum.pipelines.highlights import find_highlights, highlights_provenance
+from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.settings import Extraction
 from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
@@ -56,7 +54,7 @@ def of_length(folder: Path, seconds: float) -> Path:
     return media.make_video(path, n_frames=round(25 * seconds), fps=25, paint=paint).path
 
 
-def test_the_lively_stretch_is_found(film: Path) -> None:
+def test_the_lively_segment_is_found(film: Path) -> None:
     found = find_highlights(film, device="cpu")
     assert found.timestamps.tolist() == [0, 2, 4, 6, 8, 10]
     assert found.clip_s == 2
@@ -87,11 +85,11 @@ def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> Non
 
 def test_a_video_is_decoded_once(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_highlights(film, device="cpu")
-    monkeypatch.setattr(jobs, "read_frames", None)
+    monkeypatch.setattr(extraction, "read_frames", None)
     assert len(find_highlights(film, 1, device="cpu").moments) == 1
 
 
-def test_no_two_stretches_overlap_and_each_exceeds_the_mean() -> None:
+def test_no_two_segments_overlap_and_each_exceeds_the_mean() -> None:
     rng = np.random.default_rng(0)
     features = Features.from_array(rng.uniform(0.2, 2, (600, 1)) * (1 + rng.normal(0, 0.5, (600, 16))))
     found = find_highlights(features, 20)
@@ -125,25 +123,25 @@ def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:
     ).path
     found = find_highlights(still, device="cpu")
     assert found.saliency.max() < 0.05
-    assert found.warnings == ("all clips are about as salient: no stretch stands out",)
+    assert found.warnings == ("all clips are about as salient: no segment stands out",)
     assert found.moments == (Moment(0.0, 8.0, 0.0),)
 
 
-def test_noise_of_a_level_video_makes_no_stretch() -> None:
+def test_noise_of_a_level_video_makes_no_segment() -> None:
     rng = np.random.default_rng(0)
     rows = np.ones((40, 64)) + rng.normal(0, 0.004, (40, 64))
     found = find_highlights(Features.from_array(rows))
     assert 0 < np.ptp(found.saliency) < 0.1
-    assert found.warnings == ("all clips are about as salient: no stretch stands out",)
+    assert found.warnings == ("all clips are about as salient: no segment stands out",)
     assert found.moments == (Moment(0.0, found.video_duration_s, 0.0),)
 
 
 def test_provenance_is_told_before_and_tells_all_that_matters(film: Path) -> None:
     found = find_highlights(film, 3, device="cpu")
-    assert found.provenance == highlights_provenance(film, 3, HOW)
+    assert found.provenance == plan_highlights(film, 3, HOW).provenance
     assert found.provenance["highlights"] == {"top_k": 3, "clip_s": 2.0}
-    assert found.provenance != highlights_provenance(film, 4, HOW)
-    assert found.provenance != highlights_provenance(film, 3, Extraction(device="cpu", precision="bf16"))
+    assert found.provenance != plan_highlights(film, 4, HOW).provenance
+    assert found.provenance != plan_highlights(film, 3, Extraction(device="cpu", precision="bf16")).provenance
 
 
 @pytest.mark.parametrize("made_from", ["video", "array"])
@@ -159,7 +157,7 @@ def test_the_document_is_by_its_schema_and_the_same_each_time(
     assert (document["video"] is None) == (made_from == "array")
 
 
-def test_each_stretch_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
+def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     found = find_highlights(film, 2, device="cpu")
     assert export.write_clips(found, tmp_path / "clips", "film") == ()
     for rank, moment in enumerate(found.moments, 1):
@@ -179,7 +177,7 @@ def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="top_k"):
         find_highlights(film, 0)
     with pytest.raises(UsageError, match="top_k"):
-        highlights_provenance(film, 0, HOW)
+        plan_highlights(film, 0, HOW)
     with pytest.raises(UsageError, match=r"film\.npz: highlights are found in a video"):
         find_highlights(tmp_path / "film.npz")
     with pytest.raises(InputError, match="no such file"):
@@ -193,6 +191,6 @@ def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
 def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     real_weights("mobilenet_v2")
-    found = highlighting.find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
+    found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(found.saliency) == 15
     assert (found.moments[0].start_s, found.moments[0].end_s) == (16, 22)

@@ -24,9 +24,8 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import export
-from vidsum.pipelines import extraction as jobs
-from vidsum.pipelines import moments as retrieval
+from vidsum.pipelines import export, extraction
+from vidsum.pipelines import moments as pipeline
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
@@ -39,7 +38,7 @@ SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.s
 def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Queries are colours; lists, for each decode pass, how many samplings it served."""
     served: list[int] = []
-    read_frames = jobs.read_frames
+    read_frames = extraction.read_frames
 
     def counted(path: str, samplings: list[Any], **how: Any) -> Any:
         served.append(len(samplings))
@@ -47,7 +46,7 @@ def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_colours(monkeypatch)
-    monkeypatch.setattr(jobs, "read_frames", counted)
+    monkeypatch.setattr(extraction, "read_frames", counted)
     return served
 
 
@@ -68,41 +67,41 @@ def best(found: Grounding) -> list[tuple[float, float]]:
     return [(one.moments[0].start_s, one.moments[0].end_s) for one in found.queries]
 
 
-def test_each_query_finds_its_stretch_in_one_pass_over_the_video(film: Path, colours: list[int]) -> None:
-    found = retrieval.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
+def test_each_query_finds_its_segment_in_one_pass_over_the_video(film: Path, colours: list[int]) -> None:
+    found = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
     assert [one.query for one in found.queries] == ["green", "a yellow wall", "blue"]
     assert best(found) == [(2, 4), (6, 10), (4, 6)]
     assert (found.model, found.space, found.video_duration_s) == ("similarity", "conse", 10)
     assert colours == [1]
-    assert best(retrieval.ground(film, "red", device="cpu")) == [(0, 2)]
+    assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
 
 
 def test_saliency_is_1_where_the_query_is_true_and_0_somewhere(film: Path, colours: list[int]) -> None:
-    (green,) = retrieval.ground(film, "green", device="cpu").queries
+    (green,) = pipeline.ground(film, "green", device="cpu").queries
     assert green.saliency.shape == (20,)
     assert (green.saliency.max(), green.saliency.min()) == (1, 0)
     assert green.saliency.argmax() in range(4, 8)
 
 
 def test_top_k_bounds_the_moments(film: Path, colours: list[int]) -> None:
-    assert len(retrieval.ground(film, "green", 1).queries[0].moments) == 1
+    assert len(pipeline.ground(film, "green", 1).queries[0].moments) == 1
     with pytest.raises(UsageError, match="top_k"):
-        retrieval.ground(film, "green", 0)
+        pipeline.ground(film, "green", 0)
 
 
 def test_thousands_of_queries_are_those_of_one_at_a_time(film: Path, colours: list[int]) -> None:
     texts = [f"{name} {number}" for number in range(700) for name in ("red", "green", "blue")]
-    found = retrieval.ground(film, texts, 1, device="cpu")
+    found = pipeline.ground(film, texts, 1, device="cpu")
     assert best(found) == [(0, 2), (2, 4), (4, 6)] * 700
-    alone = retrieval.ground(film, texts[1500], 1, device="cpu")
+    alone = pipeline.ground(film, texts[1500], 1, device="cpu")
     np.testing.assert_array_equal(alone.queries[0].saliency, found.queries[1500].saliency)
 
 
 def test_long_and_foreign_queries_are_warned_about_in_one_line_each(film: Path, colours: list[int]) -> None:
     texts = ["green " * MOST_WORDS, "grünes und rotes"]
     texts += [f"green {number} " * MOST_WORDS for number in range(9)]
-    language, length = retrieval.ground(film, texts, device="cpu").warnings
+    language, length = pipeline.ground(film, texts, device="cpu").warnings
     assert "English" in language
     assert length.endswith(f"and 6 more: only the first {MOST_WORDS} tokens are read")
 
@@ -123,33 +122,48 @@ def test_edges_snap_to_shots_of_either_kind(
     torch.manual_seed(0)
     model = TransNetV2().eval()
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
-    monkeypatch.setattr(retrieval, "snapped", told)
-    by_kts = retrieval.ground(film, "green", snap="kts", device="cpu")
+    monkeypatch.setattr(pipeline, "snapped", told)
+    by_kts = pipeline.ground(film, "green", snap="kts", device="cpu")
     assert edges[0] == [0, 2, 4, 6, 10]
     assert by_kts.queries[0].moments[0].end_s == 3.5
     assert len(by_kts.queries[0].moments) == 1  # the others became the same
-    retrieval.ground(film, "green", snap="transnetv2", device="cpu", cache=False)
+    pipeline.ground(film, "green", snap="transnetv2", device="cpu", cache=False)
     assert colours == [1, 2]  # what finds shots sees the frames of the same pass
     with pytest.raises(UsageError, match="snapped"):
-        retrieval.ground(film, "green", snap="always")  # type: ignore[arg-type]
+        pipeline.ground(film, "green", snap="always")  # type: ignore[arg-type]
 
 
 def test_the_provenance_known_before_is_that_of_the_result(film: Path, colours: list[int]) -> None:
-    queries, how = retrieval.queries_of(["green", "red"]), Extraction(device="cpu")
+    queries, how = pipeline.read_queries(["green", "red"]), Extraction(device="cpu")
     settings = Retrieval(top_k=3, snap="kts")
-    found = retrieval.run_grounding(film, queries, settings, how)
-    known = retrieval.grounding_provenance(film, queries, settings, how)
-    assert known == found.provenance == json.loads(json.dumps(known))
+    plan = pipeline.plan_moments(film, queries, settings, how)
+    assert colours == []
+    known = plan.provenance
+    assert known == plan.run().provenance == json.loads(json.dumps(known))
     others = [
-        retrieval.grounding_provenance(film, retrieval.queries_of(["green"]), settings, how),
-        retrieval.grounding_provenance(film, queries, Retrieval(top_k=4, snap="kts"), how),
-        retrieval.grounding_provenance(film, queries, settings, replace(how, reader="opencv")),
+        pipeline.plan_moments(film, pipeline.read_queries(["green"]), settings, how),
+        pipeline.plan_moments(film, queries, Retrieval(top_k=4, snap="kts"), how),
+        pipeline.plan_moments(film, queries, settings, replace(how, reader="opencv")),
     ]
-    assert known not in others
+    assert known not in [other.provenance for other in others]
+
+
+def test_a_video_is_probed_and_hashed_once(
+    film: Path, colours: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counted(name: str, function: Any) -> Any:
+        return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
+
+    monkeypatch.setattr(pipeline, "probe", counted("probe", probe))
+    monkeypatch.setattr(pipeline, "extraction_job", counted("hash", pipeline.extraction_job))
+    pipeline.ground(film, "green", device="cpu")
+    assert calls == ["probe", "hash"]
 
 
 def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path: Path) -> None:
-    found = retrieval.ground(film, ["green", "red"], device="cpu")
+    found = pipeline.ground(film, ["green", "red"], device="cpu")
     plain = documents.grounding_document(found, with_saliency=False)
     jsonschema.validate(plain, SCHEMA)
     assert "timestamps_s" not in plain
@@ -160,7 +174,7 @@ def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path:
 
 
 def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -> None:
-    found = retrieval.ground(film, ["green", "yellow"], 1, device="cpu")
+    found = pipeline.ground(film, ["green", "yellow"], 1, device="cpu")
     assert export.write_clips(found, tmp_path / "clips", "film") == ()
     clips = sorted((tmp_path / "clips").iterdir())
     assert [path.name for path in clips] == ["film_1_1.mp4", "film_2_1.mp4"]
@@ -175,14 +189,14 @@ def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -
 @pytest.mark.parametrize("name", ["film.npz", "tvsum.h5#video_1"])
 def test_feature_files_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="several features") as caught:
-        retrieval.ground(name, "green")
+        pipeline.ground(name, "green")
     assert "video" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])
 def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
     with pytest.raises(UsageError, match=f"{setting} is chosen by the space"):
-        retrieval.ground(film, "green", **{setting: 1})
+        pipeline.ground(film, "green", **{setting: 1})
 
 
 @pytest.mark.parametrize(
@@ -195,7 +209,7 @@ def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
 )
 def test_names_that_there_are_not(film: Path, colours: list[int], how: dict[str, str], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        retrieval.ground(film, "green", **how)
+        pipeline.ground(film, "green", **how)
     assert colours == []
 
 
@@ -203,9 +217,9 @@ def test_a_missing_video_or_checkpoint_is_said_before_anything_is_decoded(
     film: Path, colours: list[int]
 ) -> None:
     with pytest.raises(InputError, match="no such file"):
-        retrieval.ground("none.mp4", "green")
+        pipeline.ground("none.mp4", "green")
     with pytest.raises(InputError, match="no such file"):
-        retrieval.ground(film, "green", model="none.safetensors")
+        pipeline.ground(film, "green", model="none.safetensors")
     assert colours == []
 
 
@@ -228,13 +242,13 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     path.write_bytes(b"weights")
     monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.grounder.ground_video", answer)
-    found = retrieval.ground(film, ["green", "red"], 3, model=str(path), device="cpu")
+    found = pipeline.ground(film, ["green", "red"], 3, model=str(path), device="cpu")
     assert asked == [(2, 3)]
     assert best(found) == [(1, 2)] * 2
     assert (found.model, found.space) == (str(path), "conse")
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space conse, not clip"):
-        retrieval.ground(film, "green", model=str(path), space="clip")
+        pipeline.ground(film, "green", model=str(path), space="clip")
 
 
 def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
@@ -248,7 +262,7 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
     reads = {"space": "conse", "clip_s": 0.5}
     save_trained(path, Trained("qd-detr", asdict(config), reads, {}, tensors))
     green, blue = (
-        retrieval.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
+        pipeline.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
     )
     assert colours == [1]  # the second question took the features from the cache
     assert (green.model, green.space) == (str(path), "conse")
@@ -259,7 +273,7 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
         assert (query.saliency.min(), query.saliency.max()) == (0, 1)
     assert not np.array_equal(green.queries[0].saliency, blue.queries[0].saliency)
     with pytest.raises(UsageError, match="has the mask lam, not stamp"):
-        retrieval.ground(film, "green", model=path, mask="stamp", device="cpu")
+        pipeline.ground(film, "green", model=path, mask="stamp", device="cpu")
 
 
 def test_a_model_of_features_that_no_video_gives_is_refused(
@@ -268,7 +282,7 @@ def test_a_model_of_features_that_no_video_gives_is_refused(
     path = tmp_path / "best.safetensors"
     save_trained(path, Trained("mrnet", {}, {"space": "c3d", "clip_s": 1.0}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(UsageError, match="cannot read videos: it was trained on c3d"):
-        retrieval.ground(film, "green", model=str(path))
+        pipeline.ground(film, "green", model=str(path))
 
 
 def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
@@ -277,9 +291,9 @@ def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
     def missing(space: str, texts: list[str], device: str) -> FloatArray:
         raise WeightsError("minilm is not here")
 
-    monkeypatch.setattr(retrieval, "embed_queries", missing)
+    monkeypatch.setattr(pipeline, "embed_queries", missing)
     with pytest.raises(WeightsError):
-        retrieval.ground(film, "green", device="cpu")
+        pipeline.ground(film, "green", device="cpu")
     assert colours == []
 
 
@@ -312,7 +326,7 @@ def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
     tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
     subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
     truth = json.loads(film.with_suffix(".json").read_text())["moments"]
-    found = retrieval.ground(film, [one["query"] for one in truth], space="conse")
+    found = pipeline.ground(film, [one["query"] for one in truth], space="conse")
     overlaps = [
         iou([stretch], [(one["start"], one["end"])])[0, 0]
         for stretch, one in zip(best(found), truth, strict=True)

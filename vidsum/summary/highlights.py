@@ -1,6 +1,6 @@
 """How much there is to see at each time of a video, from features alone: no training, no labels, no query.
 
-docs/highlights.md tells what the score means, and what it was chosen by.
+docs/highlights.md explains the score and how it was chosen.
 """
 
 import numpy as np
@@ -10,10 +10,12 @@ from vidsum.types import Features, FloatArray
 
 Curve = npt.NDArray[np.float64]
 
+CLIP_S = 2.0
+"""Seconds of a clip of highlights, as in QVHighlights."""
 _SMOOTHING_S = 0.5
 """Standard deviation of the Gaussian over time."""
 _LEAST_EVIDENCE, _LEAST_CHANGE = 0.1, 0.02
-"""Smaller differences count as little as they are: noise of a still video is not drawn out to [0, 1]."""
+"""Smaller differences are not scaled up: noise of a still video must not fill [0, 1]."""
 
 
 def highlights(features: Features, seed: int = 0) -> FloatArray:
@@ -23,7 +25,7 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
         c_t = min(D_(t-1,t), D_(t,t+1)) with D = 1 - cosine; the lesser one, for a cut is no event
         s_t = G(e'_t + c'_t) / 2        ' scales to [0, 1] over the video, G smooths over time
 
-    Of features that were made unit length, only the change tells.
+    For features of unit length, only the change counts.
     """
     from scipy.ndimage import gaussian_filter1d  # 0.3 s, which commands that score nothing can do without
 
@@ -35,7 +37,7 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
 
 
 def _change(features: Features, lengths: Curve) -> Curve:
-    """[T] how far a sample is from the nearer of its neighbours; 0 where there is none."""
+    """[T] distance of a sample to the nearer of its neighbours; 0 where there is none."""
     if len(features) == 1:
         return np.zeros(1)
     products = np.einsum("td,td->t", features.array[1:], features.array[:-1], dtype=np.float64)
