@@ -22,28 +22,30 @@ from typing import Any
 import typer
 
 from vidsum.errors import InputError, UsageError
+from vidsum.options import Option, required
 
 
 def share_variables(app: typer.Typer) -> None:
     """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
     by_name: dict[str, list[Any]] = {}
-    for parameter in _parameters(app):
-        by_name.setdefault(parameter.name, []).append(parameter.annotation)
+    for name, annotation in _declared(app):
+        by_name.setdefault(name, []).append(annotation)
     for name, annotations in by_name.items():
-        kinds = {(str(each.__origin__), each.__metadata__[0].help) for each in annotations}
-        for each in annotations if len(kinds) == 1 else ():
+        meanings = {(str(required(each.__origin__)), each.__metadata__[1].help) for each in annotations}
+        for each in annotations if len(meanings) == 1 else ():
             each.__metadata__[0].envvar = f"VIDSUM_{name.upper()}"
 
 
-def _parameters(app: typer.Typer) -> Iterator[inspect.Parameter]:
+def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
+    """Name and annotation of each option of settings, of all commands."""
     for group in app.registered_groups:
         if group.typer_instance:
-            yield from _parameters(group.typer_instance)
+            yield from _declared(group.typer_instance)
     for command in app.registered_commands:
         for parameter in inspect.signature(command.callback or app).parameters.values():
             notes = getattr(parameter.annotation, "__metadata__", ())
-            if notes and isinstance(notes[0], typer.models.OptionInfo):
-                yield parameter
+            if any(isinstance(note, Option) and note.shared for note in notes):
+                yield parameter.name, parameter.annotation
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:

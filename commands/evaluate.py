@@ -111,7 +111,9 @@ def summary(
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
     inputs = {str(request.source): request for request in requests}
-    _evaluate("summary", inputs, _files(inputs, report.output, report.plot), report, view)
+    _evaluate(
+        "summary", inputs, _files(inputs, report.output, report.plot, n_inputs=len(requests)), report, view
+    )
 
 
 @app.command("moments")
@@ -187,6 +189,7 @@ def _files(
     plot: Path | None = None,
     predictions: Path | None = None,
     read: Sequence[Path] = (),
+    n_inputs: int = 1,
 ) -> Files:
     """Where a report goes, checked before any work; `read` are other files that must not be overwritten.
 
@@ -200,7 +203,7 @@ def _files(
     files = {kind: path for kind, path in named.items() if path}
     for kind, path in files.items():
         require_suffix(path, suffixes[kind])
-        if len(inputs) > 1:
+        if n_inputs > 1:
             raise UsageError(f"{path} is one file, but there are several inputs")
         check_outputs([*((source, [path]) for source in inputs), *((str(source), []) for source in read)])
     return Files(files, nested=False, absent=("output", "plot"))

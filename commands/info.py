@@ -19,7 +19,7 @@ _PACKAGES = ("torch", "torchvision", "av", "decord", "opencv-python", "numpy", "
 class InfoOptions:
     """What to tell about."""
 
-    cache: Annotated[bool, Option("Only the cache of features.", flags=("--cache",))] = False
+    cache: Annotated[bool, Option("Only the cache of features.", shared=False)] = False
 
 
 @command

@@ -4,8 +4,8 @@
     def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
 
 The command gets the settings, made of what was given on the command line, in the environment or in a
-`--config` file. `Annotated[Mapping[str, Any], Given(MRNetSettings)]` gets only what was given, by name; a preset
-has the rest.
+`--config` file. `Annotated[Mapping[str, Any], Given(MRNetSettings)]` gets only what was given, by name; a
+preset has the rest.
 """
 
 import inspect
@@ -147,40 +147,39 @@ def _leaves(annotation: Any) -> Iterator[Leaf]:
         if leaf.name in without or (only is not None and leaf.name not in only):
             continue
         if given and leaf.name in given.of_preset and not leaf.option.shown:
-            leaf = replace(leaf, option=replace(leaf.option, shown="the preset's"))
+            leaf = replace(leaf, default=None, option=replace(leaf.option, shown="the preset's"))
         yield leaf
 
 
 def _parameter(leaf: Leaf) -> inspect.Parameter:
     """What typer makes a flag of."""
-    option, kind = leaf.option, required(leaf.kind)
-    flags = option.flags or (f"--{leaf.name.replace('_', '-')}",)
-    item = item_of(kind)
-    base = _base(leaf, item or kind)
-    default = None if item or leaf.default is MISSING else leaf.default
-    if flags[0].startswith("--no-") and "/" not in flags[0]:
+    option, item = leaf.option, item_of(leaf.kind)
+    base = _base(leaf, item or required(leaf.kind))
+    is_number = base in (int, float)
+    default = leaf.default
+    if item and default is not MISSING:
+        default = None  # typer's own for a list
+    elif leaf.parameter.startswith("no_"):
         default = False
-    shown: bool | str = option.shown or (default is not None)
-    if option.shown and base is not bool and item is None and leaf.default is not MISSING:
+    elif option.shown and not is_number and base is not bool:
         default = None
     annotation: Any = list[base] if item else base  # type: ignore[valid-type]
-    if leaf.default is not MISSING and default is None:
-        annotation = annotation | None
+    words = option.shown if default is None or not is_number else ""
     info = typer.Option(
-        *flags,
+        *(option.flags or (f"--{leaf.name.replace('_', '-')}",)),
         help=option.help,
-        min=option.min if base in (int, float) else None,
-        max=option.max if base in (int, float) else None,
+        min=option.min if is_number else None,
+        max=option.max if is_number else None,
         metavar=option.metavar,
-        rich_help_panel=option.panel,
-        show_default=shown,
+        rich_help_panel=option.panel or None,
+        show_default=words or default not in (None, MISSING),
         show_envvar=False,
     )
     return inspect.Parameter(
         leaf.parameter,
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[annotation, info],
-        default=inspect.Parameter.empty if leaf.default is MISSING else default,
+        annotation=Annotated[annotation | None if default is None else annotation, info, option],
+        default=inspect.Parameter.empty if default is MISSING else default,
     )
 
 
@@ -227,6 +226,7 @@ _CONFIG = inspect.Parameter(
             callback=use_config,
             is_eager=True,
             rich_help_panel=VIEW,
+            envvar="VIDSUM_CONFIG",
             show_envvar=False,
         ),
     ],

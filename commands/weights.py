@@ -54,7 +54,7 @@ def list_weights(view: View) -> None:
 class PullOptions:
     """Which weights."""
 
-    all: Annotated[bool, Option("Every checkpoint that can be fetched.")] = False
+    all: Annotated[bool, Option("Every checkpoint that can be fetched.", shared=False)] = False
 
 
 @app.command("pull")
@@ -118,7 +118,7 @@ def path(name: Name, view: View) -> None:
 class AddOptions:
     """What the file is."""
 
-    name: Annotated[str, Option("The checkpoint that it is.", flags=("--as",))]
+    name: Annotated[str, Option("The checkpoint that it is.", flags=("--as",), shared=False)]
     format: Annotated[
         Literal["mrnet-official", "detr-official"] | None,
         Option(
@@ -126,6 +126,7 @@ class AddOptions:
             "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
             "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
             shown="that of the name",
+            shared=False,
         ),
     ] = None
 

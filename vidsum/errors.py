@@ -5,7 +5,7 @@
     ├── InputError         the input cannot be read or has no video: 3
     │   └── DamagedError   only a part of the video decodes and `strict` was asked for: 3
     ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
-    └── OutputError        an output exists already or cannot be written: 1
+    └── OutputError        an output already exists or cannot be written: 1
 
 Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
 does: a command, an option, a package.

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import lru_cache
+from keyword import iskeyword
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -58,10 +59,12 @@ class Option(Limits):
     panel: str = ""
     """Heading in `--help`; that of the settings (`PANEL`) if empty."""
     shown: str = ""
-    """The default in words, where it is not a value."""
+    """The default in words, where it is not a number."""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     """What the command line allows, where that is not all of a Literal, or the type is not one."""
+    shared: bool = True
+    """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
 
@@ -82,7 +85,8 @@ class Leaf:
     def parameter(self) -> str:
         """Its name on a command line and in a file: the first long flag, with underscores."""
         long = next((flag for flag in self.option.flags if flag.startswith("--")), f"--{self.name}")
-        return long.split("/")[0].removeprefix("--").replace("-", "_")
+        name = long.split("/")[0].removeprefix("--").replace("-", "_")
+        return self.name if iskeyword(name) else name
 
 
 def check(settings: Any) -> None:
@@ -191,15 +195,23 @@ def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any]
             elif name in left:
                 values[name] = left.pop(name)
             elif given := [f"{name}_{part}" for part in own if f"{name}_{part}" in chosen]:
-                raise UsageError(f"{_flags(nested, name, given)}: without --{name}", hint=f"add --{name}")
+                flags = _flags(nested, name, {each: chosen[each] for each in given})
+                kinds = choices_of(next(leaves(nested)).kind)
+                hint = " or ".join(f"--{name} {kind}" for kind in kinds)
+                raise UsageError(f"{flags}: there is no {name}", hint=hint)
         elif name in left:
             values[name] = left.pop(name)
     return replace(default, **values) if default else kind(**values)
 
 
-def _flags(kind: type[Any], prefix: str, names: Sequence[str]) -> str:
-    flags = {leaf.name: leaf.option.flags for leaf in _optional_leaves(prefix, kind)}
-    return " and ".join((flags[name] or (f"--{name.replace('_', '-')}",))[0] for name in names)
+def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
+    """The flags that were given, such as `--mask-depth and --mask-per-layer`."""
+    declared = {leaf.name: leaf.option.flags for leaf in _optional_leaves(prefix, kind)}
+    flags = [
+        (declared[name] or (f"--{name.replace('_', '-')}",))[0].split("/")[-1 if value is False else 0]
+        for name, value in values.items()
+    ]
+    return " and ".join(flags)
 
 
 def _names(kind: type[Any]) -> list[str]:

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from vidsum.commands.evaluate_options import SegmentationName
 
 from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
 from vidsum.datasets.summaries import write_annotated
-from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/evaluation.schema.json").read_text())
 
@@ -135,10 +133,6 @@ def test_options_come_from_the_configuration_too(run: Run, data: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["provenance"]["models"] == {"cluster": None}
     assert ran.json["n_seeds"] == 2
-
-
-def test_the_choices_are_those_of_the_library() -> None:
-    assert [name.value for name in SegmentationName] == [CHANGE_POINTS, *SEGMENTATIONS]
 
 
 @pytest.mark.shared

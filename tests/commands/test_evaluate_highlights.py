@@ -115,7 +115,7 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
         (["no.jsonl", "val.jsonl"], 3, "no.jsonl"),
         (["mine.jsonl", "no.jsonl"], 3, "no.jsonl"),
         (["mine.jsonl", "mine.jsonl"], 3, "mine.jsonl: line 1: has no relevant_windows"),
-        (["mine.jsonl", "val.jsonl", "-o", "mine.txt"], 2, "has to end in .json"),
+        (["mine.jsonl", "val.jsonl", "-o", "mine.txt"], 2, "must end in .json"),
         (["mine.jsonl", "val.jsonl", "--seeds", "0"], 2, "--seeds"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_trained_model_is_a_row_and_its_answers_a_submission(
     assert run(*ask, "-o", "report.json").code == 0
     assert Path("mine.jsonl").exists()
     refused = run(*ask)
-    assert (refused.code, "mine.jsonl: exists already" in refused.err) == (1, True)
+    assert (refused.code, "mine.jsonl: already exists" in refused.err) == (1, True)
     assert run(*ask, "--overwrite").code == 0
 
 
@@ -208,7 +208,7 @@ def test_a_trained_model_is_a_row_and_its_answers_a_submission(
         (
             ["val.jsonl", "--run", "a run", "--features", "clip", "--write-predictions", "o.json"],
             2,
-            "o.json: has to end in .jsonl",
+            "must end in .jsonl",
         ),
         (
             ["val.jsonl", "--run", "a run", "--features", "clip", "--write-predictions", "val.jsonl"],

@@ -96,7 +96,7 @@ def test_a_clip_that_is_another_is_not_replaced(run: Run, film: Path) -> None:
     Path("film_highlight_1.mp4").write_bytes(film.read_bytes())
     ran = run("highlights", film, *CPU, "--clips", "-k", "1")
     assert ran.code == 1
-    assert "film_highlight_1.mp4: exists already" in ran.err
+    assert "film_highlight_1.mp4: already exists" in ran.err
     assert Path("film_highlight_1.mp4").read_bytes() == film.read_bytes()
 
 

@@ -55,7 +55,7 @@ def test_a_suffix_that_does_not_fit_is_refused_before_any_work(
 ) -> None:
     ran = run(command, film, "-o", output)
     assert ran.code == 2
-    assert "has to end in" in ran.err
+    assert "must end in" in ran.err
     assert loads == []
 
 
@@ -207,7 +207,7 @@ def test_a_record_that_was_changed_is_not_trusted(
     change(document)
     record.write_text(json.dumps(document))
     ran = run("summarize", film)
-    assert (ran.code, "exists already" in ran.err, "--overwrite" in ran.err) == (1, True, True)
+    assert (ran.code, "already exists" in ran.err, "--overwrite" in ran.err) == (1, True, True)
     assert run("summarize", film, "--overwrite").code == 0
     assert "up to date" in run("summarize", film).out
 
@@ -217,7 +217,7 @@ def test_a_record_that_was_changed_is_not_trusted(
 def test_records_that_were_taken_for_ours_are_not(run: Run, film: Path, shared: Path, name: str) -> None:
     Path("film_summary.json").write_bytes((shared / "bad" / f"record_{name}.json").read_bytes())
     ran = run("summarize", film)
-    assert (ran.code, "exists already" in ran.err) == (1, True)
+    assert (ran.code, "already exists" in ran.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_files_that_a_stopped_run_left_are_not_another_runs_to_replace(
         context.setattr("vidsum.pipelines.export.write_plot", stopped)
         run("summarize", film, "--plot")
     ran = run("summarize", film, "--plot", "--budget", "40%")
-    assert (ran.code, "exists already" in ran.err) == (1, True)
+    assert (ran.code, "already exists" in ran.err) == (1, True)
 
 
 def test_an_interrupted_batch_keeps_what_is_done_and_goes_on_from_there(

@@ -14,8 +14,13 @@ from tests.commands.conftest import Run
 from vidsum.commands.app import app
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.training import detr_settings, mrnet_settings
-from vidsum.training.settings import DETRLossSettings, LoopSettings, LossSettings
+from vidsum.training.settings import (
+    DETRLossSettings,
+    DETRSettings,
+    LoopSettings,
+    LossSettings,
+    MRNetSettings,
+)
 
 Settings = Any
 """MRNetSettings or DETRSettings."""
@@ -72,8 +77,8 @@ MODELS: Mapping[str, Mapping[str, Values]] = {
 }
 EVERY = [(model, name) for model, values in MODELS.items() for name in values]
 KINDS = {
-    "mrnet": (MRNetConfig, LossSettings, LoopSettings, mrnet_settings.MRNetSettings),
-    "detr": (DETRConfig, DETRLossSettings, LoopSettings, detr_settings.DETRSettings),
+    "mrnet": (MRNetConfig, LossSettings, LoopSettings, MRNetSettings),
+    "detr": (DETRConfig, DETRLossSettings, LoopSettings, DETRSettings),
 }
 RUN = ("--data", "planted", "--out", "run")
 
@@ -82,7 +87,7 @@ def options_of(model: str) -> Mapping[str, Any]:
     """The options of a command by name."""
     train: Any = typer.main.get_command(app)
     command = train.commands["train"].commands[model]
-    return {str(option.name): option for option in command.params}
+    return {{"region": "regions"}.get(option.name, option.name): option for option in command.params}
 
 
 def settings_of(model: str) -> set[str]:
@@ -96,9 +101,14 @@ def value_of(settings: Settings, name: str) -> Any:
     raise AssertionError(name)
 
 
+def option_name(name: str) -> str:
+    """The option of a setting: its name but for one."""
+    return "region" if name == "regions" else name
+
+
 def flags(name: str, value: Any) -> list[object]:
     """As the command line has it."""
-    long = "--region" if name == "regions" else f"--{name.replace('_', '-')}"
+    long = f"--{option_name(name).replace('_', '-')}"
     if isinstance(value, bool):
         return [long if value else long.replace("--", "--no-")]
     return [part for one in (value if isinstance(value, tuple) else (value,)) for part in (long, one)]
@@ -123,8 +133,8 @@ def preset(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make the preset of planted moments hold some values."""
 
     def hold(model: str, **values: Any) -> None:
-        module = {"mrnet": mrnet_settings, "detr": detr_settings}[model]
-        monkeypatch.setattr(module, "PRESETS", {"planted": {"clips": 8, **values}})
+        kind = {"mrnet": MRNetSettings, "detr": DETRSettings}[model]
+        monkeypatch.setattr(kind, "PRESETS", {"planted": {"clips": 8, **values}})
 
     return hold
 
@@ -167,9 +177,11 @@ def test_what_is_given_wins(
     elif how == "environment":
         for name, value in values.items():
             words = value if isinstance(value, tuple) else (value,)
-            monkeypatch.setenv(f"VIDSUM_TRAIN_{model}_{name}".upper(), " ".join(map(str, words)))
+            variable = f"VIDSUM_TRAIN_{model}_{option_name(name)}".upper()
+            monkeypatch.setenv(variable, " ".join(map(str, words)))
     else:
-        Path("given.yaml").write_text(json.dumps({"train": {model: values}}))
+        named = {option_name(name): value for name, value in values.items()}
+        Path("given.yaml").write_text(json.dumps({"train": {model: named}}))
         arguments = ["--config", "given.yaml"]
     ran = run("train", model, *RUN, *arguments)
     assert found(trained, model) == values, ran.err
@@ -188,7 +200,7 @@ def test_one_that_is_given_leaves_the_others(
 @pytest.mark.parametrize("model", MODELS)
 def test_a_default_that_help_tells_is_that_of_the_settings(model: str) -> None:
     """Where no preset says otherwise, that of the settings is what is trained."""
-    settings: Settings = mrnet_settings.MRNetSettings() if model == "mrnet" else detr_settings.DETRSettings()
+    settings: Settings = MRNetSettings() if model == "mrnet" else DETRSettings()
     for name, option in options_of(model).items():
         if name in MODELS[model] and option.default is not None:
             told = option.default.value if isinstance(option.default, Enum) else option.default

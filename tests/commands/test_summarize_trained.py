@@ -87,7 +87,11 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
         (["--plot", "attention"], 2, "auto may take a scorer that pays no attention"),
         (["--plot=nothing"], 2, "nothing"),
-        (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "--attention-of says what is drawn"),
+        (
+            ["--model", "best.safetensors", "--attention-of", "1.0"],
+            2,
+            "needs an attention plot",
+        ),
         (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
         (["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"], 2, "no layer 2"),
     ],

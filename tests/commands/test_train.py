@@ -164,8 +164,8 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
     [
         ("train:\n  epochs: 3\n", "`vidsum train` has no command 'epochs'"),
         ("train:\n  fulltransnet:\n    epoch: 3\n", "`vidsum train fulltransnet` has no option 'epoch'"),
-        ("train:\n  fulltransnet: 3\n", "train fulltransnet must hold a mapping"),
-        ("train: 3\n", "train must hold a mapping"),
+        ("train:\n  fulltransnet: 3\n", "train fulltransnet must be a mapping"),
+        ("train: 3\n", "train must be a mapping"),
     ],
 )
 def test_a_config_file_that_makes_no_sense_is_2(run: Run, data: Path, text: str, complaint: str) -> None:
@@ -189,13 +189,13 @@ def test_quiet_says_nothing(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint", "code"),
     [
-        (("--split", 5), "there is no split 5", 2),
+        (("--split", 5), "unknown split 5", 2),
         (("--splits", "none.json"), "none.json: no such file", 3),
         (("--splits", "transfer"), "trains on other datasets than made", 2),
-        (("--d", 9, "--heads", 2), "d = 9 must be even", 2),
-        (("--window", 4), "window = 4 must be an odd number", 2),
-        (("--lr", 0), "lr must be positive", 2),
-        (("--validation", 1), "validation must be a share", 2),
+        (("--d", 9, "--heads", 2), "d must be even", 2),
+        (("--window", 4), "window must be odd", 2),
+        (("--lr", 0), "lr must be above 0", 2),
+        (("--validation", 1), "validation must be at least 0", 2),
         (("--epochs", 0), "--epochs", 2),
         (("--precision", "fp16"), "--precision", 2),
         (("--mask", "hard"), "--mask", 2),

@@ -152,7 +152,7 @@ def test_planted_moments_need_no_features(run: Run) -> None:
 def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "planted", *unread)
     assert ran.code == 2
-    assert f"{unread[0]} means nothing with --data planted" in ran.err
+    assert f"{unread[0]} has no effect with --data planted" in ran.err
 
 
 def test_one_file_of_annotations_is_read_and_no_other_left_out(run: Run, data: Path) -> None:
@@ -190,17 +190,17 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
         (("--features", "features", "--text-features", "nowhere"), 3, "nowhere", None),
         (("--features", "features", "--validation", "val.json"), 3, "val.json", None),
         (("--features", "features", "--validation", "2"), 2, "a share from 0 to less than 1, not 2", None),
-        (("--features", "features", "--d", "18"), 2, "d = 18 must be a multiple of 4", None),
-        (("--features", "features", "--lr", "0"), 2, "lr and max_norm must be positive", None),
+        (("--features", "features", "--d", "18"), 2, "d must be a multiple of 4", None),
+        (("--features", "features", "--lr", "0"), 2, "lr must be above 0", None),
         (
             ("--features", "features", "--mask-depth", "2"),
             2,
             "there is no mask",
             "--mask lam or --mask stamp",
         ),
-        (("--videos", "9"), 2, "--videos means nothing without --recipe captions", "leave it out"),
-        (("--recipe", "captions", "--text", "glove"), 2, "--text means nothing with --rec", "leave it out"),
-        (("--recipe", "captions", "--validation", "v.json"), 2, "is a share of the", "--validation 0.1"),
+        (("--videos", "9"), 2, "--videos has no effect without --recipe captions", "leave it out"),
+        (("--recipe", "captions", "--text", "glove"), 2, "--text has no effect with --rec", "leave it out"),
+        (("--recipe", "captions", "--validation", "v.json"), 2, "is a fraction of the", "--validation 0.1"),
     ],
 )
 def test_bad_input_in_one_line(

@@ -127,7 +127,7 @@ def test_planted_moments_need_no_features(run: Run) -> None:
 def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "planted", *unread)
     assert ran.code == 2
-    assert f"{unread[0]} means nothing with --data planted" in ran.err
+    assert f"{unread[0]} has no effect with --data planted" in ran.err
 
 
 def test_planted_moments_have_no_captions(run: Run) -> None:
@@ -168,18 +168,23 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
             "by clip, not by glove",
             "--text clip",
         ),
-        (("--features", "features", "--d", "15"), 2, "d = 15 must be an even multiple of heads", None),
+        (("--features", "features", "--d", "15"), 2, "d must be an even multiple of heads", None),
         (("--mask-identity",), 2, "--mask-identity: there is no mask", "--mask lam or --mask stamp"),
-        (("--features", "features", "--lr", "0"), 2, "lr and max_norm must be positive", None),
-        (("--videos", "9"), 2, "--videos means nothing without --recipe captions", "leave it out"),
-        (("--clip-s", "1", "--plain"), 2, "--clip-s and --guided or --plain mean nothing", "leave them out"),
+        (("--features", "features", "--lr", "0"), 2, "lr must be above 0", None),
+        (("--videos", "9"), 2, "--videos has no effect without --recipe captions", "leave it out"),
+        (
+            ("--clip-s", "1", "--plain"),
+            2,
+            "--guided or --plain have no effect",
+            "leave them out",
+        ),
         (
             ("--recipe", "captions", "--text", "glove"),
             2,
-            "--text means nothing with --recipe",
+            "--text has no effect with --recipe",
             "leave it out",
         ),
-        (("--recipe", "captions", "--validation", "val.json"), 2, "is a share of the", "--validation 0.1"),
+        (("--recipe", "captions", "--validation", "val.json"), 2, "is a fraction of the", "--validation 0.1"),
     ],
 )
 def test_bad_input_in_one_line(

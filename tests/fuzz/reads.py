@@ -119,9 +119,9 @@ def read_config(path: Path) -> None:
 
 def read_record(path: Path) -> None:
     from vidsum.documents import to_text
-    from vidsum.pipelines.summary import recorded_document
+    from vidsum.pipelines.export import read_record_of
 
-    document = recorded_document(path)
+    document = read_record_of(path)
     to_text(document)
     assert document == good.SUMMARY, "a record that was changed is trusted"
 

@@ -15,8 +15,9 @@ from vidsum.documents import highlights_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import read_features, write_features
 from vidsum.pipelines import export, extraction
-from vidsum.pipelines import summary as pipeline
+from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
+from vidsum.pipelines.summary import summarize
 from vidsum.settings import Extraction
 from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
@@ -65,7 +66,7 @@ def test_the_lively_segment_is_found(film: Path) -> None:
 
 
 def test_clips_are_means_of_what_summarize_takes_for_importance(film: Path) -> None:
-    summary = pipeline.summarize(film, model="highlights", device="cpu")
+    summary = summarize(film, model="highlights", device="cpu")
     found = find_highlights(film, device="cpu")
     assert summary.model == "highlights"
     assert len(summary.importance) == 24
@@ -74,13 +75,13 @@ def test_clips_are_means_of_what_summarize_takes_for_importance(film: Path) -> N
 
 
 def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> None:
-    features = pipeline.extract(film, device="cpu")
+    features = extract(film, device="cpu")
     write_features(features, tmp_path / "film.npz")
     found, again = find_highlights(film, device="cpu"), find_highlights(read_features(tmp_path / "film.npz"))
     np.testing.assert_array_equal(found.saliency, again.saliency)
     assert found.moments == again.moments
-    summary = pipeline.summarize(tmp_path / "film.npz", model="highlights")
-    np.testing.assert_array_equal(summary.importance, pipeline.summarize(film, model="highlights").importance)
+    summary = summarize(tmp_path / "film.npz", model="highlights")
+    np.testing.assert_array_equal(summary.importance, summarize(film, model="highlights").importance)
 
 
 def test_a_video_is_decoded_once(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,9 @@ from vidsum.features.store import write_features
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import export
 from vidsum.pipelines import extraction as jobs
-from vidsum.pipelines import summary as pipeline
+from vidsum.pipelines.export import read_record_of
+from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.types import Features
 
@@ -60,24 +62,24 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_features_and_cuts_come_from_one_pass(film: Path, passes: list[int]) -> None:
-    summary = pipeline.summarize(film, shots="transnetv2", device="cpu")
+    summary = summarize(film, shots="transnetv2", device="cpu")
     assert passes == [2]
     assert summary.shot_method == "transnetv2"
-    pipeline.summarize(film, shots="transnetv2", device="cpu", budget="30%")
+    summarize(film, shots="transnetv2", device="cpu", budget="30%")
     assert passes == [2]  # all of it was in the cache
 
 
 def test_only_what_is_missing_is_made(film: Path, passes: list[int]) -> None:
-    pipeline.extract(film, device="cpu")
-    pipeline.summarize(film, shots="transnetv2", device="cpu")
+    extract(film, device="cpu")
+    summarize(film, shots="transnetv2", device="cpu")
     assert passes == [1, 1]
 
 
 def test_another_choice_is_another_entry_of_the_cache(film: Path, passes: list[int]) -> None:
-    pipeline.extract(film, device="cpu")
-    pipeline.extract(film, device="cpu", fps=4.0)
-    pipeline.extract(film, device="cpu", reader="opencv")
-    pipeline.extract(film, device="cpu", cache=False)
+    extract(film, device="cpu")
+    extract(film, device="cpu", fps=4.0)
+    extract(film, device="cpu", reader="opencv")
+    extract(film, device="cpu", cache=False)
     assert passes == [1] * 4
 
 
@@ -86,11 +88,13 @@ def test_the_provenance_known_before_is_that_of_the_result(
 ) -> None:
     how, cutting = Extraction(device="cpu"), ShotSettings(max_shots=3)
     selection = Selection(keep=((1.0, 1.5),), budget="50%")
-    summary = pipeline.run_summary(film, selection, cutting, how)
-    assert pipeline.summary_provenance(film, selection, cutting, how) == summary.provenance
-    assert pipeline.run_shots(film, cutting, how).provenance == pipeline.shots_provenance(film, cutting, how)
+    plan = plan_summary(film, selection, cutting, how)
+    summary = plan.run()
+    assert plan.provenance == summary.provenance
+    shots = plan_shots(film, cutting, how)
+    assert shots.run().provenance == shots.provenance
     export.write_json(summary, tmp_path / "s.json")
-    recorded = pipeline.recorded_document(tmp_path / "s.json")
+    recorded = read_record_of(tmp_path / "s.json")
     assert recorded is not None
     assert recorded["provenance"] == summary.provenance
 
@@ -98,9 +102,9 @@ def test_the_provenance_known_before_is_that_of_the_result(
 def test_a_summary_from_the_feature_file_is_that_from_the_video(
     film: Path, passes: list[int], tmp_path: Path
 ) -> None:
-    write_features(pipeline.extract(film, device="cpu"), tmp_path / "f.npz")
-    of_file = documents.summary_document(pipeline.summarize(tmp_path / "f.npz"))
-    of_video = documents.summary_document(pipeline.summarize(film, device="cpu"))
+    write_features(extract(film, device="cpu"), tmp_path / "f.npz")
+    of_file = documents.summary_document(summarize(tmp_path / "f.npz"))
+    of_video = documents.summary_document(summarize(film, device="cpu"))
     assert documents.to_text(of_file) == documents.to_text(of_video)
 
 
@@ -108,15 +112,15 @@ def test_a_cut_short_video_ends_where_its_pictures_end(passes: list[int], tmp_pa
     options = {"movflags": "+faststart"}
     whole = media.make_video(tmp_path / "whole.mp4", n_frames=250, container_options=options)
     half = media.cut_short(whole.path, tmp_path / "half.mp4", 0.6)
-    features = pipeline.extract(half, device="cpu")
+    features = extract(half, device="cpu")
     assert features.duration_s < 9
     assert features.warnings
-    pipeline.extract(half, device="cpu")
+    extract(half, device="cpu")
     assert passes == [1, 1]  # the warning has to come again: nothing damaged is cached
 
 
 def test_documents_hold_plain_json_only(film: Path, passes: list[int]) -> None:
-    summary = pipeline.summarize(film, device="cpu")
+    summary = summarize(film, device="cpu")
     text = documents.to_text(documents.summary_document(summary))
     assert json.loads(text)["schema"] == documents.SUMMARY_SCHEMA
 
@@ -127,11 +131,11 @@ def test_documents_hold_plain_json_only(film: Path, passes: list[int]) -> None:
 )
 def test_unknown_names_are_refused(film: Path, passes: list[int], choice: str, value: str) -> None:
     with pytest.raises(UsageError, match=value):
-        pipeline.summarize(film, device="cpu", **{choice: value})
+        summarize(film, device="cpu", **{choice: value})
 
 
 def test_a_summary_of_features_has_no_video_to_write(tmp_path: Path) -> None:
-    summary = pipeline.summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
+    summary = summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
     assert summary.provenance["features"]["sha256"]
     for write in (
         lambda: export.write_video(summary, tmp_path / "s.mp4"),
@@ -144,5 +148,5 @@ def test_a_summary_of_features_has_no_video_to_write(tmp_path: Path) -> None:
 def test_features_are_told_apart_by_their_numbers() -> None:
     features = Features.from_array(np.ones((5, 2)))
     other = replace(features, array=features.array * 2)
-    digests = {pipeline.summarize(each).provenance["features"]["sha256"] for each in (features, other)}
+    digests = {summarize(each).provenance["features"]["sha256"] for each in (features, other)}
     assert len(digests) == 2

@@ -171,7 +171,7 @@ class MomentSettings:
     batch_size: BatchSize = 32
     warmup: Annotated[
         float,
-        Option("Epochs of linear learning-rate warm-up.", min=0, shown="0, or the preset's"),
+        Option("Epochs of linear learning-rate warm-up.", min=0),
     ] = 0.0
     """The papers have none."""
     decay_at: DecayAt = ()
