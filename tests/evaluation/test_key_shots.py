@@ -1,14 +1,15 @@
-"""Key shots against the published procedure written out shot by shot, and against all choices there are."""
+"""Key shots compared with the published procedure, F-measure and coverage with direct computations."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
 from vidsum.evaluation import key_shots as module
-from vidsum.evaluation.key_shots import KNAPSACKS, at_every_frame, key_shots
+from vidsum.evaluation.key_shots import KNAPSACKS, at_every_frame, coverages, f_measures, key_shots
 
 
 def cut(n_frames: int, n_shots: int, rng: np.random.Generator) -> np.ndarray:
@@ -115,3 +116,60 @@ def test_a_score_holds_until_the_next_pick() -> None:
     picks = np.array([1, 3, 6])
     frames = at_every_frame([[1, 2, 3], [4, 5, 6]], picks, 8)
     assert frames.tolist() == [[0, 1, 1, 2, 2, 2, 3, 3], [0, 4, 4, 5, 5, 5, 6, 6]]
+
+
+def test_f_measures_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    summaries, references = rng.random((4, 500)) < 0.15, rng.random((3, 500)) < 0.3
+    expected = [[f1_score(reference, summary) for reference in references] for summary in summaries]
+    np.testing.assert_allclose(f_measures(summaries, references, np.ones(500)), expected, rtol=1e-12)
+
+
+def test_precision_and_recall_by_hand() -> None:
+    summary, reference = [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0]
+    precision, recall = 1 / 3, 1 / 2
+    assert f_measures(summary, reference, [1] * 6).item() == pytest.approx(
+        2 * precision * recall / (precision + recall)
+    )
+
+
+@pytest.mark.parametrize("reference", [[0, 0, 0], [0, 0, 1]])
+def test_without_overlap_the_f_measure_is_zero(reference: list[int]) -> None:
+    assert f_measures([[0, 0, 0], [1, 1, 0]], reference, [1, 1, 1]).tolist() == [[0], [0]]
+
+
+@given(votes=st.lists(st.integers(0, 5), min_size=1, max_size=7), seed=st.integers(0, 1000))
+def test_coverage_is_the_fraction_of_the_votes_that_as_many_frames_could_hold(
+    votes: list[int], seed: int
+) -> None:
+    summary = np.random.default_rng(seed).random(len(votes)) < 0.5
+    best = max(sum(choice) for choice in combinations(votes, int(summary.sum())))
+    held = sum(vote for vote, chosen in zip(votes, summary, strict=True) if chosen)
+    assert coverages(summary, votes, [1] * len(votes)).item() == pytest.approx(held / best if best else 0)
+
+
+def test_frames_of_most_votes_cover_all_and_those_of_none_nothing() -> None:
+    summaries = [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0]]
+    assert coverages(summaries, [3, 0, 2, 0, 1], [1] * 5).tolist() == [1, 0, 0]
+
+
+def test_a_longer_summary_has_no_advantage() -> None:
+    one, all_frames = coverages([[1, 0, 0], [1, 1, 1]], [2, 1, 1], [1, 1, 1])
+    assert one == all_frames == 1
+
+
+def test_summaries_may_have_different_votes() -> None:
+    rng = np.random.default_rng(1)
+    summaries, votes, lengths = rng.random((4, 9)) < 0.5, rng.integers(0, 5, (4, 9)), rng.integers(1, 9, 9)
+    each = [coverages(summaries[row], votes[row], lengths).item() for row in range(4)]
+    assert coverages(summaries, votes, lengths) == pytest.approx(each)
+
+
+def test_a_segment_counts_as_all_its_frames() -> None:
+    rng = np.random.default_rng(0)
+    summaries, references = rng.random((4, 9)) < 0.5, rng.random((3, 9)) < 0.5
+    votes, lengths = rng.integers(0, 5, 9), rng.integers(1, 9, 9)
+    rows, others, counts = (np.repeat(array, lengths, axis=-1) for array in (summaries, references, votes))
+    ones = np.ones(lengths.sum())
+    assert f_measures(summaries, references, lengths) == pytest.approx(f_measures(rows, others, ones))
+    assert coverages(summaries, votes, lengths) == pytest.approx(coverages(rows, counts, ones))

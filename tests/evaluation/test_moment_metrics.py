@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_metrics import (
     CURVE,
@@ -18,10 +17,9 @@ from vidsum.evaluation.moment_metrics import (
     random_moments,
     whole_video,
 )
-from vidsum.evaluation.moments import evaluate_moments
 from vidsum.evaluation.settings import Comparison
 from vidsum.intervals import stacked
-from vidsum.types import Interval, Moment
+from vidsum.types import Interval
 
 # tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
 windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (w[0] / 10, sum(w) / 10))
@@ -113,51 +111,3 @@ def test_random_moments_of_one_seed_differ_between_queries_and_seeds() -> None:
 
 def test_the_whole_video_is_one_moment() -> None:
     assert whole_video(np.array([10.0, 4.0])).tolist() == [[[0.0, 10.0]], [[0.0, 4.0]]]
-
-
-@pytest.fixture
-def videos() -> dict[str, MomentVideo]:
-    """Two videos with three queries, one of them in two places."""
-    first = (MomentQuery("a dog", ((0.0, 5.0), (8.0, 10.0))), MomentQuery("a cat", ((2.0, 4.0),)))
-    return {
-        "v_a": MomentVideo("v_a", 10.0, first),
-        "v_b": MomentVideo("v_b", 20.0, (MomentQuery("a bird", ((0.0, 20.0),)),), ("cut",)),
-        "v_c": MomentVideo("v_c", 20.0, ()),
-    }
-
-
-def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVideo]) -> None:
-    wrong, right = Moment(6, 7, 0.9), Moment(8, 10, 0.5)
-    mine = {"v_a": [[wrong, right], []], "v_b": [[Moment(0, 20, 1)]]}
-    report = evaluate_moments(videos, {"mine": mine}, n_seeds=3)
-    assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
-    assert dict(report.facts) == {"n_videos": 2, "n_queries": 3, "comparison": "mmn", "n_seeds": 3}
-    assert report.warnings == ("cut: 1, first in v_b",)
-    own, _, whole = (row.measures for row in report.rows)
-    assert own.recall[1, 0.7] == pytest.approx(1 / 3)
-    assert own.recall[5, 0.7] == pytest.approx(2 / 3)
-    assert own.miou == pytest.approx(1 / 3)
-    assert whole.miou == pytest.approx((0.5 + 0.2 + 1) / 3)
-
-
-@pytest.mark.parametrize(
-    ("mine", "reason"),
-    [
-        ({"v_a": [[], []]}, "mine: v_b: 0 of 1 queries are answered"),
-        ({"v_a": [[]], "v_b": [[]]}, "mine: v_a: 1 of 2 queries are answered"),
-    ],
-)
-def test_a_row_has_to_answer_all_queries(
-    videos: dict[str, MomentVideo], mine: dict[str, list[list[Moment]]], reason: str
-) -> None:
-    with pytest.raises(UsageError, match=reason):
-        evaluate_moments(videos, {"mine": mine})
-
-
-def test_what_makes_no_report(videos: dict[str, MomentVideo]) -> None:
-    with pytest.raises(UsageError, match="cannot be called 'random'"):
-        evaluate_moments(videos, {"random": {}})
-    with pytest.raises(UsageError, match="at least one seed"):
-        evaluate_moments(videos, {}, n_seeds=0)
-    with pytest.raises(UsageError, match="no query"):
-        evaluate_moments({"v_c": videos["v_c"]}, {})
