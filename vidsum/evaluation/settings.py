@@ -17,18 +17,18 @@ Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "t
 Comparison = Literal["mmn", "2d-tan"]
 """When a moment counts as found: its IoU is at least the threshold (MMN, MRNet), or above it (2D-TAN)."""
 
-Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
-Features = Annotated[
-    tuple[Path, ...],
-    Option(
-        "HDF5 file, or folder with a file per video, that --run reads; several are put side by side. "
-        "Can be repeated.",
-        flags=("--features",),
-        metavar="PATH",
-    ),
-]
-
 PANEL = "What to evaluate"
+
+_FEATURES = (
+    "HDF5 file, or folder with a file per video, that --run reads, beside any others. Can be repeated."
+)
+_CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
+_PROTOCOL = (
+    "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
+)
+
+Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
+Features = Annotated[tuple[Path, ...], Option(_FEATURES, metavar="PATH")]
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,7 @@ class SummaryRequest:
     """An h5 file of annotated videos."""
     annotations: Annotated[
         Path | None,
-        Option(
-            "ydata-tvsum50.mat: each annotator's scores, for the videos of --data or on their own.",
-            metavar="FILE.mat",
-        ),
+        Option("ydata-tvsum50.mat: each annotator's scores, with or without --data.", metavar="FILE.mat"),
     ] = None
     model: Annotated[
         tuple[str, ...],
@@ -61,34 +58,21 @@ class SummaryRequest:
     ] = ()
     scores: Annotated[
         tuple[Path, ...],
-        Option(
-            r"Scores made elsewhere, {video: \[a score at each pick]}. Can be repeated.",
-            metavar="FILE.json",
-        ),
+        Option(r"Your own scores, {video: \[one per pick]}. Can be repeated.", metavar="FILE.json"),
     ] = ()
     runs: Annotated[
         tuple[Path, ...],
         Option(
-            "Folder of `vidsum train`: each test video scored by the model that has not seen it. "
-            "Can be repeated.",
+            "Folder of `vidsum train`: its models score their own test videos. Can be repeated.",
             flags=("--run",),
             metavar="FOLDER",
         ),
     ] = ()
-    protocol: Annotated[
-        Literal["auto", "paper"],
-        Option(
-            "auto: models of --run see no labels. paper: they see the key frames of the test video's "
-            "annotators, as for the paper's figures.",
-        ),
-    ] = "auto"
+    protocol: Annotated[Literal["auto", "paper"], Option(_PROTOCOL)] = "auto"
     beams: Beams = 1
     segmentation: Annotated[
         tuple[Segmentation, ...],
-        Option(
-            "Shots of the summaries. Can be repeated.",
-            shown="change-points; without --data all others",
-        ),
+        Option("Shots of the summaries. Can be repeated.", shown="change-points; without --data all others"),
     ] = ()
     seeds: Seeds = 10
     device: Device = "auto"
@@ -130,30 +114,19 @@ class MomentsRequest:
 
     data: Annotated[
         Path,
-        Option(
-            "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines).",
-            metavar="FILE",
-        ),
+        Option("Annotations of ActivityNet Captions, Charades-STA, TACoS or QVHighlights.", metavar="FILE"),
     ]
     predictions: tuple[Path, ...] = ()
     """See `vidsum.evaluation.submissions.read_predictions`."""
     runs: Annotated[
         tuple[Path, ...],
-        Option(
-            "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features. Can be repeated.",
-            flags=("--run",),
-            metavar="FOLDER|FILE",
-        ),
+        Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE"),
     ] = ()
     features: Features = ()
-    max_iou: Annotated[
-        float, Option("Largest IoU of two moments that a model of --run gives a query.", min=0, max=1)
-    ] = 0.5
+    max_iou: Annotated[float, Option("Maximum IoU of two moments of a model of --run.", min=0, max=1)] = 0.5
     comparison: Annotated[
         Comparison,
-        Option(
-            "A moment is found if its IoU is at least the threshold (mmn: MMN, MRNet) or above it (2d-tan)."
-        ),
+        Option("A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan)."),
     ] = "mmn"
     seeds: Seeds = 10
     device: Device = "auto"
@@ -184,12 +157,7 @@ class HighlightsRequest:
     predictions: Path | None = None
     """See `vidsum.evaluation.submissions.read_highlight_predictions`."""
     run: Annotated[
-        Path | None,
-        Option(
-            "Run or checkpoint of `vidsum train detr` or `mrnet`, run on --features, in place of "
-            "predictions.",
-            metavar="FOLDER|FILE",
-        ),
+        Path | None, Option(f"{_CHECKPOINTS}, in place of predictions.", metavar="FOLDER|FILE")
     ] = None
     features: Features = ()
     text_features: Annotated[
@@ -204,11 +172,7 @@ class HighlightsRequest:
     device: Device = "auto"
     write_predictions: Annotated[
         Path | None,
-        Option(
-            "JSON lines to write the answers of --run to, as QVHighlights takes them.",
-            panel="Output",
-            metavar="FILE.jsonl",
-        ),
+        Option("Write the answers of --run as a submission.", panel="Output", metavar="FILE.jsonl"),
     ] = None
 
     def __post_init__(self) -> None:

@@ -36,6 +36,8 @@ _MOMENT = ("start_s", "end_s", "score")
 
 _Position = tuple[str, int]
 """Name of a video of the data, and the number of the query in it."""
+_Key = tuple[str, bool, str]
+"""Name of a video, whether the query goes by its qid, and the qid or the text."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,24 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
             too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
             The message names the line.
     """
-    positions_of = _Queries(videos)
-    answers: dict[tuple[_Position, ...], list[tuple[Entry, QueryPrediction]]] = {}
+    positions = _positions(videos)
+    has_qids = any(by_qid for _, by_qid, _ in positions)
+    answers: dict[_Key, list[tuple[Entry, QueryPrediction]]] = {}
     for entry, answer in _answers(path):
-        answers.setdefault(positions_of(entry, answer), []).append((entry, answer))
+        file, by_qid = Path(answer.video), has_qids and bool(answer.qid)
+        video = next((name for name in (answer.video, file.name) if name in videos), file.stem)
+        key = (video, by_qid, answer.qid if by_qid else _plain(answer.query))
+        if key not in positions:
+            query = f"qid {named(answer.qid)}" if by_qid else shown(answer.query)
+            raise entry.fault(f"{query} of {named(answer.video)} is not in the data")
+        answers.setdefault(key, []).append((entry, answer))
     found: dict[_Position, tuple[Moment, ...]] = {}
-    for positions, given in answers.items():
-        if len(given) not in (1, len(positions)):
-            entry, last = given[-1]
-            raise entry.fault(f"answers {shown(last.query)} of {named(positions[0][0])} again")
+    for key, given in answers.items():
+        if len(given) not in (1, len(positions[key])):
+            entry, answer = given[-1]
+            raise entry.fault(f"answers {shown(answer.query)} of {named(key[0])} again")
         ranked = [_ranked(answer.moments or ()) for _, answer in given]
-        found |= dict(zip(positions, ranked * (len(positions) // len(given)), strict=True))
+        found |= dict(zip(positions[key], ranked * (len(positions[key]) // len(given)), strict=True))
     expected = {
         (name, number): query.text
         for name, video in videos.items()
@@ -184,31 +193,15 @@ def _row(source: Path, name: str, scores: Any, n_samples: int) -> FloatArray:
     return np.array(row, np.float32)
 
 
-class _Queries:
-    """The queries that an answer is for: more than one where the data asks the same again."""
-
-    def __init__(self, videos: Mapping[str, MomentVideo]) -> None:
-        self._videos = videos
-        self._by_qid: dict[str, list[_Position]] = {}
-        self._by_text: dict[tuple[str, str], list[_Position]] = {}
-        for name, video in videos.items():
-            for number, query in enumerate(video.queries):
-                self._by_text.setdefault((name, _plain(query.text)), []).append((name, number))
-                if query.qid is not None:
-                    self._by_qid.setdefault(query.qid, []).append((name, number))
-
-    def __call__(self, entry: Entry, answer: QueryPrediction) -> tuple[_Position, ...]:
-        file = Path(answer.video)
-        video = next((name for name in (answer.video, file.name) if name in self._videos), file.stem)
-        if self._by_qid and answer.qid:
-            query = f"qid {named(answer.qid)}"
-            positions = [position for position in self._by_qid.get(answer.qid, []) if position[0] == video]
-        else:
-            query = shown(answer.query)
-            positions = self._by_text.get((video, _plain(answer.query)), [])
-        if not positions:
-            raise entry.fault(f"{query} of {named(answer.video)} is not in the data")
-        return tuple(positions)
+def _positions(videos: Mapping[str, MomentVideo]) -> dict[_Key, list[_Position]]:
+    """The queries of each key: more than one where the data asks the same again."""
+    found: dict[_Key, list[_Position]] = {}
+    for name, video in videos.items():
+        for number, query in enumerate(video.queries):
+            found.setdefault((name, False, _plain(query.text)), []).append((name, number))
+            if query.qid is not None:
+                found.setdefault((name, True, query.qid), []).append((name, number))
+    return found
 
 
 def _ranked(moments: Sequence[Moment]) -> tuple[Moment, ...]:

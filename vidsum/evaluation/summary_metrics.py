@@ -1,9 +1,9 @@
 """Measures of rows of scores on one video and over videos: predictions, annotators, chance, equal scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,9 @@ class Columns(NamedTuple):
     """Head of a column -> number of the setting, and the name of its measure."""
 
 
+Same = TypeVar("Same", KeyShotMeasures, VideoMeasures)
+
+
 def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
     """Of one segmentation each knapsack's F-measures; of several the mean F-measure of each segmentation."""
     if len({one.segmentation for one in settings}) == 1:
@@ -120,18 +123,15 @@ def _positive(value: Any) -> Any:
 
 
 def _mean_of(measures: Sequence[VideoMeasures]) -> VideoMeasures:
-    key_shots = tuple(
-        KeyShotMeasures(
-            same[0].segmentation,
-            same[0].knapsack,
-            f_max=_known_mean([one.f_max for one in same]),
-            f_avg=_known_mean([one.f_avg for one in same]),
-            coverage=_known_mean([one.coverage for one in same]),
-        )
-        for same in zip(*(one.key_shots for one in measures), strict=True)
-    )
-    taus, rhos = ([getattr(one, name) for one in measures] for name in ("tau", "rho"))
-    return VideoMeasures(_known_mean(taus), _known_mean(rhos), key_shots)
+    of_settings = zip(*(one.key_shots for one in measures), strict=True)
+    key_shots = (_means(settings, ("f_max", "f_avg", "coverage")) for settings in of_settings)
+    return replace(_means(measures, ("tau", "rho")), key_shots=tuple(key_shots))
+
+
+def _means(videos: Sequence[Same], names: Sequence[str]) -> Same:
+    """The first, but with means over the videos."""
+    means: dict[str, Any] = {name: _known_mean([getattr(one, name) for one in videos]) for name in names}
+    return replace(videos[0], **means)
 
 
 def _known_mean(values: Sequence[float | None]) -> float | None:
