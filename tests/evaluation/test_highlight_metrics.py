@@ -1,4 +1,4 @@
-"""The measures of QVHighlights against a direct loop over queries, on data full of ties."""
+"""The measures of QVHighlights compared with a direct loop over queries, on data full of ties."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Measures of moment retrieval against a direct loop, and the report with the rows that are always there."""
+"""Measures of moment retrieval compared with a direct loop, and the baselines."""
 
 from collections.abc import Sequence
 
@@ -72,10 +72,10 @@ def test_measures_are_those_of_a_direct_loop(
     assert found.miou == pytest.approx(np.mean(best))
 
 
-@pytest.mark.parametrize(("comparison", "share"), [("mmn", 1.0), ("2d-tan", 0.0)])
-def test_the_comparisons_differ_at_the_threshold_itself(comparison: Comparison, share: float) -> None:
+@pytest.mark.parametrize(("comparison", "fraction"), [("mmn", 1.0), ("2d-tan", 0.0)])
+def test_the_comparisons_differ_at_the_threshold_itself(comparison: Comparison, fraction: float) -> None:
     half = best_ious(stacked([[(0.0, 1.0)]]), stacked([[(0.0, 2.0)]]))
-    assert measure(half, comparison).recall[1, 0.5] == share
+    assert measure(half, comparison).recall[1, 0.5] == fraction
 
 
 def test_the_mean_over_draws_is_that_of_the_draws() -> None:

@@ -226,7 +226,7 @@ def test_what_makes_no_report() -> None:
 
 @pytest.fixture
 def videos() -> dict[str, MomentVideo]:
-    """Two videos with three queries, one of them in two places."""
+    """Two videos with three queries, one of them with two windows."""
     first = (MomentQuery("a dog", ((0.0, 5.0), (8.0, 10.0))), MomentQuery("a cat", ((2.0, 4.0),)))
     return {
         "v_a": MomentVideo("v_a", 10.0, first),

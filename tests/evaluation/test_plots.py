@@ -16,7 +16,7 @@ from vidsum.types import Features, FloatArray
 N_SAMPLES = 240
 
 
-def made_up_video(name: str) -> AnnotatedVideo:
+def simulated_video(name: str) -> AnnotatedVideo:
     return AnnotatedVideo(
         name=name,
         features=Features.from_array(np.ones((N_SAMPLES, 4), np.float32)),
@@ -27,7 +27,7 @@ def made_up_video(name: str) -> AnnotatedVideo:
     )
 
 
-VIDEOS = {name: made_up_video(name) for name in ("tvsum/video_1", "tvsum/video_2", "tvsum/video_10")}
+VIDEOS = {name: simulated_video(name) for name in ("tvsum/video_1", "tvsum/video_2", "tvsum/video_10")}
 CURVE = np.sin(np.arange(N_SAMPLES) / 20).astype(np.float32)
 PREDICTIONS = {"model a": dict.fromkeys(VIDEOS, CURVE), "model b": {"tvsum/video_2": -CURVE}}
 
@@ -101,7 +101,7 @@ def test_scores_that_cannot_be_drawn_are_refused(
 
 def test_names_in_any_script_can_be_drawn(tmp_path: Path) -> None:
     name = "我的/视频_$1"
-    plot_scores({name: made_up_video(name)}, {"模型": {name: CURVE}}, tmp_path / "scores.png")
+    plot_scores({name: simulated_video(name)}, {"模型": {name: CURVE}}, tmp_path / "scores.png")
     assert (tmp_path / "scores.png").stat().st_size > 0
 
 

@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.int64]
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""
 MAX_MOMENTS = 10
-"""How many moments of a query count."""
+"""Number of moments of a query that count."""
 
 LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
 """Lengths (above, at most) of the ground-truth windows that count; a query without such a window does not."""
@@ -143,7 +143,7 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
     Args:
         saliency: [Q, C]; -inf for a clip without, which average precision takes for 0.
         annotators: [Q, C, U] score that each of U annotators gave each clip.
-        n_clips: [Q] how many clips the video has.
+        n_clips: [Q] number of clips of the video.
     """
     has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
     filled = np.where(has_clip & np.isneginf(saliency), 0.0, saliency)

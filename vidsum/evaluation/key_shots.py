@@ -1,7 +1,7 @@
 """Key-shot summaries from importance scores, by the two published conventions, and how they are compared.
 
 The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
-the published code and not `vidsum.summary.knapsack`, which finds as good a choice but, of several, another.
+the published code and not `vidsum.summary.knapsack`, which may find another of several equally good choices.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ BoolArray = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
 
 BUDGET: Final = 0.15
-"""Share of the video that a summary may have."""
+"""Maximum fraction of the video in a summary."""
 
 KNAPSACKS: Final = ("dsnet", "pgl-sum")
 """`dsnet` (li-plus/DSNet, which calls OR-Tools): a shot is worth int(1000 * mean), the budget is
@@ -28,7 +28,7 @@ _CELLS = 2**26
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
-    """Scores of all frames: each has that of the pick before it, frames before the first pick have 0.
+    """Scores of all frames: each has the score of the last pick, and 0 before the first.
 
     Args:
         scores: [..., T] at the picks.
@@ -44,7 +44,7 @@ def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> Flo
 
 
 def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
-    """The summary of each row of scores: the shots of the highest sum of means that fit 15 % of the video.
+    """The summary of each row of scores: the shots with the highest sum of means that fit 15 % of the video.
 
     Args:
         frame_scores: [R, n_frames], float32.
@@ -103,22 +103,22 @@ def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
 
 
 def _with_first_shot(taken: BoolArray, values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
-    """OR-Tools reads "no shot" as the first: it takes a first shot that is worth nothing if it fits."""
+    """OR-Tools reads "no shot" as the first: it takes a first shot of value 0 if it fits."""
     fits = taken @ lengths + lengths[0] <= budget
     first = taken[:, 0] | ((values[:, 0] == 0) & fits)
     return np.column_stack([first, taken[:, 1:]])
 
 
 def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """F-measure of every summary against every reference.
+    """F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
 
     With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
     which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
 
     Args:
-        summaries: [A, P] for each stretch of frames, 0 or 1.
+        summaries: [A, P] for each segment of frames, 0 or 1.
         references: [B, P], 0 or 1.
-        lengths: [P] frames in each stretch.
+        lengths: [P] frames in each segment.
 
     Returns:
         [A, B] in [0, 1].
@@ -132,25 +132,25 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
 
 
 def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """The votes that a summary holds, over the most votes that as many frames could hold.
+    """Coverage: the votes that a summary holds, divided by the most votes that as many frames could hold.
 
-    A frame has a vote of each annotator whose summary it is in. 1 is a summary of the frames that most
-    annotators chose; unlike the F-measure it can be reached where annotators disagree, and a longer summary
-    has no advantage. 0 where the summary is empty or there are no votes.
+    A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
+    annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
+    advantage. 0 where the summary is empty or there are no votes.
 
     Args:
-        summaries: [A, P] for each stretch of frames, 0 or 1.
-        votes: [P] annotators who chose the stretch, whole numbers; or [A, P] where they differ by summary.
-        lengths: [P] frames in each stretch.
+        summaries: [A, P] for each segment of frames, 0 or 1.
+        votes: [P] number of annotators who chose the segment; or [A, P] where they differ by summary.
+        lengths: [P] frames in each segment.
 
     Returns:
         [A] in [0, 1].
     """
     chosen, counts = np.atleast_2d(summaries), np.asarray(votes, np.int64)
     frames = np.asarray(lengths, np.float64)
-    # frames with at least 1, 2 ... votes: as many of each as there is room for is the best that can be had
+    # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
     levels = np.arange(1, counts.max() + 1)
     at_least = (counts[..., None, :] >= levels[:, None]) @ frames
     best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
-    shares: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
-    return shares
+    covered: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
+    return covered

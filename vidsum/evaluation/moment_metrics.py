@@ -16,7 +16,7 @@ from vidsum.intervals import iou
 from vidsum.types import Moment, TimeArray
 
 TOP = (1, 5)
-"""The n of R@n: how many of the best moments may hold the right one."""
+"""The n of R@n: a query is found by one of its n best moments."""
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
 """The IoU of the published tables."""
 CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -45,7 +45,7 @@ class MomentMeasures:
     def figures(self) -> dict[str, str]:
         """Those of published tables, in per cent."""
         recall = {f"R@{top} {at:.1f}".replace("0.", "."): share for (top, at), share in self.recall.items()}
-        return {head: per_cent(share) for head, share in {**recall, "mIoU": self.miou}.items()}
+        return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
 
 
 def whole_video(durations_s: TimeArray) -> TimeArray:

@@ -12,9 +12,8 @@ Numbers = npt.NDArray[np.float64]
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> Numbers:
     """Kendall's tau-b of every row of `first` with every row of `second`.
 
-    Of the pairs of samples, those in the same order in both rows less those in opposite order, over the
-    geometric mean of the pairs that each row does not tie. It is 0 where a row is constant: such a row orders
-    nothing, so that it agrees with nothing.
+    The pairs of samples in the same order in both rows less those in opposite order, divided by the geometric
+    mean of the numbers of pairs that each row does not tie. 0 where a row is constant, as it orders nothing.
 
     Args:
         first: [A, T] scores.

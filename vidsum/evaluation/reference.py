@@ -52,7 +52,7 @@ class Reference:
         """[S, 2] first and last frame of each shot.
 
         Raises:
-            UsageError: the shots of the data are asked for and there are none.
+            UsageError: the data has no shots.
         """
         if segmentation != CHANGE_POINTS:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
@@ -64,11 +64,11 @@ class Reference:
         return self.change_points
 
     def summaries(self, segmentation: str) -> BoolArray | None:
-        """[U, n_frames] the annotators' own summaries, where the data has them: for its change points."""
+        """[U, n_frames] the annotators' own summaries, which the data may have for its change points."""
         return self.user_summary if segmentation == CHANGE_POINTS else None
 
     def scores_of_frames(self, segmentation: str) -> FloatArray:
-        """[U, n_frames] importance scores of each annotator, to make the summaries of that the data lacks.
+        """[U, n_frames] importance scores of each annotator, to make the summaries that the data lacks.
 
         Raises:
             UsageError: the data lacks them too.
@@ -76,7 +76,7 @@ class Reference:
         if self.frame_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
-                f"{self.name}: the data holds {what}: there is nothing to compare summaries with",
+                f"{self.name}: the data has {what}: nothing to compare summaries with",
                 hint="for TVSum: --annotations ydata-tvsum50.mat",
             )
         return self.frame_scores()
@@ -132,9 +132,9 @@ SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] 
 }
 """By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot, both inside it.
 
-They know nothing of the video, and show how much of an F-measure comes from the lengths of shots. Otani et
-al., "Rethinking the Evaluation of Video Summaries", CVPR 2019: with shots of very different lengths the
-knapsack prefers the short ones whatever the scores are, so that random scores come near to annotators.
+They ignore the video, and show how much of an F-measure comes from the lengths of shots. Otani et al.,
+"Rethinking the Evaluation of Video Summaries", CVPR 2019: with shots of very different lengths the knapsack
+prefers the short ones whatever the scores are, so that random scores come near to annotators.
 """
 
 DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}

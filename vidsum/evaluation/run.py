@@ -1,4 +1,4 @@
-"""An evaluation from files, of any task: `provenance(request)`, then `evaluate(request)`.
+"""An evaluation of files, for any task: `provenance(request)`, then `evaluate(request)`.
 
 PyTorch is loaded only where a model runs.
 """
@@ -94,7 +94,7 @@ def evaluate(
     Args:
         request: what to evaluate.
         progress: called after each video, and while models run.
-        runs: as of `provenance`.
+        runs: as for `provenance`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
@@ -207,7 +207,8 @@ def _summary(
     rows: dict[str, Scores] = _read_rows(
         request.scores, request.models, lambda path: read_scores(path, videos)
     )
-    if runs and request.runs:
+    if request.runs:
+        assert runs
         settings = {"beams": request.beams, "device": request.device, "progress": progress}
         tests = [runs.predict_run(run, videos, request.protocol, **settings) for run in request.runs]
         videos = _tested_by_all(tests)
