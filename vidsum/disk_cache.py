@@ -1,27 +1,36 @@
-"""Embeddings that are kept on disk under `vidsum.home.home()`, where they take long to make."""
+"""What vidsum keeps on disk: where, and arrays that take long to compute."""
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vidsum.errors import InputError, OutputError
-from vidsum.features.arrays import refusing
-from vidsum.features.numpy_files import read_array
-from vidsum.home import home
+from vidsum.numpy_files import read_array, refusing
 from vidsum.outputs import atomic_write
 from vidsum.provenance import digest_of
 from vidsum.types import FloatArray
 
 
+def home() -> Path:
+    """The folder of `weights/`, `features/`, `onnx/` ...: `$VIDSUM_HOME`, or the user's cache folder."""
+    if named := os.environ.get("VIDSUM_HOME"):
+        return Path(named).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
+
+
 def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
-    """Rows from disk, or made and put there.
+    """Rows from disk, or made and kept there.
 
     Args:
-        folder: of the home folder, by its name.
+        folder: name of a folder in `home()`.
         made_from: all that the rows depend on, JSON-ready.
-        make: makes them.
+        make: computes them.
     """
     path = home() / folder / f"{digest_of(made_from)}.npy"
     if path.is_file():

@@ -8,17 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.hashing import hash_file
 from vidsum.types import Features
 from vidsum.version import __version__
 
+_CHUNK = 1 << 20
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's content as hexadecimal digits; the file is never whole in memory."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
 
 def of_file(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a source file.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Size and SHA-256 of a source file. Raises InputError where it cannot be read."""
     try:
         status = path.stat()
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
@@ -27,11 +33,7 @@ def of_file(path: Path) -> dict[str, Any]:
 
 
 def of_files(paths: Sequence[Path]) -> dict[str, Any]:
-    """The same of several files that make one source, such as a playlist and the files that it names.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
+    """`of_file` of several files that make one source, such as a playlist and the files that it names."""
     parts = [of_file(path) for path in paths]
     if len(parts) == 1:
         return parts[0]
@@ -43,7 +45,7 @@ def of_files(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def of_features(features: Features) -> dict[str, Any]:
-    """What features tell they were made from; of features made elsewhere, their own hash."""
+    """What features were made from; of features made elsewhere, their own hash."""
     if features.provenance:
         return dict(features.provenance)
     content = features.array.tobytes() + features.timestamps.tobytes()
@@ -55,7 +57,7 @@ def of_features(features: Features) -> dict[str, Any]:
 
 
 def label_of(provenance: Mapping[str, Any], *, copy: bool = False) -> str:
-    """What a file that holds no provenance block says of it; `copy` tells of an MP4 that was not encoded."""
+    """The label of a file that holds no provenance block; `copy` marks an MP4 that was not encoded."""
     return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
 
 
@@ -66,5 +68,5 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=1024)
 def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
-    """Hash of a file's content; asked for again in the same run it is not read again unless it changed."""
+    """`hash_file`, read again in the same run only if the file changed."""
     return hash_file(path)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vidsum.checkpoints.trained import read_trained, save_trained
-from vidsum.hashing import hash_file
+from vidsum.provenance import hash_file
 
 
 def main() -> None:

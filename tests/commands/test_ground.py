@@ -13,7 +13,7 @@ import torch
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.hashing import hash_file
+from vidsum.provenance import hash_file
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 

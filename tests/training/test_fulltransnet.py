@@ -16,7 +16,7 @@ from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.hashing import hash_file
+from vidsum.provenance import hash_file
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import importance, load_summarizer

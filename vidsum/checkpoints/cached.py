@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vidsum.checkpoints.registry import Entry, EntryFile
+from vidsum.disk_cache import home
 from vidsum.errors import InputError, WeightsError
-from vidsum.hashing import hash_file
-from vidsum.home import home
+from vidsum.provenance import hash_file
 from vidsum.text_files import read_json
 
 State = Literal["present", "missing", "bad"]

@@ -37,7 +37,7 @@ from vidsum.checkpoints.registry import (
     UrlSource,
 )
 from vidsum.errors import WeightsError
-from vidsum.hashing import hash_file
+from vidsum.provenance import hash_file
 from vidsum.types import Progress
 
 

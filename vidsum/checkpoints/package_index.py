@@ -33,7 +33,7 @@ from vidsum.checkpoints.download import (
 )
 from vidsum.checkpoints.registry import PackageSource
 from vidsum.errors import WeightsError
-from vidsum.hashing import hash_file
+from vidsum.provenance import hash_file
 
 
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:

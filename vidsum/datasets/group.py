@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.features.arrays import refusing
 from vidsum.features.h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
+from vidsum.numpy_files import refusing
 from vidsum.types import Features, FloatArray
 
 IntArray = npt.NDArray[np.int64]

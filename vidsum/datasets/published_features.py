@@ -22,10 +22,9 @@ import h5py
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.features.arrays import refusing
-from vidsum.features.hdf5 import array_of, member, opened
-from vidsum.features.numpy_files import read_array, read_arrays
+from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
+from vidsum.numpy_files import read_array, read_arrays, refusing
 from vidsum.types import FloatArray
 
 _H5_KEYS = ("c3d_features", "features")

@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
-from vidsum.features.hdf5 import checked, member, members, opened
+from vidsum.features.h5 import checked, member, members, opened
 from vidsum.types import FloatArray
 
 _FIELDS = ("video", "title", "category", "length", "nframes", "user_anno", "gt_score")

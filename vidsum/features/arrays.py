@@ -1,13 +1,12 @@
-"""Features as named arrays and a JSON text, which is what feature files hold, whether npz or h5."""
+"""Features as the named arrays and the JSON text of a feature file; `.npz` files, a format of our own.
+
+`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and `logits` [T, K]
+if there are any.
+"""
 
 import json
-import lzma
 import os
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import UsageError
+from vidsum.numpy_files import existing, read_arrays, refusing
+from vidsum.outputs import atomic_write
 from vidsum.types import Features, VideoInfo
 
 SCHEMA = "vidsum.features/1"
@@ -24,39 +25,20 @@ _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "extractor": (str,),
-    "step_s": (int, float),
-    "covers_s": (int, float),
-    "duration_s": (int, float),
-    "video_fps": (int, float),
+    **dict.fromkeys(_PASSED_ON[1:], (int, float)),
     "video": (dict, type(None)),
     "provenance": (dict,),
     "warnings": (list,),
 }
 _UNSEEN_S = 60.0
-"""What a video may have after its last feature, beside twice what they cover: frames that no clip sees."""
+"""Seconds that a video may have after its last feature, beyond twice what they cover."""
 _MOST_FPS = 10_000
 
-_UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    MemoryError,
-    RuntimeError,
-    SyntaxError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
-"""What NumPy and h5py raise at files that are damaged or none of ours: NumPy reads its headers as Python."""
+_NAMES = ("features", "timestamps", "metadata", "logits")
 
 
 def metadata_of(features: Features) -> dict[str, Any]:
-    """What a file says of its features beside the arrays, JSON-ready."""
+    """The metadata of features in a file, JSON-ready."""
     return {
         "schema": SCHEMA,
         **{name: getattr(features, name) for name in _PASSED_ON},
@@ -67,11 +49,9 @@ def metadata_of(features: Features) -> dict[str, Any]:
 
 
 def features_of(arrays: Mapping[str, Any]) -> Features:
-    """Features of the arrays of a file: those that we wrote, or `features` and maybe `timestamps` alone.
+    """Features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
 
-    Raises:
-        UsageError: there are no features, or they are unusable.
-        ValueError, KeyError, TypeError: the metadata is not what `metadata_of` gives; see `refusing`.
+    To be called within `refusing`. Raises UsageError where there are no usable features.
     """
     if "features" not in arrays:
         raise UsageError("it has no array named features")
@@ -100,11 +80,7 @@ def float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 
 def _metadata(text: str) -> dict[str, Any]:
-    """What `metadata_of` gave, its fields of the types that they had.
-
-    Raises:
-        ValueError, KeyError, TypeError: it is something else.
-    """
+    """What `metadata_of` gave. Raises ValueError, KeyError or TypeError where it is something else."""
     metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
     for name, kinds in _TYPES.items():
         value = metadata[name]
@@ -120,7 +96,7 @@ def _no_number(name: str) -> float:
 
 
 def _check(features: Features) -> None:
-    """Refuse lengths that no video of these features has: arrays of a number a frame are made of them."""
+    """Refuse lengths that no video of these features has: arrays with a number per frame are made of them."""
     seen_s = features.timestamps[-1] + features.covers_s + features.step_s
     if not features.duration_s <= 2 * seen_s + _UNSEEN_S:
         raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
@@ -134,15 +110,9 @@ def _check(features: Features) -> None:
 def timed(
     array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
 ) -> Features:
-    """Features known only by their times: the usual gap between them is the step.
+    """Features [T, D] known only by their times [T] in seconds: the median gap between them is the step.
 
-    Args:
-        array: [T, D].
-        times: [T] seconds.
-        video_fps: frames per second of the video.
-
-    Raises:
-        UsageError: the arrays do not go together.
+    Raises UsageError where the arrays do not go together.
     """
     if times.ndim != 1 or not np.isfinite(times).all():
         raise UsageError("the times of features must be one finite number for each")
@@ -151,25 +121,21 @@ def timed(
     return Features(array, times, step_s=step, covers_s=step, duration_s=end, video_fps=video_fps)
 
 
-def existing(path: Path) -> Path:
-    """The path of a file that is there and may be read.
+def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
+    """Write one video's features; the same features give the same bytes. Raises OutputError."""
+    arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
+    if features.logits is not None:
+        arrays["logits"] = features.logits
+    arrays["metadata"] = np.array(json.dumps(metadata_of(features)))
+    with atomic_write(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
-    Raises:
-        InputError: it is not, or may not.
+
+def read_npz(path: str | os.PathLike[str]) -> Features:
+    """Read one video's features; a file with only `features` (and `timestamps`) made elsewhere is read too.
+
+    Raises InputError where the file is missing, not an npz file, or has no usable features.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
-    if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: there is no permission to read it")
-    return path
-
-
-@contextmanager
-def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
-    """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
-    try:
-        yield
-    except UsageError as error:
-        raise InputError(f"{path}: not a {kind} ({error})") from error
-    except _UNREADABLE as error:  # what the libraries say speaks of their internals
-        raise InputError(f"{path}: not a {kind} (damaged, or of another kind)") from error
+    source = existing(Path(path))
+    with refusing(source):
+        return features_of(read_arrays(source, _NAMES))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vidsum.disk_cache import home
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.npz import read_npz, write_npz
-from vidsum.home import home
+from vidsum.features.arrays import read_npz, write_npz
 from vidsum.provenance import digest_of
 from vidsum.types import Features
 

@@ -1,13 +1,19 @@
-"""Features in `.h5`, in the layout of the published SumMe and TVSum files: one group a video.
+"""Features in `.h5`, in the layout of the published SumMe and TVSum files, and reading HDF5 files of others.
 
-A group has `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and where
-they are known `change_points` [S, 2], `n_frame_per_seg` [S], `gtscore` [T], `user_summary` [U, n_frames].
-What the layout has no place for is in `timestamps`, `logits` and the attribute `vidsum`.
+A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and
+where they are known `change_points` [S, 2], `n_frame_per_seg` [S], `gtscore` [T], `user_summary` [U,
+n_frames]. What the layout has no place for is in `timestamps`, `logits` and the attribute `vidsum`.
+
+HDF5 lets a file name other files to read from: by external links, external storage of a dataset, and virtual
+datasets. A file that does so is refused, as it could show any file of the machine. A dataset may also claim
+any shape without storing it, so its size is compared with what is stored. `refusing` turns errors into
+InputError.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +22,9 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.features.arrays import features_of, float32, metadata_of, timed
-from vidsum.features.hdf5 import array_of, member, members, opened, text_attribute
+from vidsum.numpy_files import existing, refusing
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.types import Features
 
@@ -26,6 +32,14 @@ PUBLISHED_FPS = 30.0
 """Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""
 PUBLISHED_STRIDE = 15
 """Frames from one feature to the next where a file has no picks."""
+
+_DEFLATED = 1032
+"""Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller."""
+_ALWAYS_BYTES = 1 << 16
+"""Any dataset may claim this much: a small one that was never written reads as zeros."""
+_MAX_LINKS = 16
+"""Soft links that lead to one another; more are taken for a circle."""
+_NUMBERS = "biuf"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,26 +52,18 @@ class H5Video:
     gtscore: npt.NDArray[np.float32] | None = None
     """[T] annotators' mean importance."""
     user_summary: npt.NDArray[np.float32] | None = None
-    """[U, n_frames] one row of 0 and 1 an annotator."""
+    """[U, n_frames] a row of 0 and 1 per annotator."""
 
 
 def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> None:
-    """Write several videos in the field's layout; what else we know of one goes into an attribute.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Write several videos in the field's layout. Raises OutputError."""
     write_groups({name: (entry.features, h5_arrays(entry)) for name, entry in videos.items()}, path)
 
 
 def write_groups(
     groups: Mapping[str, tuple[Features, Mapping[str, Any]]], path: str | os.PathLike[str]
 ) -> None:
-    """Write one group a video: the given datasets, and what else we know of its features in an attribute.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Write a group per video: its datasets, and the metadata of its features in an attribute."""
     with atomic_write(path) as part:
         part.write_bytes(_file_of(groups))
 
@@ -101,55 +107,37 @@ def _n_frames(features: Features) -> int:
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
-    """Names of the videos of a file.
-
-    Raises:
-        InputError: the file is missing, is not HDF5, or holds no group.
-    """
+    """Names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no group."""
     with opened(Path(path)) as file:
-        names = [name for name, one in members(file).items() if isinstance(one, h5py.Group)]
+        names = [name for name, entry in members(file).items() if isinstance(entry, h5py.Group)]
         if not names:
             raise UsageError("it holds no video")
         return names
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """What `read_group` gives of each group of a file.
-
-    Raises:
-        InputError: the file is missing, is not HDF5, or holds no group.
-    """
+    """`read_group` for each of `group_names`."""
     return {name: read_group(path, name) for name in group_names(path)}
 
 
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """The numbers of one group as they stand, and as `metadata` what `write_groups` put into the attribute.
-
-    Raises:
-        InputError: the file is not HDF5, is damaged, or takes data from other files.
-    """
+    """The datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
     with opened(Path(path)) as file:
         group = member(file, name)
         if not isinstance(group, h5py.Group):
             raise UsageError(f"it holds no group {name}")
-        found = members(group).items()
-        arrays = {key: array_of(one) for key, one in found if isinstance(one, h5py.Dataset)}
-        arrays.pop("metadata", None)  # a dataset of that name is none of ours
+        entries = members(group).items()
+        arrays = {key: array_of(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
+        arrays.pop("metadata", None)  # a dataset of that name is not ours
         if (metadata := text_attribute(group, "vidsum")) is not None:
             arrays["metadata"] = np.array(metadata)
         return arrays
 
 
 def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
-    """Features of one group of `read_groups`.
+    """Features of one group of `read_groups`; without metadata, `video_fps` turns `picks` into seconds.
 
-    Args:
-        arrays: its datasets.
-        video_fps: frames per second to turn `picks` into seconds, where the group does not record it; the
-            published ones do not.
-
-    Raises:
-        UsageError: it has no features, or they are unusable.
+    Raises UsageError where it has no usable features.
     """
     return features_of(arrays) if "metadata" in arrays else _published(arrays, video_fps)
 
@@ -162,3 +150,78 @@ def _published(arrays: Mapping[str, Any], video_fps: float) -> Features:
     picks = np.asarray(arrays.get("picks", np.arange(len(array)) * PUBLISHED_STRIDE), dtype=np.float64)
     made = timed(array, picks / video_fps, video_fps)
     return replace(made, duration_s=float(arrays["n_frames"]) / video_fps) if "n_frames" in arrays else made
+
+
+@contextmanager
+def opened(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
+    """An HDF5 file open for reading; what goes wrong inside becomes an InputError: not a `kind`."""
+    with refusing(existing(path), kind), h5py.File(path, "r") as file:
+        yield file
+
+
+def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
+    """A group or `checked` dataset by its name or path, followed link by link; None where there is none.
+
+    Raises InputError where a link leads out of the file.
+    """
+    entry = _follow(group, name, _MAX_LINKS)
+    return checked(entry) if isinstance(entry, h5py.Dataset) else entry
+
+
+def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
+    """All groups and datasets of a group by their names; see `member`."""
+    entries = {name: member(group, name) for name in group}
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
+def checked(dataset: h5py.Dataset) -> h5py.Dataset:
+    """The same dataset. Raises InputError where it is stored in other files or claims more than is stored."""
+    if dataset.external is not None or dataset.is_virtual:
+        raise _elsewhere(dataset, "is stored in other files")
+    claimed = (dataset.size or 0) * dataset.dtype.itemsize
+    stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
+    if claimed > max(_ALWAYS_BYTES, stored * (1 if dataset.chunks is None else _DEFLATED)):
+        raise InputError(
+            f"{dataset.file.filename}: {dataset.name} claims {claimed:,} bytes, but stores {stored:,}"
+        )
+    return dataset
+
+
+def array_of(dataset: h5py.Dataset) -> npt.NDArray[Any]:
+    """The numbers of a dataset; an empty array for text, records and references, which are not read."""
+    if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
+        return np.empty(0, object)
+    return np.asarray(dataset[()])
+
+
+def text_attribute(group: h5py.Group, name: str) -> str | None:
+    """An attribute that must be one text; None where there is none. Raises InputError for others."""
+    if name not in group.attrs:
+        return None
+    if group.attrs.get_id(name).shape != ():
+        raise InputError(f"{group.file.filename}: {group.name}: its attribute {name} is not a text")
+    return str(group.attrs[name])
+
+
+def _follow(group: h5py.Group, path: str, links_left: int) -> h5py.Group | h5py.Dataset | None:
+    entry: Any = group.file["/"] if path.startswith("/") else group
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        if not isinstance(entry, h5py.Group):
+            return None
+        link = entry.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            raise _elsewhere(entry, f"links {name} to another file")
+        if isinstance(link, h5py.SoftLink):
+            entry = _follow(entry, link.path, links_left - 1) if links_left else None
+        else:
+            entry = None if link is None else entry[name]
+    return entry if isinstance(entry, h5py.Group | h5py.Dataset) else None
+
+
+def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
+    return InputError(
+        f"{entry.file.filename}: {entry.name} {reason}: not read",
+        hint="give one file that holds all its data",
+    )

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 
 from vidsum.device import Precision, choose_device
+from vidsum.disk_cache import home
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Extractor, Network, Spec
 from vidsum.features.torch_backend import build_encoder
-from vidsum.home import home
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features.arrays import refusing
+from vidsum.features.arrays import read_npz, write_npz
 from vidsum.features.h5 import H5Video, group_features, group_names, read_group, write_h5
-from vidsum.features.npz import read_npz, write_npz
+from vidsum.numpy_files import refusing
 from vidsum.types import Features
 
 SUFFIXES = (".npz", ".h5", ".hdf5")

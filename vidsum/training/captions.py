@@ -73,7 +73,7 @@ def embed_captions(
 ) -> Captions:
     """Annotated videos with their sentences embedded, once as they are and once in disorder.
 
-    Embeddings are kept on disk under `vidsum.home.home()`: tens of thousands of sentences take minutes.
+    Embeddings are kept on disk under `vidsum.disk_cache.home()`: tens of thousands of sentences take minutes.
 
     Args:
         videos: by name.

@@ -1,34 +1,63 @@
-"""Reading NumPy's files, `.npz` and `.npy`, that others made: no array larger than what the file holds of it.
+"""Reading array files that others made: `.npz` and `.npy`, and the errors of these and of HDF5.
 
-NumPy makes room for the shape that a header claims before it reads; of a damaged or hostile file that may be
-more than the machine has.
+NumPy allocates the shape that a header claims before it reads: of a damaged or hostile file that may be more
+than the machine has. So no array may claim more than the file holds of it.
 """
 
+import lzma
 import math
+import os
+import tokenize
 import warnings
 import zipfile
-from collections.abc import Collection
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 
 _KINDS = "biufU"
 """Numbers and text; objects are pickles, which are never loaded."""
 _SMALLER = 1032
 """Deflate makes a member at most so many times smaller."""
 _LAST_CODE_POINT = 0x10FFFF
+_UNREADABLE = (
+    *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
+    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+"""What NumPy and h5py raise at damaged or foreign files: NumPy reads its headers as Python."""
+
+
+def existing(path: Path) -> Path:
+    """The path of a file that is there and may be read. Raises InputError otherwise."""
+    if not path.is_file():
+        raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: there is no permission to read it")
+    return path
+
+
+@contextmanager
+def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
+    try:
+        yield
+    except UsageError as error:
+        raise InputError(f"{path}: not a {kind} ({error})") from error
+    except _UNREADABLE as error:  # what the libraries say speaks of their internals
+        raise InputError(f"{path}: not a {kind} (damaged, or of another kind)") from error
 
 
 def read_arrays(path: Path, names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` that have these names, as far as there are any; other members are not read.
+    """The arrays of an `.npz` that have these names; other members are not read.
 
-    Raises:
-        UsageError: an array is none of numbers or text, or is not as long as it claims.
-        OSError, ValueError, zipfile.BadZipFile and others: the file is damaged; see `refusing`.
+    To be called within `refusing`. Raises UsageError where an array is neither numbers nor text, or is not as
+    long as it claims.
     """
     arrays = {}
     with zipfile.ZipFile(path) as archive:
@@ -37,7 +66,7 @@ def read_arrays(path: Path, names: Collection[str]) -> dict[str, npt.NDArray[Any
             if name == member.filename or name not in names:
                 continue
             if member.file_size > _SMALLER * member.compress_size:
-                raise UsageError(f"{name} is packed more tightly than any features")
+                raise UsageError(f"{name} is packed more tightly than features can be")
             with archive.open(member) as stream:
                 arrays[name] = _read(stream, name, member.file_size)
     return arrays
@@ -82,7 +111,7 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
 
 
 def _check_text(content: bytes, dtype: np.dtype[Any], name: str) -> None:
-    """NumPy makes strings of numbers that are no characters, which then break whatever prints them."""
+    """NumPy makes strings of numbers that are not characters, which break whatever prints them."""
     points = np.frombuffer(content, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
     if points.size and points.max() > _LAST_CODE_POINT:
-        raise UsageError(f"{name} is no text")
+        raise UsageError(f"{name} is not text")
