@@ -1,6 +1,6 @@
-"""Device and precision: which torch device runs a model, and in which floating-point type."""
+"""Device, precision and backend: what runs a model, and in which floating-point type."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
 
@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     import torch
 
 Precision = Literal["fp32", "bf16", "fp16"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+Backend = Literal["torch", "onnx"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 def choose_device(name: str = "auto") -> "torch.device":
@@ -39,11 +41,7 @@ def choose_device(name: str = "auto") -> "torch.device":
 
 
 def dtype_of(precision: Precision) -> "torch.dtype":
-    """The torch dtype of a precision name.
-
-    Raises:
-        UsageError: the name is unknown.
-    """
+    """The torch dtype of a precision name. Raises UsageError where it is unknown."""
     import torch
 
     if precision not in PRECISIONS:

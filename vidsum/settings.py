@@ -1,12 +1,14 @@
 """What can be chosen about a run. The fields are the options of the command line (see `vidsum.options`)."""
 
+import pkgutil
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Annotated, Literal
 
-from vidsum.device import Precision
+from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
 from vidsum.times import parse_interval, parse_time
@@ -35,7 +37,9 @@ Mask = Literal["lam", "stamp"]
 
 Device = Annotated[str, Option("auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]
-EXTRACTORS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "googlenet", "c3d", "c3d_fc7", "clip")
+_FILES = pkgutil.iter_modules([str(Path(__file__).parent / "features" / "extractors")])
+EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
+"""The extractors, by the names of their files, which are their only list; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Extraction:
     logits: Annotated[bool, Option("Keep the class scores too (i3d, mobilenet_v2).")] = False
     precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
     backend: Annotated[
-        Literal["torch", "onnx"], Option(r"Inference backend (onnx requires vidsum\[onnx]).")
+        Backend, Option(r"Inference backend (onnx requires vidsum\[onnx]).")
     ] = "torch"
     device: Device = "auto"
     reader: Annotated[Literal["pyav", "decord", "opencv"], Option("Video decoder.")] = "pyav"

@@ -16,7 +16,8 @@ import numpy as np
 import vidsum
 from docs.benchmarks.spoiled import SPOILS, Rng, features_of, pictures_of, videos_in
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.features import Extractor, load_extractor
+from vidsum.features import describe, load_extractor
+from vidsum.features.extractor import Extractor
 from vidsum.types import Features, FloatArray, Summary
 
 FPS = 2.0
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    extractor = load_extractor("mobilenet_v2", device="cpu")
+    extractor = load_extractor(describe("mobilenet_v2"), device="cpu")
     made = stretches(videos_in(asked.clips), rng, extractor)
     videos = [
         video_of(made, rng, int(rng.uniform(180, 480)), extractor.spec.name) for _ in range(asked.videos)

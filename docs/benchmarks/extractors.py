@@ -27,8 +27,9 @@ from tests.conftest import SHARED
 from tests.features.networks import WEIGHTS
 from vidsum import checkpoints
 from vidsum.device import PRECISIONS
-from vidsum.features import Extractor, Spec, describe, load_extractor
+from vidsum.features import describe, load_extractor
 from vidsum.features.extract import extract_features
+from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.onnx_backend import onnx_extractor
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.shots import find
@@ -116,7 +117,7 @@ def compare_with_decoding(shared: Path, folder: Path) -> None:
     every = Sampling(describe("mobilenet_v2").fps, describe("mobilenet_v2").preprocessing.size)
     ways: dict[str, Callable[[], object]] = {"decode": lambda: list(read_frames(film, [every]))}
     for precision in PRECISIONS[:2]:
-        extractor = load_extractor("mobilenet_v2", precision=precision)
+        extractor = load_extractor(describe("mobilenet_v2"), precision=precision)
         ways[f"mobilenet_v2 {precision}"] = partial(features_of, film, extractor)
     seconds = least_seconds(ways, rounds=3)
     print(f"{torch.get_num_threads()} threads; 60 s of 1080p H.264 at {every.fps:g} fps")
@@ -148,7 +149,7 @@ def compare_edges(shared: Path, folder: Path, films: int = 3) -> None:
     draws = [edge_scores(rng.uniform(0, 120, len(true)), true) for _, true in made for _ in range(100)]
     report("random edges, right number", draws)
     for name, clip_frames in [("mobilenet_v2", 1), ("i3d", 16), ("i3d", 32)]:
-        extractor = load_extractor(name, clip_frames=clip_frames)
+        extractor = load_extractor(describe(name, clip_frames=clip_frames))
         begin = time.perf_counter()
         features = [features_of(path, extractor) for path, _ in made]
         speed = 120 * films / (time.perf_counter() - begin)

@@ -6,7 +6,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from vidsum.features import Extractor
+from vidsum.features.extractor import Extractor
 from vidsum.types import FloatArray, Picture
 from vidsum.video.read import read_frames
 

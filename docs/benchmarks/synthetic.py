@@ -22,7 +22,7 @@ from docs.benchmarks.spoiled import SPOILS, features_of, pictures_of, videos_in
 from vidsum.datasets.summaries import AnnotatedVideo, write_annotated
 from vidsum.datasets.synthetic import Recipe, SyntheticVideo, synthetic_videos
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
-from vidsum.features import load_extractor
+from vidsum.features import describe, load_extractor
 from vidsum.summary.importance import SCORERS
 from vidsum.types import Features
 
@@ -37,7 +37,7 @@ def read_clips(sources: Sequence[Path]) -> dict[str, Features]:
 
 def dull_clips(sources: Sequence[Path], seed: int) -> dict[str, Features]:
     """Features of a dull version of each video."""
-    rng, extractor = np.random.default_rng(seed), load_extractor("mobilenet_v2", fps=CLIP_FPS)
+    rng, extractor = np.random.default_rng(seed), load_extractor(describe("mobilenet_v2", fps=CLIP_FPS))
     made = {}
     for video in videos_in(sources):
         spoil = SPOILS[rng.integers(len(SPOILS))]

@@ -12,7 +12,8 @@ import pytest
 
 from tests import media
 from vidsum.commands.app import main
-from vidsum.features import Extractor, describe
+from vidsum.features import describe
+from vidsum.features.extractor import Extractor
 from vidsum.pipelines import extraction as jobs
 from vidsum.settings import Extraction
 

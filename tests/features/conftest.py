@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.features import networks
-from vidsum.features import Spec
+from vidsum.features.extractor import Spec
 from vidsum.types import Picture
 
 RandomClips = Callable[..., Picture]

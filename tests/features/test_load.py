@@ -42,7 +42,7 @@ def test_rate_length_and_stride_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("name", "how", "message"),
     [
-        ("resnet", {}, "no extractor 'resnet'"),
+        ("resnet", {}, "unknown extractor 'resnet'"),
         ("c3d", {"clip_frames": 8}, "c3d takes clips of 16 frame.s., not 8"),
         ("i3d", {"clip_frames": 8}, "i3d takes clips of 9 to 128 frame.s., not 8"),
         ("googlenet", {"clip_frames": 2}, "googlenet takes clips of 1 frame.s., not 2"),
@@ -59,7 +59,7 @@ def test_what_an_extractor_cannot_do_is_refused(name: str, how: dict[str, float]
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"backend": "tensorrt"}, "no backend 'tensorrt'"),
+        ({"backend": "tensorrt"}, "unknown backend 'tensorrt'"),
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"device": "cuda"}, "no CUDA device"),
         ({"precision": "fp8"}, "unknown precision 'fp8'"),
@@ -76,14 +76,14 @@ def test_what_cannot_run_is_refused_before_weights_are_fetched(
     monkeypatch.setattr("vidsum.features.onnx_backend.find_spec", lambda _: None)
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda *_: pytest.fail("weights were fetched"))
     with pytest.raises(UsageError, match=message):
-        load_extractor("mobilenet_v2", **how)  # type: ignore[arg-type]
+        load_extractor(describe("mobilenet_v2"), **how)  # type: ignore[arg-type]
 
 
 def test_an_extractor_is_loaded_with_the_weights_of_its_checkpoint(
     random_weights: Callable[[str], networks.Weights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda name, progress: random_weights(name))
-    extractor = load_extractor("mobilenet_v2", device="cpu", fps=1.0)
+    extractor = load_extractor(describe("mobilenet_v2", fps=1.0), device="cpu")
     assert (extractor.spec, extractor.device) == (describe("mobilenet_v2", fps=1.0), "cpu")
     expected = random_weights("mobilenet_v2")["classifier.1.weight"]
     assert extractor.head is not None

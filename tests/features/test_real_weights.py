@@ -13,8 +13,9 @@ from torchvision.transforms import InterpolationMode
 
 from tests.conftest import real_weights
 from vidsum import checkpoints
-from vidsum.features import Extractor, load_extractor
+from vidsum.features import describe, load_extractor
 from vidsum.features.extract import extract_features
+from vidsum.features.extractor import Extractor
 from vidsum.types import Picture
 from vidsum.video.frames import Sampling
 from vidsum.video.probe import probe
@@ -35,13 +36,13 @@ KINETICS = {
 @pytest.fixture(scope="module")
 def i3d() -> Extractor:
     real_weights("i3d")
-    return load_extractor("i3d", stride_frames=32, device="cpu")  # no overlap: half the time
+    return load_extractor(describe("i3d", stride_frames=32), device="cpu")  # no overlap: half the time
 
 
 @pytest.fixture(scope="module")
 def mobilenet_v2() -> Extractor:
     real_weights("mobilenet_v2")
-    return load_extractor("mobilenet_v2", device="cpu")
+    return load_extractor(describe("mobilenet_v2"), device="cpu")
 
 
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
@@ -77,7 +78,9 @@ def test_mobilenet_v2_names_what_is_seen_in_a_clip(
 def test_efficientnet_lite0_names_what_is_seen_in_a_clip(shared_videos: Path) -> None:
     real_weights("efficientnet_lite0")
     best, _ = best_class(
-        load_extractor("efficientnet_lite0", device="cpu"), shared_videos / "dog_in_snow.mp4", most_frames=20
+        load_extractor(describe("efficientnet_lite0"), device="cpu"),
+        shared_videos / "dog_in_snow.mp4",
+        most_frames=20,
     )
     assert best == "Chesapeake Bay retriever"
 

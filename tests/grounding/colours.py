@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vidsum.features import Extractor, describe
+from vidsum.features import describe
+from vidsum.features.extractor import Extractor
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.settings import Extraction

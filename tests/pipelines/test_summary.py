@@ -12,7 +12,8 @@ import torch
 from tests import media
 from vidsum import documents
 from vidsum.errors import UsageError
-from vidsum.features import Extractor, describe
+from vidsum.features import describe
+from vidsum.features.extractor import Extractor
 from vidsum.features.store import write_features
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import export

@@ -1,84 +1,60 @@
-"""Features of a video: one vector for each frame or clip, by a pretrained network."""
+"""Features of a video: one vector for each frame or clip, by a pretrained network.
+
+An extractor is a file of `vidsum/features/extractors/`; no other list of them is kept. This module loads
+neither torch nor NumPy by itself.
+"""
 
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from vidsum.device import Precision
+from vidsum.device import BACKENDS, Backend, Precision
 from vidsum.errors import UsageError
-from vidsum.features.extractor import BACKENDS, Backend, Extractor, Spec
-from vidsum.types import Progress
+from vidsum.settings import EXTRACTORS
 
-__all__ = [
-    "EXTRACTORS",
-    "Backend",
-    "Extractor",
-    "Spec",
-    "check_backend",
-    "describe",
-    "kept_extractor",
-    "load_extractor",
-]
-
-_SPECS = {
-    "mobilenet_v2": ("vidsum.features.mobilenet_v2", "SPEC"),
-    "i3d": ("vidsum.features.i3d", "SPEC"),
-    "efficientnet_lite0": ("vidsum.features.efficientnet_lite0", "SPEC"),
-    "googlenet": ("vidsum.features.googlenet", "SPEC"),
-    "c3d": ("vidsum.features.c3d", "SPEC"),
-    "c3d_fc7": ("vidsum.features.c3d", "SPEC_FC7"),
-    "clip": ("vidsum.features.clip", "SPEC"),
-}
+if TYPE_CHECKING:
+    from vidsum.features.extractor import Extractor, Spec
+    from vidsum.types import Progress
 
 _KEPT = 4
 """Extractors in memory at a time; a command runs at most three of them on a video."""
 
-EXTRACTORS = tuple(_SPECS)
-"""The names of the extractors; the first is the default."""
-
 
 def describe(
-    name: str,
-    *,
-    fps: float | None = None,
-    clip_frames: int | None = None,
-    stride_frames: int | None = None,
-) -> Spec:
+    name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
+) -> "Spec":
     """What an extractor sees of a video and what it gives, without its weights and without importing torch.
 
     Args:
         name: one of `EXTRACTORS`.
-        fps: frames per second to feed it with, in place of its own.
-        clip_frames: frames that one feature sees, in place of its own.
-        stride_frames: frames from one clip to the next, in place of its own.
+        fps: frames per second to feed it with; like the others, the extractor's own value if not given.
+        clip_frames: frames that one feature sees.
+        stride_frames: frames from one clip to the next.
 
     Raises:
-        UsageError: there is no such extractor, or it cannot take such clips.
+        UsageError: unknown extractor, or it cannot take such clips.
     """
-    if name not in _SPECS:
-        raise UsageError(f"there is no extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
-    module, attribute = _SPECS[name]
-    spec: Spec = getattr(import_module(module), attribute)
-    return replace(
-        spec,
-        fps=spec.fps if fps is None else fps,
-        clip_frames=spec.clip_frames if clip_frames is None else clip_frames,
-        stride_frames=spec.stride_frames if stride_frames is None else stride_frames,
-    )
+    if name not in EXTRACTORS:
+        raise UsageError(f"unknown extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
+    spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
+    chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
+    given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
+    return replace(spec, **given)
 
 
 def check_backend(backend: Backend = "torch", *, device: str = "auto", precision: Precision = "fp32") -> None:
     """Refuse what `load_extractor` cannot run, before weights are fetched or a video is read.
 
     Raises:
-        UsageError: a name is unknown, the device or a package is not there, or they do not go together.
+        UsageError: a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
-        raise UsageError(f"there is no backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
+        raise UsageError(f"unknown backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
     if backend == "torch":
-        from vidsum.features.torch_backend import choose_place
+        from vidsum.features.torch_backend import choose_torch_device
 
-        choose_place(device, precision)
+        choose_torch_device(device, precision)
     else:
         from vidsum.features.onnx_backend import choose_provider
 
@@ -86,72 +62,55 @@ def check_backend(backend: Backend = "torch", *, device: str = "auto", precision
 
 
 def load_extractor(
-    name: str,
+    spec: "Spec",
     *,
     device: str = "auto",
     precision: Precision = "fp32",
     backend: Backend = "torch",
-    fps: float | None = None,
-    clip_frames: int | None = None,
-    stride_frames: int | None = None,
-    progress: Progress | None = None,
-) -> Extractor:
+    progress: "Progress | None" = None,
+) -> "Extractor":
     """An extractor with its pretrained weights, which are fetched on first use.
 
     Args:
-        name: one of `EXTRACTORS`.
+        spec: from `describe`.
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs.
         backend: `torch`, or `onnx` for onnxruntime (`pip install vidsum[onnx]`), in fp32.
-        fps, clip_frames, stride_frames: see `describe`.
-        progress: told of the download.
+        progress: called while the weights are fetched.
 
     Raises:
-        UsageError: a name is unknown, or the choices do not go together.
+        UsageError: see `check_backend`.
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
-    spec = describe(name, fps=fps, clip_frames=clip_frames, stride_frames=stride_frames)
     check_backend(backend, device=device, precision=precision)
     from vidsum import checkpoints
 
-    weights = checkpoints.load_state_dict(spec.checkpoint, progress)
+    network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
     if backend == "torch":
         from vidsum.features.torch_backend import torch_extractor
 
-        return torch_extractor(spec, spec.build(weights), device=device, precision=precision)
+        return torch_extractor(spec, network, device=device, precision=precision)
     from vidsum.features.onnx_backend import onnx_extractor
 
     digest = checkpoints.sha256_of(spec.checkpoint)
-    return onnx_extractor(spec, spec.build(weights), digest, device=device, precision=precision)
+    return onnx_extractor(spec, network, digest, device=device, precision=precision)
 
 
 def kept_extractor(
-    name: str,
-    *,
-    device: str = "auto",
-    precision: Precision = "fp32",
-    backend: Backend = "torch",
-    fps: float | None = None,
-    clip_frames: int | None = None,
-    stride_frames: int | None = None,
-) -> Extractor:
-    """`load_extractor`, with its network kept for the next call: the next video of a batch has it ready.
-
-    Arguments and errors are those of `load_extractor`. Networks that were loaded long ago are dropped.
-    """
-    spec = describe(name, fps=fps, clip_frames=clip_frames, stride_frames=stride_frames)
+    spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "torch"
+) -> "Extractor":
+    """`load_extractor`, with the network kept in memory for the next video of a batch."""
     from vidsum import checkpoints
 
     # the rate and the stride are no part of the network; the clips' length is part of an exported one
-    loaded = _loaded(
-        name, device, precision, backend, spec.clip_frames, checkpoints.sha256_of(spec.checkpoint)
-    )
-    return replace(loaded, spec=spec)
+    digest = checkpoints.sha256_of(spec.checkpoint)
+    return replace(_loaded(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
 
 
 @lru_cache(maxsize=_KEPT)
 def _loaded(
-    name: str, device: str, precision: Precision, backend: Backend, clip_frames: int, weights_sha256: str
-) -> Extractor:
+    name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
+) -> "Extractor":
     """An extractor by all that its network depends on; other weights of the same name are loaded anew."""
-    return load_extractor(name, device=device, precision=precision, backend=backend, clip_frames=clip_frames)
+    spec = describe(name, clip_frames=clip_frames)
+    return load_extractor(spec, device=device, precision=precision, backend=backend)

@@ -38,7 +38,7 @@ def extract_features(
 
     Args:
         frames: those of `extractor.spec.sampling`, in order.
-        extractor: from `vidsum.features.load_extractor`.
+        extractor: from `load_extractor`.
         video: what `probe` found out about the video.
         batch_size: clips in one call of the network; chosen by the device if not given.
         with_logits: also give class scores.

@@ -1,12 +1,10 @@
-"""The interface of all feature extractors: what one sees of a video, and the call that turns clips into
-features.
-"""
+"""The interface of feature extractors: what each sees of a video, and the call that makes features."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from vidsum.device import Precision
+from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import MAX_FPS, Sampling, Size
@@ -15,29 +13,35 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-Backend = Literal["torch", "onnx"]
-BACKENDS: tuple[Backend, ...] = ("torch", "onnx")
-
+Weights: TypeAlias = "Mapping[str, torch.Tensor]"
+"""The tensors of a checkpoint."""
 Triple = tuple[float, float, float]
+"""Of red, green and blue."""
 
 IMAGENET_MEAN: Triple = (0.485 * 255, 0.456 * 255, 0.406 * 255)
 IMAGENET_STD: Triple = (0.229 * 255, 0.224 * 255, 0.225 * 255)
 HALF_RANGE: Triple = (127.5, 127.5, 127.5)
-"""As mean and as deviation, it takes pixels to [-1, 1]."""
+"""As mean and as deviation: pixels become [-1, 1]."""
+
+
+def imagenet_classes() -> Sequence[str]:
+    """The 1000 ImageNet classes."""
+    from torchvision.models import MobileNet_V2_Weights
+
+    names: Sequence[str] = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
+    return names
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """From a video's picture to a network's input: resize, crop a centred square, then (pixel - mean) /
-    std.
-    """
+    """From a video's picture to a network's input: resize, crop a centred square, (pixel - mean) / std."""
 
     size: Size
     """What the frame reader resizes to."""
     crop: int
     """Side of the square, in pixels."""
     mean: Triple
-    """Of red, green and blue, for pixels from 0 to 255."""
+    """For pixels from 0 to 255."""
     std: Triple
 
 
@@ -52,7 +56,7 @@ class TextEncoder(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network with its weights: what a spec's `build` makes of a checkpoint."""
+    """A network with its weights, from a spec's `build`."""
 
     backbone: "nn.Module"
     """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
@@ -63,7 +67,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Spec:
-    """All that there is to know about an extractor without its weights."""
+    """An extractor without its weights."""
 
     name: str
     checkpoint: str
@@ -73,7 +77,7 @@ class Spec:
     fps: float
     """Frames per second that it is fed with."""
     preprocessing: Preprocessing
-    build: "Callable[[Mapping[str, torch.Tensor]], Network]" = field(repr=False)
+    build: Callable[[Weights], Network] = field(repr=False)
     """Makes the network of a checkpoint's tensors."""
     clip_frames: int = 1
     """Frames that one feature sees."""
@@ -115,11 +119,7 @@ class Spec:
         return self.clip_frames / self.fps if self.takes_clips else self.step_s
 
     def crop(self, image: Picture) -> Picture:
-        """The centred square of a picture that the network sees, as a view, [crop, crop, 3].
-
-        Raises:
-            UsageError: the picture is smaller than that.
-        """
+        """The centred square [crop, crop, 3] of a picture, as a view. Raises UsageError if it is smaller."""
         height, width = image.shape[:2]
         side = self.preprocessing.crop
         if min(height, width) < side:
@@ -144,17 +144,9 @@ class Extractor:
     text_encoder: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
-        """Features of clips.
+        """Features [N, D] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and cropped.
 
-        Args:
-            clips: [N, clip_frames, crop, crop, 3] RGB pixels, resized and cropped; for an extractor of single
-                frames, `clip_frames` is 1.
-
-        Returns:
-            [N, D]
-
-        Raises:
-            UsageError: the clips have another shape.
+        Raises UsageError where the clips have another shape.
         """
         side = self.spec.preprocessing.crop
         expected = [self.spec.clip_frames, side, side, 3]
@@ -164,15 +156,11 @@ class Extractor:
         return self.run(clips)
 
     def logits(self, features: FloatArray) -> FloatArray:
-        """Class scores [T, K], before the softmax, of features [T, D].
-
-        Raises:
-            UsageError: this extractor has no classes.
-        """
+        """Class scores [T, K], before the softmax, of features [T, D]. Raises UsageError without classes."""
         if self.head is None:
             raise UsageError(
                 f"{self.spec.name} has no class scores",
-                hint="mobilenet_v2, efficientnet_lite0, googlenet and i3d have",
+                hint="use mobilenet_v2, efficientnet_lite0, googlenet or i3d",
             )
         import torch
 
@@ -181,22 +169,14 @@ class Extractor:
         return scores
 
     def encode_text(self, texts: Sequence[str]) -> FloatArray:
-        """Text features [N, D] in the space of the image features, each of length 1.
-
-        Raises:
-            UsageError: this extractor has no text encoder.
-        """
+        """Text features [N, D], see `TextEncoder`. Raises UsageError where there is no text encoder."""
         return self._text_encoder().encode(texts)
 
     def encode_words(self, texts: Sequence[str]) -> list[FloatArray]:
-        """The tokens of each text as the text encoder's last layer has them: [L, D] each, rows of length 1.
-
-        Raises:
-            UsageError: this extractor has no text encoder.
-        """
+        """Token features, [L, D] of each text, see `TextEncoder`; errors as `encode_text`."""
         return self._text_encoder().encode_words(texts)
 
     def _text_encoder(self) -> TextEncoder:
         if self.text_encoder is None:
-            raise UsageError(f"{self.spec.name} cannot encode text", hint="clip can")
+            raise UsageError(f"{self.spec.name} cannot encode text", hint="use clip")
         return self.text_encoder

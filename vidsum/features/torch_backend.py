@@ -11,9 +11,7 @@ from vidsum.types import FloatArray, Picture
 
 
 class Encoder(nn.Module):
-    """RGB pixels [N, T, H, W, 3] to float32 features [N, D]: normalisation, then the network in its own
-    type.
-    """
+    """RGB pixels [N, T, H, W, 3] to float32 features [N, D]: normalised, then the network in its own type."""
 
     scale: Tensor
     shift: Tensor
@@ -42,11 +40,11 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
     return encoder.eval().requires_grad_(False)
 
 
-def choose_place(device: str, precision: Precision) -> tuple[torch.device, torch.dtype]:
-    """Where a network runs, and in which type.
+def choose_torch_device(device: str, precision: Precision) -> tuple[torch.device, torch.dtype]:
+    """The device and type that a network runs with.
 
     Raises:
-        UsageError: the device or precision is unknown or not there, or fp16 is asked for on a CPU.
+        UsageError: the device or precision is unknown or missing, or fp16 is chosen on a CPU.
     """
     chosen, dtype = choose_device(device), dtype_of(precision)
     if chosen.type == "cpu" and dtype == torch.float16:
@@ -64,9 +62,9 @@ def torch_extractor(
     The network is used up: its weights are converted in place, so that they are in memory once.
 
     Raises:
-        UsageError: see `choose_place`.
+        UsageError: see `choose_torch_device`.
     """
-    chosen, dtype = choose_place(device, precision)
+    chosen, dtype = choose_torch_device(device, precision)
     encoder = build_encoder(spec, network, dtype).to(chosen)
 
     def run(clips: Picture) -> FloatArray:

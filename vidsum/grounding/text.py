@@ -131,10 +131,10 @@ def _clip(device: str) -> TextEncoder:
     """The text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
     import open_clip
 
-    from vidsum.features import kept_extractor
-    from vidsum.features.clip import MODEL
+    from vidsum.features import describe, kept_extractor
+    from vidsum.features.extractors.clip import MODEL
 
-    extractor = kept_extractor("clip", device=device)  # whose other half sees the video
+    extractor = kept_extractor(describe("clip"), device=device)  # whose other half sees the video
     tokenizer = open_clip.get_tokenizer(MODEL)
 
     def count_tokens(text: str) -> int:

@@ -12,10 +12,10 @@ from typing import Any
 
 from vidsum import checkpoints, provenance
 from vidsum.device import choose_device
-from vidsum.features import Extractor, cache, check_backend, describe, kept_extractor
+from vidsum.features import cache, check_backend, describe, kept_extractor
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
-from vidsum.features.extractor import Spec
+from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.memory import trimming
 from vidsum.options import build
@@ -239,12 +239,4 @@ def run_jobs(
 
 def _extractor(how: Extraction) -> Extractor:
     """An extractor, kept for the next video of a batch."""
-    return kept_extractor(
-        how.extractor,
-        device=how.device,
-        precision=how.precision,
-        backend=how.backend,
-        fps=how.fps,
-        clip_frames=how.clip_frames,
-        stride_frames=how.stride_frames,
-    )
+    return kept_extractor(spec_of(how), device=how.device, precision=how.precision, backend=how.backend)

@@ -7,20 +7,16 @@ longer (flipping a pancake), and a feature of 64 costs twice as much.
 The class of a whole video is that of the logits averaged over its clips, before the softmax.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec
+from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights
 from vidsum.video.frames import ShortSide
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 LENGTHS = range(9, 129)
-"""At least nine: the last pool spans two places in time, of which eight frames give one."""
+"""At least nine: the last pool spans two positions in time, of which eight frames give one."""
 
 
-def build(weights: "Mapping[str, Tensor]") -> Network:
+def build(weights: Weights) -> Network:
     """The network up to its average pool, and the classifier after it."""
     from vidsum.models.i3d import I3D, from_released
 

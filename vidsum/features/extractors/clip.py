@@ -4,15 +4,11 @@ length 1.
 One frame for every two seconds, the clips of QVHighlights: the frame on screen when each begins.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from vidsum.features.extractor import Network, Preprocessing, Spec, TextEncoder
+from vidsum.features.extractor import Network, Preprocessing, Spec, TextEncoder, Weights
 from vidsum.types import FloatArray
 from vidsum.video.frames import ShortSide
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MODEL = "ViT-B-32-quickgelu"
 """open_clip's name of it: OpenAI trained with an approximate GELU."""
@@ -21,7 +17,7 @@ _NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 """Numbers about the model that OpenAI's archive keeps among the weights."""
 
 
-def build(weights: "Mapping[str, Tensor]") -> Network:
+def build(weights: Weights) -> Network:
     """The image encoder, and the text encoder with its tokenizer; both end in features of length 1."""
     import open_clip
     import torch

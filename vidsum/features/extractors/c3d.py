@@ -1,4 +1,4 @@
-"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 or fc7 after ReLU, 4096-d.
+"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 after ReLU, 4096-d.
 
 171x128 pixels whatever the video's shape and a crop of 112, as in the paper. The weights are MMAction's
 conversion of the Caffe model, and as there one mean (104, 117, 128) is taken from red, green and blue. The
@@ -8,28 +8,24 @@ features are others, so a model trained on one should be fed with that one.
 The grounding data sets step 8 frames from clip to clip (`stride_frames=8`); the default tiles the video.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
-from vidsum.features.extractor import Network, Preprocessing, Spec
+from vidsum.features.extractor import Network, Preprocessing, Spec, Weights
 from vidsum.video.frames import Exact
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-
-def build(weights: "Mapping[str, Tensor]", last: str) -> Network:
+def build(weights: Weights, last: str) -> Network:
     """The network up to layer `last`, fc6 or fc7."""
     from vidsum.models.c3d import C3D
 
     model = C3D(last)
-    wanted = model.state_dict().keys()
-    model.load_state_dict({key: value for key, value in weights.items() if key in wanted})
+    names = model.state_dict().keys()
+    model.load_state_dict({key: value for key, value in weights.items() if key in names})
     return Network(model)
 
 
-def _spec(name: str, last: str) -> Spec:
+def spec_of(name: str, last: str) -> Spec:
+    """The extractor `name` that ends with layer `last`."""
     return Spec(
         name=name,
         checkpoint="c3d",
@@ -43,5 +39,4 @@ def _spec(name: str, last: str) -> Spec:
     )
 
 
-SPEC = _spec("c3d", "fc6")
-SPEC_FC7 = _spec("c3d_fc7", "fc7")
+SPEC = spec_of("c3d", "fc6")

@@ -4,17 +4,11 @@
 These are not the numbers of the published SumMe and TVSum files, whose features come from the Caffe model.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec
+from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-
-def build(weights: "Mapping[str, Tensor]") -> Network:
+def build(weights: Weights) -> Network:
     """The network without its auxiliary heads and its classifier: the global average pool.
 
     torchvision normalises by ImageNet's mean and deviation, and `transform_input` turns that into [-1, 1];
@@ -30,14 +24,6 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
     return Network(model, head)
 
 
-def class_names() -> Sequence[str]:
-    """The 1000 ImageNet classes."""
-    from torchvision.models import GoogLeNet_Weights
-
-    names: Sequence[str] = GoogLeNet_Weights.IMAGENET1K_V1.meta["categories"]
-    return names
-
-
 SPEC = Spec(
     name="googlenet",
     checkpoint="googlenet",
@@ -45,5 +31,5 @@ SPEC = Spec(
     fps=2.0,
     preprocessing=Preprocessing(ShortSide(256), 224, HALF_RANGE, HALF_RANGE),
     build=build,
-    class_names=class_names,
+    class_names=imagenet_classes,
 )

@@ -2,17 +2,19 @@
 1280-d.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-from vidsum.features.extractor import IMAGENET_MEAN, IMAGENET_STD, Network, Preprocessing, Spec
+from vidsum.features.extractor import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Network,
+    Preprocessing,
+    Spec,
+    Weights,
+    imagenet_classes,
+)
 from vidsum.video.frames import ShortSide
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-
-def build(weights: "Mapping[str, Tensor]") -> Network:
+def build(weights: Weights) -> Network:
     """The network without its classifier: the globally average-pooled last layer."""
     from torch import nn
     from torchvision.models import mobilenet_v2
@@ -24,14 +26,6 @@ def build(weights: "Mapping[str, Tensor]") -> Network:
     return Network(model, head)
 
 
-def class_names() -> Sequence[str]:
-    """The 1000 ImageNet classes."""
-    from torchvision.models import MobileNet_V2_Weights
-
-    names: Sequence[str] = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
-    return names
-
-
 SPEC = Spec(
     name="mobilenet_v2",
     checkpoint="mobilenet_v2",
@@ -39,5 +33,5 @@ SPEC = Spec(
     fps=2.0,
     preprocessing=Preprocessing(ShortSide(256), 224, IMAGENET_MEAN, IMAGENET_STD),
     build=build,
-    class_names=class_names,
+    class_names=imagenet_classes,
 )
