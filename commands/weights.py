@@ -148,7 +148,7 @@ def add(
 
         name, format = options.name, options.format
         if format is not None or _is_official(name):
-            from vidsum.checkpoints.official import add_official
+            from vidsum.checkpoints.named import add_official
 
             path = add_official(file, name, format)
             return Result("weights add", name, {"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
@@ -164,7 +164,7 @@ def _is_official(name: str) -> bool:
 
     if name in builtin():
         return False
-    from vidsum.checkpoints.official import OFFICIAL  # with PyTorch, which the names of the registry need not
+    from vidsum.checkpoints.named import OFFICIAL  # with PyTorch, which the names of the registry need not
 
     return name in OFFICIAL
 

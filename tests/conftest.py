@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# before torch and NumPy are imported: threads of several test processes wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

@@ -15,22 +15,20 @@ from vidsum.outputs import atomic_write
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, at 140 dots an inch; what is put on it makes room for its texts."""
+    """An empty figure, in inches at 140 dots per inch; its layout makes room for texts."""
     figure = Figure(figsize=(width, height), dpi=140, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a figure, as PNG or SVG by the suffix; see `vidsum.labels` for the label.
+    """Write a figure as PNG or SVG by the suffix; see `vidsum.labels` for the label.
 
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
+    Raises UsageError for another suffix, and OutputError where the file cannot be written.
     """
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".svg"):
-        raise UsageError(f"{target}: a plot is saved as .png or .svg")
+        raise UsageError(f"{target}: plot must end in .png or .svg")
     # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
     drawn = BytesIO()

@@ -20,7 +20,7 @@ Picture = npt.NDArray[np.uint8]
 """One RGB picture, [H, W, 3]."""
 
 Interval = tuple[float, float]
-"""A stretch of time [start_s, end_s)."""
+"""[start_s, end_s)"""
 
 Progress = Callable[[str, float, float], None]
 """Called as progress(what, done, total) while a long step runs; `total` is 0 when it is not known."""
@@ -28,7 +28,7 @@ Progress = Callable[[str, float, float], None]
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """What `vidsum.video.probe` finds out about a video file without decoding it all."""
+    """Facts about a video file from `vidsum.video.probe`, which does not decode it all."""
 
     path: str
     bytes: int
@@ -190,17 +190,17 @@ class ScoredShot:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """A summary: which stretches of a video to keep, and why."""
+    """A summary: which segments of a video to keep, and why."""
 
     segments: tuple[Interval, ...]
-    """Stretches to keep, in time order; neighbouring key shots are joined."""
+    """In time order; neighbouring key shots are joined."""
     shots: tuple[ScoredShot, ...]
     importance: FloatArray
     """[T] importance score of each feature."""
     timestamps: TimeArray
     """[T] seconds, of the features."""
     budget_s: float
-    """Longest summary asked for."""
+    """Maximum length of the summary."""
     video_duration_s: float
     video_fps: float
     model: str
@@ -220,7 +220,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Moment:
-    """A stretch [start_s, end_s) of a video that may be what a query describes."""
+    """A segment [start_s, end_s) of a video that may be what a query describes."""
 
     start_s: float
     end_s: float
@@ -230,7 +230,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class QueryMoments:
-    """What was found for one query."""
+    """The results of one query."""
 
     query: str
     moments: tuple[Moment, ...]
@@ -244,7 +244,7 @@ class Grounding:
     """The moments of one video that its queries describe."""
 
     queries: tuple[QueryMoments, ...]
-    """In the order of asking."""
+    """In the order given."""
     timestamps: TimeArray
     """[T] seconds at which each clip begins."""
     step_s: float
@@ -261,7 +261,7 @@ class Grounding:
 
 @dataclass(frozen=True, eq=False)
 class Highlights:
-    """What stands out in a video, asked for nothing in particular."""
+    """What stands out in a video, without a query."""
 
     saliency: FloatArray
     """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
@@ -270,7 +270,7 @@ class Highlights:
     clip_s: float
     """Seconds of a clip; the last one may end with the video, before."""
     moments: tuple[Moment, ...]
-    """Stretches of salient clips, best first."""
+    """Segments of salient clips, best first."""
     video_duration_s: float
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)

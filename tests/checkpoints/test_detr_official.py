@@ -11,8 +11,8 @@ from torch.nn.functional import layer_norm, linear, prelu
 
 from tests.checkpoints import published_detr
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.checkpoints.official import OFFICIAL, add_official, official_file
-from vidsum.checkpoints.published import Published, read_published
+from vidsum.checkpoints.named import OFFICIAL, add_official, official_file
+from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.find import model_for
@@ -279,7 +279,7 @@ def test_a_file_that_would_run_something_is_refused(
 
 def test_options_that_are_none_are_refused(tmp_path: Path) -> None:
     torch.save({"model": given("qd-detr"), "opt": ["nheads", 4]}, tmp_path / "model_best.ckpt")
-    with pytest.raises(WeightsError, match=r"its options \(opt\) are no mapping") as refused:
+    with pytest.raises(WeightsError, match=r"its options \(opt\) are not a mapping") as refused:
         read_published(tmp_path / "model_best.ckpt", "give another")
     assert refused.value.hint == "give another"
 
@@ -303,14 +303,14 @@ def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
             "span_loss_type ce",
         ),
         (published_detr.linear("input_vid_proj.2.net.1", D, D), {}, "n_input_proj 3"),
-        ({}, {"use_txt_pos": True}, "with --use_txt_pos is not known"),
-        ({}, {"no_norm_vfeat": True}, "with --no_norm_vfeat is not known"),
-        ({}, {"no_norm_tfeat": True}, "with --no_norm_tfeat is not known"),
-        ({}, {"a_feat_dir": "pann_features"}, "with --a_feat_dir is not known"),
+        ({}, {"use_txt_pos": True}, "with --use_txt_pos is not supported"),
+        ({}, {"no_norm_vfeat": True}, "with --no_norm_vfeat is not supported"),
+        ({}, {"no_norm_tfeat": True}, "with --no_norm_tfeat is not supported"),
+        ({}, {"a_feat_dir": "pann_features"}, "with --a_feat_dir is not supported"),
         (
             published_detr.norm("transformer.encoder.norm", D),
             {},
-            r"nothing is known of its transformer\.encoder\.norm",
+            r"it has transformer\.encoder\.norm",
         ),
     ],
 )
@@ -349,7 +349,7 @@ def test_names_and_formats_go_together(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(UsageError, match="mrnet-activitynet cannot be read") as refused:
         add_official(tmp_path / "x.ckpt", "mrnet-activitynet", "detr-official")
     assert refused.value.hint == "known are moment-detr-qvhighlights, qd-detr-qvhighlights"
-    with pytest.raises(WeightsError, match="qd-detr-qvhighlights: its weights are not here") as missing:
+    with pytest.raises(WeightsError, match=r"qd-detr-qvhighlights: .*not on this machine") as missing:
         official_file("qd-detr-qvhighlights")
     assert missing.value.hint == "vidsum weights add FILE --as qd-detr-qvhighlights --format detr-official"
 
@@ -367,7 +367,7 @@ def test_what_is_another_model_is_named_with_what_to_give(
     with pytest.raises(WeightsError, match=r"other\.ckpt: not a published state dict of .*: it has") as other:
         add_official(file, name)
     assert empty.value.hint == other.value.hint == OFFICIAL[name].hint
-    with pytest.raises(WeightsError, match="its weights are not here"):
+    with pytest.raises(WeightsError, match="not on this machine"):
         official_file(name)
 
 
@@ -381,5 +381,5 @@ def test_a_published_model_of_clips_features_is_chosen_by_its_name(
     assert model_for("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
     with pytest.raises(UsageError, match="has no mask, not lam"):
         model_for("qd-detr-qvhighlights", "auto", "cpu", "lam")
-    with pytest.raises(WeightsError, match="moment-detr-qvhighlights: its weights are not here"):
+    with pytest.raises(WeightsError, match=r"moment-detr-qvhighlights: .*not on this machine"):
         model_for("moment-detr-qvhighlights", "auto", "cpu")

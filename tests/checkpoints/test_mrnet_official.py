@@ -12,8 +12,8 @@ from torch.nn.functional import normalize
 
 from tests.checkpoints.published_mrnet import CONFIGS, averaged, moments, score_map, state_dict
 from vidsum.checkpoints.mrnet_official import mrnet_checkpoint
-from vidsum.checkpoints.official import OFFICIAL, add_official
-from vidsum.checkpoints.published import Published, read_published
+from vidsum.checkpoints.named import OFFICIAL, add_official
+from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.grounder import ground_video, grounder_of, load_grounder
@@ -150,7 +150,7 @@ def test_one_configuration_is_not_added_as_another(tmp_path: Path, monkeypatch: 
 )
 def test_what_is_none_of_the_configurations_is_refused(change: dict[str, int], named: str) -> None:
     tensors = state_dict(replace(CONFIGS["mrnet-activitynet"], **change), is_shared=False)
-    with pytest.raises(WeightsError, match="none of the published") as refused:
+    with pytest.raises(WeightsError, match="not one of the published") as refused:
         mrnet_checkpoint(Published(tensors, {}), "mrnet-activitynet")
     said = refused.value.message
     assert named in said
@@ -195,7 +195,7 @@ def test_missing_and_unknown_tensors_are_named(is_shared: bool, lacking: str) ->
     with pytest.raises(WeightsError, match=f"has no {lacking}"):
         mrnet_checkpoint(Published(left, {}), "mrnet-activitynet")
     unknown = {**tensors, "text_encoder.bert.x": torch.ones(1)}
-    with pytest.raises(WeightsError, match=r"nothing is known of its text_encoder\.bert\.x"):
+    with pytest.raises(WeightsError, match=r"it has text_encoder\.bert\.x"):
         mrnet_checkpoint(Published(unknown, {}), "mrnet-activitynet")
 
 

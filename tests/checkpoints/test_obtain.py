@@ -307,7 +307,7 @@ def test_file_that_comes_with_vidsum_is_there_offline_too(
 
 def test_file_that_should_come_with_vidsum_and_does_not(home: Path, use_registry: UseRegistry) -> None:
     use_registry({"toy": model(file_of(SHIPPED, {"shipped": "nothing.bin"}))})
-    with pytest.raises(WeightsError, match=r"toy: .*vidsum comes without nothing\.bin"):
+    with pytest.raises(WeightsError, match=r"toy: .*nothing\.bin is missing"):
         checkpoints.fetch("toy")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checkpoints.conftest import file_of, in_wheel, model
@@ -69,6 +69,7 @@ models = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(names, models, max_size=3))
 def test_what_is_written_is_what_is_read(written: dict[str, Any]) -> None:
     entries = registry.parse(yaml.safe_dump({"models": written}))

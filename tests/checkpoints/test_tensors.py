@@ -10,7 +10,7 @@ import torch
 
 from tests.checkpoints.published_detr import at_random, moment_detr
 from vidsum.checkpoints.convert import convert
-from vidsum.checkpoints.official import OFFICIAL, add_official
+from vidsum.checkpoints.named import OFFICIAL, add_official
 from vidsum.datasets.published_features import read_parts
 from vidsum.errors import InputError, OutputError, WeightsError
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from vidsum.checkpoints.torchscript import read_torchscript
+from vidsum.checkpoints.unpickle import read_torchscript
 from vidsum.errors import WeightsError
 
 

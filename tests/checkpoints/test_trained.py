@@ -88,7 +88,7 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
         (None, "does not say of which model"),
         ({"format": "pt"}, "does not say of which model"),
         ({"vidsum": "{"}, "metadata: cannot be read as JSON"),
-        ({"vidsum": "[1]"}, "holds no JSON object"),
+        ({"vidsum": "[1]"}, "is not a JSON object"),
         ({"vidsum": '{"schema": "vidsum.checkpoint/9"}'}, "'vidsum.checkpoint/9', not 'vidsum.checkpoint/1'"),
         ({"vidsum": '{"schema": "vidsum.checkpoint/1"}'}, "no model"),
         (

@@ -79,13 +79,13 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--model", "nonsense"], 2, "there is no model 'nonsense'"),
+        (["--model", "nonsense"], 2, "unknown model 'nonsense'"),
         (["--model", "none.safetensors"], 3, "none.safetensors: no such file"),
         (["--model", "text.safetensors"], 3, "text.safetensors: cannot be read as safetensors"),
         (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
-        (["--model", "contrastive", "--plot", "attention"], 2, "contrastive pays no attention to draw"),
-        (["--plot", "attention"], 2, "auto may take a scorer that pays no attention"),
+        (["--model", "contrastive", "--plot", "attention"], 2, "contrastive has no attention"),
+        (["--plot", "attention"], 2, "auto may choose a scorer without attention"),
         (["--plot=nothing"], 2, "nothing"),
         (
             ["--model", "best.safetensors", "--attention-of", "1.0"],
@@ -93,7 +93,11 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
             "needs an attention plot",
         ),
         (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
-        (["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"], 2, "no layer 2"),
+        (
+            ["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"],
+            2,
+            "unknown layer 2",
+        ),
     ],
 )
 def test_what_will_not_do_is_one_line(

@@ -106,7 +106,7 @@ def test_names_in_any_script_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="saved as"):
+    with pytest.raises(UsageError, match="must end in"):
         plot_scores(VIDEOS, PREDICTIONS, tmp_path / "scores.pdf")
     with pytest.raises(OutputError, match="no folder"):
         plot_scores(VIDEOS, PREDICTIONS, tmp_path / "none" / "scores.png")

@@ -12,7 +12,8 @@ from tests.features import networks
 from tests.features.conftest import RandomClips
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
-from vidsum.features.torch_backend import torch_extractor
+from vidsum.features.extractor import Extractor
+from vidsum.features.torch_backend import choose_torch_device, torch_extractor
 from vidsum.types import Picture
 
 RandomWeights = Callable[[str], networks.Weights]
@@ -72,67 +73,59 @@ def test_clip_agrees_with_open_clip(random_clips: RandomClips) -> None:
     np.testing.assert_allclose(np.linalg.norm(extractor.encode_text(texts), axis=1), 1, atol=1e-6)
 
 
+CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400}
+
+
 @pytest.mark.parametrize("name", EXTRACTORS)
-def test_features_have_the_declared_size_and_do_not_depend_on_the_batch(
+def test_an_extractor_does_what_it_declares(
     random_weights: RandomWeights, random_clips: RandomClips, name: str
 ) -> None:
+    """Its size, in any batch; a name for each logit; text from clip alone; bf16 close to fp32."""
     spec = describe(name, clip_frames=9 if name == "i3d" else None)
-    extractor = torch_extractor(spec, spec.build(random_weights(name)), device="cpu")
+    network = spec.build(random_weights(name))
+    extractor = torch_extractor(spec, network, device="cpu")
     clips = random_clips(spec)
     together = extractor.encode(clips)
     assert together.shape == (2, spec.dim)
-    assert together.dtype == np.float32
     alone = np.concatenate([extractor.encode(clips[:1]), extractor.encode(clips[1:])])
     np.testing.assert_allclose(alone, together, rtol=1e-3, atol=1e-4 * np.abs(together).max())
     assert np.abs(together[0] - together[1]).max() > 1e-3 * np.abs(together).max()
 
+    assert len(spec.class_names() if spec.class_names else ()) == CLASSES.get(name, 0)
+    assert (extractor.text_encoder is not None) == (name == "clip")
+    if name in CLASSES:
+        assert extractor.logits(together).shape == (2, CLASSES[name])
+    else:
+        with pytest.raises(UsageError, match=f"{name} has no class scores"):
+            extractor.logits(together)
 
-@pytest.mark.parametrize("name", EXTRACTORS)
-def test_bf16_is_close_to_fp32(random_weights: RandomWeights, random_clips: RandomClips, name: str) -> None:
-    spec = describe(name, clip_frames=9 if name == "i3d" else None)
-    network = spec.build(random_weights(name))
-    clips = random_clips(spec)
-    exact = torch_extractor(spec, network, device="cpu").encode(clips)
     rounded = torch_extractor(spec, network, device="cpu", precision="bf16").encode(clips)
-    assert rounded.dtype == np.float32
-    assert not np.array_equal(rounded, exact)
-    cosine = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
+    assert together.dtype == rounded.dtype == np.float32
+    assert not np.array_equal(rounded, together)
+    cosine = (together * rounded).sum(1) / np.linalg.norm(together, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosine.min() > 0.995
 
 
-@pytest.mark.parametrize(
-    ("name", "classes"),
-    [("mobilenet_v2", 1000), ("efficientnet_lite0", 1000), ("googlenet", 1000), ("i3d", 400)],
-)
-def test_logits_have_a_name_each(random_weights: RandomWeights, name: str, classes: int) -> None:
-    spec = describe(name)
-    extractor = torch_extractor(spec, spec.build(random_weights(name)), device="cpu")
-    assert spec.class_names is not None
-    assert len(spec.class_names()) == classes
-    assert extractor.logits(np.zeros((3, spec.dim), np.float32)).shape == (3, classes)
-
-
-def test_c3d_has_neither_classes_nor_text(random_weights: RandomWeights) -> None:
-    spec = describe("c3d")
-    extractor = torch_extractor(spec, spec.build(random_weights("c3d")), device="cpu")
-    with pytest.raises(UsageError, match="c3d has no class scores"):
-        extractor.logits(np.zeros((1, 4096), np.float32))
-    with pytest.raises(UsageError, match="c3d cannot encode text"):
-        extractor.encode_text(["a dog"])
+@pytest.fixture(scope="module")
+def mobilenet_v2(random_weights: RandomWeights) -> Extractor:
+    spec = describe("mobilenet_v2")
+    return torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu")
 
 
 @pytest.mark.parametrize(
     "shape", [(2, 224, 224, 3), (2, 1, 200, 224, 3), (2, 2, 224, 224, 3), (0, 1, 224, 224, 3)]
 )
-def test_clips_of_another_shape_are_refused(random_weights: RandomWeights, shape: tuple[int, ...]) -> None:
-    spec = describe("mobilenet_v2")
-    extractor = torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu")
-    with pytest.raises(UsageError, match=r"mobilenet_v2 takes clips of shape \[N, 1, 224, 224, 3\]"):
-        extractor.encode(np.zeros(shape, np.uint8))
+def test_clips_of_another_shape_are_refused(mobilenet_v2: Extractor, shape: tuple[int, ...]) -> None:
+    with pytest.raises(UsageError, match=r"takes clips of shape \[N, 1, 224, 224, 3\]"):
+        mobilenet_v2.encode(np.zeros(shape, np.uint8))
 
 
-def test_fp16_on_a_cpu_is_refused(random_weights: RandomWeights) -> None:
-    spec = describe("mobilenet_v2")
+def test_text_is_for_extractors_that_were_trained_on_it(mobilenet_v2: Extractor) -> None:
+    with pytest.raises(UsageError, match="mobilenet_v2 cannot encode text"):
+        mobilenet_v2.encode_text(["a dog"])
+
+
+def test_fp16_on_a_cpu_is_refused() -> None:
     with pytest.raises(UsageError, match="fp16 is for GPUs") as caught:
-        torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu", precision="fp16")
+        choose_torch_device("cpu", "fp16")
     assert "bf16" in (caught.value.hint or "")

@@ -19,8 +19,8 @@ def count_norms(model: nn.Module) -> int:
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
-        ("googlenet", (2, 3, 224, 224)),
-        ("mobilenet_v2", (2, 3, 224, 224)),
+        ("googlenet", (2, 3, 64, 64)),
+        ("mobilenet_v2", (2, 3, 64, 64)),
         ("efficientnet_lite0", (2, 3, 64, 64)),
         ("i3d", (2, 3, 9, 64, 64)),
     ],

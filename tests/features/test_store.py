@@ -134,7 +134,7 @@ def test_a_published_file_is_read_by_its_picks(tmp_path: Path) -> None:
 
 def test_one_of_several_videos_must_be_named(features: Features, tmp_path: Path) -> None:
     write_h5({"a": H5Video(features), "b": H5Video(features)}, tmp_path / "f.h5")
-    with pytest.raises(UsageError, match="holds 2 videos"):
+    with pytest.raises(UsageError, match="has 2 videos"):
         read_features(tmp_path / "f.h5")
     with pytest.raises(InputError, match="no video 'c'") as refused:
         read_features(tmp_path / "f.h5", "c")

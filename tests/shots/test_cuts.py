@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.shots.cuts import edges_between
+from vidsum.shots.edges import edges_between
 
 seconds = st.floats(-5, 120, allow_nan=False).map(lambda time: round(time, 3))
 cut_lists = st.lists(seconds, max_size=30).map(np.array)

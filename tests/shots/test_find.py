@@ -104,7 +104,7 @@ def test_a_small_number_of_shots_lifts_the_default_longest(max_shots: int) -> No
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "scenes"}, "unknown way to find shots: 'scenes'"),
+        ({"method": "scenes"}, "unknown shot method 'scenes'"),
         ({"max_shots": 0}, "at least one shot"),
         ({"min_shot_s": -1.0}, "zero or more seconds, not -1"),
         ({"min_shot_s": math.inf}, "zero or more seconds, not inf"),

@@ -21,14 +21,7 @@ from vidsum.video.frames import Frame
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
-ONE_TAKE = (
-    "baby_reading.mp4",
-    "basketball.mp4",
-    "hitting_baseball.mp4",
-    "jesse_dance.mp4",
-    "pool_cleaning.mp4",
-    "yoga.mp4",
-)
+ONE_TAKE = ("baby_reading.mp4", "basketball.mp4", "hitting_baseball.mp4", "jesse_dance.mp4", "yoga.mp4")
 """Clips without a cut of their own, seen by eye."""
 
 VIDEO = VideoInfo(
@@ -81,7 +74,7 @@ def _directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray
     return np.concatenate(middles)[:n]
 
 
-@pytest.mark.parametrize("n", [1, 24, 25, 49, 50, 51, 74, 75, 76, 99, 100, 101, 150, 151])
+@pytest.mark.parametrize("n", [1, 25, 49, 50, 51, 75, 100, 101, 151])
 def test_streamed_windows_give_what_all_frames_at_once_give(small_model: TransNetV2, n: int) -> None:
     pictures = _pictures(n)
     seen = see_transitions(iter(_frames(pictures)), small_model, VIDEO)
@@ -101,10 +94,10 @@ def test_frames_of_another_size_are_refused(small_model: TransNetV2) -> None:
         see_transitions([frame], small_model, VIDEO)
 
 
-def test_progress_is_told_after_each_window(small_model: TransNetV2) -> None:
-    told: list[tuple[str, float, float]] = []
-    see_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: told.append(step))
-    assert told == [("looking for cuts", 59 / 25, 6.04)] * 2
+def test_progress_is_reported_after_each_window(small_model: TransNetV2) -> None:
+    steps: list[tuple[str, float, float]] = []
+    see_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: steps.append(step))
+    assert steps == [("looking for cuts", 59 / 25, 6.04)] * 2
 
 
 @pytest.mark.parametrize(
@@ -143,7 +136,7 @@ def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_p
     ]
     (tmp_path / "clips.json").write_text(json.dumps({"clips": one_take}))
     tool, film = shared / "tools" / "make_composite.py", tmp_path / "film.mp4"
-    options = ["--seconds", "20", "--size", "192x108"]
+    options = ["--seconds", "14", "--size", "96x54"]
     subprocess.run([sys.executable, str(tool), str(tmp_path / "clips.json"), str(film), *options], check=True)
     moments = json.loads(film.with_suffix(".json").read_text())["moments"]
     truth = np.array([moment["start"] for moment in moments[1:]])

@@ -66,7 +66,7 @@ def heads_by_weights(weights: npt.NDArray[np.float32], values: Tensor) -> npt.ND
 @pytest.mark.parametrize("pattern", get_args(Pattern))
 def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head: Any) -> None:
     summarizer, features = summarizer_of(replace(SMALL, attention=pattern, head=head)), features_of()
-    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
     for layer in range(SMALL.layers):
         encoder: Any = summarizer.model.encoder[layer]
@@ -84,7 +84,7 @@ def test_weights_times_values_are_the_heads_of_the_model(pattern: Pattern, head:
 @pytest.mark.parametrize("pattern", get_args(Pattern))
 def test_learned_masks_are_in_the_weights(pattern: Pattern, mask: MaskConfig) -> None:
     summarizer, features = summarizer_of(replace(SMALL, attention=pattern, mask=mask)), features_of()
-    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     seen = run_by_itself(summarizer, features, maps.key_frames[:-1].tolist())
     for layer, weights in enumerate(maps.encoder):
         encoder: Any = summarizer.model.encoder[layer]
@@ -94,7 +94,7 @@ def test_learned_masks_are_in_the_weights(pattern: Pattern, mask: MaskConfig) ->
 
 def test_maps_are_of_the_summary_that_is_decoded() -> None:
     summarizer, features = summarizer_of(), features_of()
-    maps = attention_maps(summarizer, features, SHOTS, share=0.3)
+    maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
     decoded = decode_samples(summarizer, features.array, shot_of_sample, 0.3)
     assert maps.key_frames.tolist() == list(decoded.key_frames)
@@ -140,7 +140,7 @@ def test_a_model_that_ends_at_once_still_has_its_one_step() -> None:
 def test_the_step_that_writes_the_end_is_shown() -> None:
     summarizer = summarizer_of()
     summarizer.model.end.register_forward_hook(end_after(steps=3))
-    maps = attention_maps(summarizer, features_of(), SHOTS, share=0.3)
+    maps = attention_maps(summarizer, features_of(), SHOTS, fraction=0.3)
     assert len(maps.key_frames) == 3
     assert maps.decoder.shape == (2, 2, 4, 4)
 
@@ -182,7 +182,7 @@ def test_a_video_longer_than_the_model_is_shown_in_part_and_says_so() -> None:
     assert maps.encoder.shape[2:] == (30, 30)  # the shots end at samples 8, 19, 30 and 40
     np.testing.assert_array_equal(maps.timestamps, features.timestamps[:30])
     np.testing.assert_array_equal(maps.edges_s, [0, 4, 9.5, 15])
-    assert maps.warnings == ("attention is shown of 0:00-0:15 only, of 0:20",)
+    assert maps.warnings == ("attention is shown for 0:00-0:15 only, of 0:20",)
     assert attention_maps(summarizer_of(), features, SHOTS).warnings == ()
 
 
@@ -200,5 +200,5 @@ def test_the_model_is_left_as_it_was() -> None:
 
 @pytest.mark.parametrize(("which", "numbers"), [("layers", [2]), ("layers", [-1]), ("heads", [0, 2])])
 def test_layers_and_heads_that_are_not_there_are_refused(which: str, numbers: list[int]) -> None:
-    with pytest.raises(UsageError, match=f"there is no {which[:-1]} .*0 ... 1"):
+    with pytest.raises(UsageError, match=f"unknown {which[:-1]} .*0 to 1"):
         attention_maps(summarizer_of(), features_of(), SHOTS, **{which: numbers})  # type: ignore[arg-type]

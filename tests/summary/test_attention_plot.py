@@ -116,7 +116,7 @@ def test_a_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -
 
 
 def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="saved as"):
+    with pytest.raises(UsageError, match="must end in"):
         attention_plot(made_up_maps(), tmp_path / "attention.pdf")
     with pytest.raises(OutputError, match="no folder"):
         attention_plot(made_up_maps(), tmp_path / "none" / "attention.png")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.shared, pytest.mark.weights]
 def test_the_default_is_neither_flat_nor_always_the_opening(
     shared_videos: Path, default_weights: Path
 ) -> None:
-    clips = sorted(path for path in shared_videos.iterdir() if path.suffix in (".mp4", ".mkv"))
+    clips = sorted(path for path in shared_videos.iterdir() if path.suffix in (".mp4", ".mkv"))[::2]
     openings = 0
     for clip in clips:
         summary = vidsum.summarize(clip, device="cpu", cache=False)
@@ -22,4 +22,4 @@ def test_the_default_is_neither_flat_nor_always_the_opening(
         best = max(summary.shots, key=lambda shot: shot.score)
         assert not opens or best.start_s == 0, clip.name
         openings += opens
-    assert openings <= len(clips) / 4  # by lot one in seven
+    assert openings <= len(clips) / 4  # at random one in seven

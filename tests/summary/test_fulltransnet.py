@@ -73,7 +73,7 @@ def test_importance_of_a_short_video_is_that_of_one_decoding(summarizer):
     shot_of_sample = np.arange(20) // 5
     is_global = global_tokens(torch.from_numpy(shot_of_sample), 3)
     decoded = decode(summarizer.model, torch.from_numpy(features.array), is_global, 4)
-    found = importance(summarizer, features, shots, share=0.2)
+    found = importance(summarizer, features, shots, fraction=0.2)
     assert np.array_equal(found, curve_of(decoded, shot_of_sample))
     assert found.dtype == np.float32
 
@@ -104,7 +104,7 @@ def test_windows_are_decoded_one_by_one_and_their_mean_counts(tmp_path: Path):
 
 @pytest.mark.parametrize("share", [0.001, 1.0])
 def test_any_budget_gives_a_curve(summarizer, share):
-    assert importance(summarizer, *video(20), share=share).max() > 0
+    assert importance(summarizer, *video(20), fraction=share).max() > 0
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(8, 40))

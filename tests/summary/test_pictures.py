@@ -137,7 +137,7 @@ def test_png_keeps_every_pixel(tmp_path: Path) -> None:
 
 
 def test_a_picture_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"saved as \.png or \.jpg"):
+    with pytest.raises(UsageError, match=r"must end in \.png or \.jpg"):
         save_picture(flat(COLOURS[0]), tmp_path / "picture.gif")
 
 
@@ -252,7 +252,7 @@ def test_any_file_name_can_be_a_title(name: str, tmp_path: Path) -> None:
 
 
 def test_a_plot_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"saved as \.png or \.svg"):
+    with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
         importance_plot(make_summary(), tmp_path / "plot.pdf")
     assert list(tmp_path.iterdir()) == []
 

@@ -69,7 +69,7 @@ def test_a_shot_between_two_samples_takes_the_nearest() -> None:
 def test_a_video_that_fits_is_kept_whole_with_a_message() -> None:
     selected = select(video(10.02), cut(0, 4, 10.02), np.zeros(21, np.float32), 60.0)
     assert selected.segments == ((0, 10.02),)
-    assert "kept whole" in selected.messages[0]
+    assert "keeping all" in selected.messages[0]
 
 
 def test_importance_of_zero_everywhere_still_gives_a_summary() -> None:
@@ -120,9 +120,9 @@ def test_keep_counts_against_the_budget_and_drop_is_out() -> None:
     ("keep", "drop", "complaint"),
     [
         ([(50, 60)], [], "after the video's end"),
-        ([], [(-1, 3)], "no stretch"),
-        ([(3, 3)], [], "no stretch"),
-        ([(1, 5)], [(4, 6)], "overlaps"),
+        ([], [(-1, 3)], "not a time range"),
+        ([(3, 3)], [], "not a time range"),
+        ([(1, 5)], [(4, 6)], "overlap"),
         ([(0, 30)], [], "more than the budget"),
         ([], [(0, 40)], "leaves nothing"),
     ],
@@ -135,7 +135,7 @@ def test_wishes_that_cannot_be_met_are_refused(
 
 
 @st.composite
-def stretches(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
+def segments(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
     times = sorted(draw(st.lists(st.floats(0, duration_s * 0.99), max_size=4, unique=True)))
     return [(a, b) for a, b in zip(times[::2], times[1::2], strict=False) if b - a > 0.1]
 
@@ -149,7 +149,7 @@ def test_any_summary_obeys_budget_keep_and_drop(data: st.DataObject, duration_s:
     shots = cut(*np.unique(np.concatenate([[0], inside, [duration_s]])))
     importance = rng.random(len(features)).astype(np.float32)
     budget_s = data.draw(st.floats(0.01, duration_s * 1.2))
-    keep, drop = data.draw(stretches(duration_s)), data.draw(stretches(duration_s))
+    keep, drop = data.draw(segments(duration_s)), data.draw(segments(duration_s))
     try:
         selected = select(features, shots, importance, budget_s, keep=keep, drop=drop)
     except UsageError:

@@ -17,7 +17,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video import read as read_module
 from vidsum.video.background import ReadAhead
-from vidsum.video.damage import DecodeLog, describe_loss, end_of_pictures
+from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -172,7 +172,7 @@ def test_few_large_or_many_small_pictures_wait(made: Made) -> None:
 
 
 def test_an_unknown_reader_is_refused(made: Made) -> None:
-    with pytest.raises(UsageError, match="no reader 'vlc'") as caught:
+    with pytest.raises(UsageError, match="unknown reader 'vlc'") as caught:
         read_frames(made("plain").path, [Sampling(2.0)], reader="vlc")
     assert "pyav" in str(caught.value.hint)
 
@@ -216,13 +216,13 @@ def info(made: Made) -> VideoInfo:
 
 def test_a_whole_video_has_no_loss(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=720, end_s=30.0, longest_gap_s=1 / 24)
-    assert describe_loss(info, log) is None
+    assert describe_damage(info, log) is None
     assert end_of_pictures(info, log) == 30.0
 
 
 def test_a_cut_video_is_put_in_frames_per_cent_and_seconds(info: VideoInfo) -> None:
     log = DecodeLog(packets=331, frames=331, end_s=331 / 24, longest_gap_s=1 / 24)
-    assert describe_loss(info, log) == (
+    assert describe_damage(info, log) == (
         "clip.mp4: 331 of 720 frames decoded (46 %); the rest, 16.21 s, is damaged or missing"
     )
     assert end_of_pictures(info, log) == 331 / 24
@@ -230,23 +230,23 @@ def test_a_cut_video_is_put_in_frames_per_cent_and_seconds(info: VideoInfo) -> N
 
 def test_one_lost_frame_is_not_rounded_away(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=719, end_s=30.0, errors=1)
-    assert "719 of 720 frames decoded (99.8 %)" in str(describe_loss(info, log))
+    assert "719 of 720 frames decoded (99.8 %)" in str(describe_damage(info, log))
     assert end_of_pictures(info, log) == 30.0
 
 
 def test_damaged_frames_are_named(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=720, end_s=30.0, damaged=189)
-    assert describe_loss(info, log) == "clip.mp4: 189 of 720 frames (26 %, 7.88 s) are damaged"
+    assert describe_damage(info, log) == "clip.mp4: 189 of 720 frames (26 %, 7.88 s) are damaged"
     log = DecodeLog(packets=720, frames=719, end_s=30.0, damaged=189, errors=1)
-    assert "(99.8 %), 189 of them damaged; the rest, 0.04 s" in str(describe_loss(info, log))
+    assert "(99.8 %), 189 of them damaged; the rest, 0.04 s" in str(describe_damage(info, log))
 
 
 def test_a_hole_in_a_steady_video_is_a_loss_without_an_error(info: VideoInfo) -> None:
     log = DecodeLog(frames=700, end_s=30.0, longest_gap_s=21 / 24)
-    assert "700 of 720" in str(describe_loss(info, log))
-    assert describe_loss(replace(info, is_vfr=True), log) is None
+    assert "700 of 720" in str(describe_damage(info, log))
+    assert describe_damage(replace(info, is_vfr=True), log) is None
 
 
 def test_packets_without_a_picture_of_their_own_are_no_loss(info: VideoInfo) -> None:
     fields = DecodeLog(packets=1440, frames=720, end_s=30.0, longest_gap_s=1 / 24)
-    assert describe_loss(info, fields) is None
+    assert describe_damage(info, fields) is None

@@ -22,26 +22,26 @@ _RECORD = "record.json"
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of one stored file since it was checked."""
+    """What was found when one stored file came in."""
 
     source_sha256: str
-    """Of the published file."""
+    """SHA-256 of the published file."""
     source: str
-    """Where it came from, in words."""
+    """Its origin in words."""
     stored_sha256: str
     stored_bytes: int
 
 
 @dataclass(frozen=True)
 class EntryStatus:
-    """An entry of the registry and how it stands on this machine."""
+    """The state of an entry of the registry on this machine."""
 
     entry: Entry
     state: State
     path: Path
-    """Where it is or would be: the file, or the folder where there are several."""
+    """The file, or the folder where there are several; it may not exist yet."""
     reason: str | None = None
-    """What is wrong with a bad one, in one line."""
+    """The fault of a bad one, in one line."""
 
 
 def weights_folder() -> Path:
@@ -49,7 +49,7 @@ def weights_folder() -> Path:
     return home() / "weights"
 
 
-def place_of(entry: Entry) -> Path:
+def path_of_entry(entry: Entry) -> Path:
     """Path of an entry: its file, or its folder where it has several."""
     folder = weights_folder() / entry.name
     return folder / entry.files[0].name if len(entry.files) == 1 else folder
@@ -80,13 +80,13 @@ def write_records(folder: Path, records: Mapping[str, Record]) -> None:
 
 
 def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
-    """How an entry stands: by the sizes of its files, or by their SHA-256 too if `hashed`."""
-    looks = [_look(entry, file, record, hashed) for file, record in _with_records(entry)]
-    faults = [reason for state, reason in looks if reason is not None]
+    """The status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
+    states = [_look(entry, file, record, hashed) for file, record in _with_records(entry)]
+    faults = [reason for _, reason in states if reason is not None]
     if faults:
-        return EntryStatus(entry, "bad", place_of(entry), "; ".join(faults))
-    missing = any(state == "missing" for state, _ in looks)
-    return EntryStatus(entry, "missing" if missing else "present", place_of(entry))
+        return EntryStatus(entry, "bad", path_of_entry(entry), "; ".join(faults))
+    missing = any(state == "missing" for state, _ in states)
+    return EntryStatus(entry, "missing" if missing else "present", path_of_entry(entry))
 
 
 def unfit_files(entry: Entry) -> list[EntryFile]:
@@ -100,7 +100,7 @@ def _with_records(entry: Entry) -> list[tuple[EntryFile, Record | None]]:
 
 
 def _look(entry: Entry, file: EntryFile, record: Record | None, hashed: bool) -> tuple[State, str | None]:
-    """(state, what is wrong) of one stored file."""
+    """(state, fault) of one stored file."""
     path = weights_folder() / entry.name / file.name
     # a file without a record never passed its check, and the registry may list another one by now
     if record is None or not file.has_hash(record.source_sha256) or not path.is_file():
@@ -117,11 +117,7 @@ def _look(entry: Entry, file: EntryFile, record: Record | None, hashed: bool) ->
 
 
 def require_whole(entry: Entry) -> Path:
-    """Path of an entry that is in the cache, after its files' SHA-256 have been checked.
-
-    Raises:
-        WeightsError: a file is missing or is not what was checked when it came in.
-    """
+    """Path of an entry in the cache, after its files' SHA-256 have been checked; else WeightsError."""
     status = status_of(entry, hashed=True)
     if status.state == "present":
         return status.path

@@ -1,4 +1,4 @@
-"""From a published file, its SHA-256 checked, to the file that is kept: safetensors for all tensors."""
+"""From a published file, its SHA-256 checked, to the stored file: safetensors for all tensors."""
 
 import shutil
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.registry import Format
 from vidsum.checkpoints.tensors import load_tensors, state_dict_of
-from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle
+from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle, read_torchscript
 from vidsum.errors import WeightsError
 
 if TYPE_CHECKING:
@@ -15,16 +15,12 @@ if TYPE_CHECKING:
 
 
 def convert(source: Path, format: Format, target: Path) -> None:
-    """Write to `target` what is kept of the checked file `source`.
-
-    Raises:
-        WeightsError: the file does not hold what its format says, or the other cannot be written.
-    """
+    """Convert the checked file `source` to `target`. Raises WeightsError where that fails."""
     from safetensors import SafetensorError
 
     try:
         _CONVERTERS[format](source, target)
-    except SafetensorError as error:  # which is what safetensors makes of a full disk
+    except SafetensorError as error:  # raised for a full disk too
         raise WeightsError(f"{target.name}: cannot be written ({error})") from error
 
 
@@ -42,18 +38,16 @@ def _from_numpy_pickle(source: Path, target: Path) -> None:
 
 def _from_torch(source: Path, target: Path) -> None:
     try:
-        found = load_tensors(source)
+        content = load_tensors(source)
     except (*UNPICKLING_ERRORS, RuntimeError) as error:
         raise WeightsError(f"{source.name}: not a torch file of weights only ({error})") from error
     # training frameworks put the tensors under this key, beside the epoch and the like
-    if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
-        found = found["state_dict"]
-    _save(state_dict_of(found, source.name, source.stat().st_size), target)
+    if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
+        content = content["state_dict"]
+    _save(state_dict_of(content, source.name, source.stat().st_size), target)
 
 
 def _from_torchscript(source: Path, target: Path) -> None:
-    from vidsum.checkpoints.torchscript import read_torchscript
-
     _save(read_torchscript(source), target)
 
 

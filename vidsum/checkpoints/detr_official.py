@@ -1,12 +1,12 @@
 """The published Moment-DETR and QD-DETR (jayleicn/moment_detr, wjun0830/QD-DETR) as checkpoints of vidsum.
 
-Their names of tensors, and the sizes read off them. docs/algorithms/detr.md has the table of names.
+Their names of tensors, and the sizes read from them. docs/algorithms/detr.md has the table of names.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.published import Published, Reader
+from vidsum.checkpoints.tensors import Published, Reader
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
 
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
     Tensors = dict[str, Tensor]
 
 _UNUSED = r"txt_position_embed\.|contrastive_align_projection_"
-"""Positions of words, which are off, and what only a loss of their training reads."""
+"""Positions of words, which are off, and what only a training loss reads."""
 _OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2}
-"""Theirs for QVHighlights, for files that hold none."""
+"""Their options for QVHighlights, for files that have none."""
 _REFUSED = ("use_txt_pos", "no_norm_vfeat", "no_norm_tfeat", "a_feat_dir")
-"""Options that no tensor tells of: positions of words, features of any length, and QD-DETR's sound, whose
-features come after the endpoints."""
+"""Options that no tensor shows: positions of words, unnormalised features, and QD-DETR's audio features."""
 _CLIP_DIM = 512 + 2
-"""CLIP's features with the two endpoints: the one kind of theirs that can be made of a video."""
+"""CLIP's features with the two endpoints: their only kind that can be made from a video."""
 
 _INPUTS = {
-    f"input_{theirs}_proj.{number}.{part}": f"inputs.{ours}.{4 * number + place}"
+    f"input_{theirs}_proj.{number}.{part}": f"inputs.{ours}.{4 * number + offset}"
     for theirs, ours in (("vid", "video"), ("txt", "words"))
     for number in range(2)
-    for part, place in (("LayerNorm", 0), ("net.1", 2))
+    for part, offset in (("LayerNorm", 0), ("net.1", 2))
 }
 _ANSWERS = {"class_embed": "decoder.classes", "transformer.decoder.norm": "decoder.norm"}
 _ANCHOR_PERCEPTRONS = {"ref_point_head": "place", "query_scale": "scale", "ref_anchor_head": "width"}
@@ -50,13 +49,9 @@ _ANCHOR_LAYER = {
 
 
 def moment_detr_checkpoint(published: Published) -> Trained:
-    """Moment-DETR as a checkpoint of vidsum.
-
-    Raises:
-        WeightsError: a tensor is missing, or it is of a variant that is not known.
-    """
+    """Moment-DETR as a checkpoint of vidsum. Raises WeightsError for unknown variants and missing tensors."""
     reader = Reader(published.tensors, "Moment-DETR", _UNUSED)
-    tensors = _pairs(reader, {"saliency_proj": "saliency_head"})
+    tensors = reader.pairs({"saliency_proj": "saliency_head"})
     tensors["decoder.places"] = reader.take("query_embed.weight")
     for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
         theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
@@ -67,11 +62,10 @@ def moment_detr_checkpoint(published: Published) -> Trained:
 
 
 def qd_detr_checkpoint(published: Published) -> Trained:
-    """QD-DETR as a checkpoint of vidsum; errors are those of `moment_detr_checkpoint`."""
+    """QD-DETR as a checkpoint of vidsum; errors as `moment_detr_checkpoint`."""
     reader = Reader(published.tensors, "QD-DETR", _UNUSED)
     tensors = _encoder(reader, "t2v_encoder", "cross")
-    tensors |= _pairs(
-        reader,
+    tensors |= reader.pairs(
         {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"},
     )
     tensors["global_saliency.token"] = reader.take("global_rep_token")
@@ -84,16 +78,16 @@ def qd_detr_checkpoint(published: Published) -> Trained:
         theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
         places = {"ca_qpos_proj": "cross.q_place"} if number == 0 else {}
         names = (_ANCHOR_LAYER | places).items()
-        tensors |= _pairs(reader, {f"{theirs}.{part}": f"{ours}.{mine}" for part, mine in names})
+        tensors |= reader.pairs({f"{theirs}.{part}": f"{ours}.{mine}" for part, mine in names})
         tensors |= _rest_of_layer(reader, theirs, ours, 3)
     return _checkpoint("qd-detr", reader, tensors, published.options)
 
 
 def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
-    """What both have, added to what one alone has."""
+    """The checkpoint, with the tensors that both models have."""
     options = {**_OPTIONS, **options}
     _refuse_variants(reader, options)
-    tensors |= _pairs(reader, _INPUTS | _ANSWERS)
+    tensors |= reader.pairs(_INPUTS | _ANSWERS)
     tensors |= _perceptron(reader, "span_embed", "decoder.spans", 3)
     tensors |= _encoder(reader, "encoder", "encoder")
     reader.finish()
@@ -121,15 +115,15 @@ def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping
 
 
 def _refuse_variants(reader: Reader, options: Mapping[str, Any]) -> None:
-    """Say what is not known by its name in their options, where a tensor's name would say less."""
+    """Refuse unsupported variants by the names of their options, which say more than a tensor's name."""
     if len(reader.take("span_embed.layers.2.bias")) != 2:
-        raise WeightsError(f"{reader.model} with --span_loss_type ce is not known, but l1")
+        raise WeightsError(f"{reader.model} with --span_loss_type ce is not supported, only l1")
     inputs = reader.count(r"input_vid_proj\.(\d+)\.")
     if inputs != 2:
-        raise WeightsError(f"{reader.model} with --n_input_proj {inputs} is not known, but 2")
+        raise WeightsError(f"{reader.model} with --n_input_proj {inputs} is not supported, only 2")
     for name in _REFUSED:
         if options.get(name):
-            raise WeightsError(f"{reader.model} with --{name} is not known")
+            raise WeightsError(f"{reader.model} with --{name} is not supported")
 
 
 def _encoder(reader: Reader, theirs: str, ours: str) -> "Tensors":
@@ -142,19 +136,19 @@ def _encoder(reader: Reader, theirs: str, ours: str) -> "Tensors":
 
 
 def _attention(reader: Reader, theirs: str, ours: str) -> "Tensors":
-    """Theirs has the projections of queries, keys and values in one tensor."""
-    tensors = _pairs(reader, {f"{theirs}.out_proj": f"{ours}.out"})
+    """Attention, whose projections of queries, keys and values are one tensor in theirs."""
+    tensors = reader.pairs({f"{theirs}.out_proj": f"{ours}.out"})
     for part in ("weight", "bias"):
         thirds = reader.take(f"{theirs}.in_proj_{part}").chunk(3)
-        tensors |= {f"{ours}.{name}.{part}": one for name, one in zip("qkv", thirds, strict=True)}
+        tensors |= {f"{ours}.{name}.{part}": third for name, third in zip("qkv", thirds, strict=True)}
     return tensors
 
 
 def _rest_of_layer(reader: Reader, theirs: str, ours: str, norms: int) -> "Tensors":
-    """The feed-forward network and the norms; a PReLU is there in QD-DETR alone."""
+    """The feed-forward network and the norms; only QD-DETR has a PReLU."""
     names = {f"{theirs}.norm{number + 1}": f"{ours}.norms.{number}" for number in range(norms)}
     names |= {f"{theirs}.linear1": f"{ours}.feed_forward.0", f"{theirs}.linear2": f"{ours}.feed_forward.3"}
-    tensors = _pairs(reader, names)
+    tensors = reader.pairs(names)
     if reader.model == "QD-DETR":
         tensors[f"{ours}.feed_forward.1.weight"] = reader.take(f"{theirs}.activation.weight")
     return tensors
@@ -162,13 +156,4 @@ def _rest_of_layer(reader: Reader, theirs: str, ours: str, norms: int) -> "Tenso
 
 def _perceptron(reader: Reader, theirs: str, ours: str, layers: int) -> "Tensors":
     """Theirs counts the linear layers, ours the ReLUs between them too."""
-    return _pairs(reader, {f"{theirs}.layers.{one}": f"{ours}.{2 * one}" for one in range(layers)})
-
-
-def _pairs(reader: Reader, names: Mapping[str, str]) -> "Tensors":
-    """The weight and bias of each layer, their names to ours."""
-    return {
-        f"{ours}.{part}": reader.take(f"{theirs}.{part}")
-        for theirs, ours in names.items()
-        for part in ("weight", "bias")
-    }
+    return reader.pairs({f"{theirs}.layers.{layer}": f"{ours}.{2 * layer}" for layer in range(layers)})

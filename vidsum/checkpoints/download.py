@@ -1,4 +1,4 @@
-"""Downloading one file over HTTP: certificates, retries, and going on after a broken connection.
+"""Downloading one file over HTTP: certificates, retries, and resuming after a broken connection.
 
 Whether the bytes are the right ones is not decided here: the caller checks their SHA-256.
 """
@@ -20,7 +20,7 @@ from vidsum.errors import WeightsError
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 60.0
 ATTEMPTS = 4
-"""How often a broken connection is taken up again, the first time counted."""
+"""Attempts in all at a transfer whose connection breaks."""
 PAUSE_S = 0.5
 _CHUNK = 1 << 16
 
@@ -29,7 +29,7 @@ OnBytes = Callable[[int, int], None]
 
 
 def new_session() -> requests.Session:
-    """A session that heeds the environment's proxies and certificate settings, and reads file:// URLs too."""
+    """A session with the environment's proxies and certificates; it reads file:// URLs too."""
     session = requests.Session()
     session.headers["User-Agent"] = "vidsum"
     # the length and the hash are those of the file itself, so it must not come compressed
@@ -53,10 +53,9 @@ def new_session() -> requests.Session:
 
 
 def download(session: requests.Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Write what is at `url` to `target`; a connection that breaks midway is taken up where it broke.
+    """Write what is at `url` to `target`, resuming where a connection breaks.
 
-    Raises:
-        WeightsError: the server cannot be reached, refuses, or breaks off again and again.
+    Raises WeightsError where the server cannot be reached, refuses, or breaks off again and again.
     """
     target.unlink(missing_ok=True)
     for attempt in range(1, ATTEMPTS + 1):
@@ -94,7 +93,7 @@ def host_of(url: str) -> str:
 
 
 def reason_of(error: requests.RequestException) -> str:
-    """Why a request failed, in few words that follow the host's name."""
+    """Why a request failed, in words that follow the host's name."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
     if isinstance(error, requests.exceptions.SSLError):

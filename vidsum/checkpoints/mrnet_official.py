@@ -1,6 +1,6 @@
 """The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum.
 
-Their names of tensors, the sizes read off them, and what of their configurations no tensor tells.
+Their names of tensors, the sizes read from them, and what of their configurations no tensor shows.
 docs/algorithms/mrnet.md has the table of names.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vidsum.checkpoints.published import Published, Reader
+from vidsum.checkpoints.tensors import Published, Reader
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sizes(NamedTuple):
-    """What a configuration is told by."""
+    """The sizes that identify a configuration."""
 
     dim_video: int
     clips: int
@@ -37,11 +37,11 @@ class Configuration(NamedTuple):
     dataset: str
     sizes: Sizes
     space: str
-    """Of features and queries."""
+    """The space of features and queries."""
     switches: Mapping[str, Any]
-    """Of the model, which no tensor tells."""
+    """Settings of the model that no tensor shows."""
     max_iou: float
-    """Of non-maximum suppression."""
+    """IoU threshold of non-maximum suppression."""
 
 
 _ALIKE: Mapping[str, Any] = {"heads": 8, "diagonal": 2.0, "positions": "before", "inputs": "pooled"}
@@ -72,25 +72,20 @@ CONFIGURATIONS: Mapping[str, Configuration] = MappingProxyType(
         ),
     }
 )
-"""By the names that their checkpoints get."""
+"""The configurations by the names of their checkpoints."""
 
 _CLIP_S = 1e6
-"""So that every video is one window: theirs reads T clips of a whole video, however long they are."""
+"""Every video is one window: their model reads T clips of a whole video, however long they are."""
 
 _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\."
 """Tensors that their scores do not depend on."""
 
 
 def mrnet_checkpoint(published: Published, name: str) -> Trained:
-    """The same model as a checkpoint of vidsum.
+    """A published state dict as a checkpoint of vidsum; `name` is the one of CONFIGURATIONS that it must be.
 
-    Args:
-        published: the state dict.
-        name: the one of CONFIGURATIONS that it should be.
-
-    Raises:
-        WeightsError: it is of another configuration, a tensor is missing or has another shape, or is one that
-            no known variant of the code has.
+    Raises WeightsError where it is of another configuration, or a tensor is missing, unknown or of another
+    shape.
     """
     reader = Reader(published.tensors, "MRNet", _UNUSED)
     layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
@@ -101,7 +96,7 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
         shapes = _shapes(tensors)
     except (IndexError, RuntimeError, TypeError) as error:
         raise WeightsError("not a published state dict of MRNet: its tensors have other shapes") from error
-    configuration = _recognised(
+    configuration = _configuration(
         Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"]), name
     )
     reader.finish()
@@ -119,30 +114,23 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
     )
 
 
-def _recognised(sizes: Sizes, name: str) -> Configuration:
-    """The configuration of that name.
-
-    Raises:
-        WeightsError: the sizes are those of another, or of none.
-    """
-    of_sizes = {one.sizes: other for other, one in CONFIGURATIONS.items()}
-    if sizes not in of_sizes:
-        known = "; ".join(f"{one.dataset}: {one.sizes}" for one in CONFIGURATIONS.values())
-        raise WeightsError(f"MRNet with {sizes} is none of the published configurations ({known})")
-    if (found := of_sizes[sizes]) != name:
+def _configuration(sizes: Sizes, name: str) -> Configuration:
+    """The configuration `name`. Raises WeightsError where the sizes are those of another, or of none."""
+    names = {configuration.sizes: other for other, configuration in CONFIGURATIONS.items()}
+    if sizes not in names:
+        known = "; ".join(f"{each.dataset}: {each.sizes}" for each in CONFIGURATIONS.values())
+        raise WeightsError(f"MRNet with {sizes} is not one of the published configurations ({known})")
+    if (actual := names[sizes]) != name:
         raise WeightsError(
-            f"MRNet for {CONFIGURATIONS[found].dataset}, not for {CONFIGURATIONS[name].dataset} ({sizes})",
-            hint=f"--as {found}",
+            f"MRNet for {CONFIGURATIONS[actual].dataset}, not for {CONFIGURATIONS[name].dataset} ({sizes})",
+            hint=f"--as {actual}",
         )
     return CONFIGURATIONS[name]
 
 
 def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
-    """Theirs by our names."""
-    tensors: dict[str, Tensor] = {}
-    for theirs, ours in _names(layers, convolutions, is_shared).items():
-        for part in ("weight", "bias"):
-            tensors[f"{ours}.{part}"] = reader.take(f"{theirs}.{part}")
+    """Their tensors by our names."""
+    tensors = reader.pairs(_names(layers, convolutions, is_shared))
     for number in range(convolutions):
         for part in ("running_mean", "running_var", "num_batches_tracked"):
             tensors[f"map.norms.{number}.{part}"] = reader.take(f"proposal_conv.bn.{number}.{part}")
@@ -156,7 +144,7 @@ def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) ->
 
 
 def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
-    """Their names of layers to ours, where both hold a weight and a bias of the same meaning."""
+    """Their names of layers to ours, where both have a weight and a bias of the same meaning."""
     names = {
         "featpool.conv": "video_input.0.projection",
         "input_vid_proj.0.LayerNorm": "video_input.1.0",
@@ -204,11 +192,10 @@ def _retention(reader: Reader, number: int, is_shared: bool) -> "dict[str, Tenso
 
 
 def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: bool) -> None:
-    """What the two files of their model do where clips alone attend and there is no softmax.
+    """Set the weights so that queries pass, as in their code where only clips attend, without softmax.
 
-    With projections for both modalities, queries stay as they are, and clips have masked logits for weights.
-    With projections for each, queries are their values; clips' weights are left at zero, so that of the layer
-    after them the bias alone is left.
+    With shared projections, queries stay as they are, and clips have masked logits for weights. With separate
+    ones, queries are their values and clips' weights are zero, so that only the next layer's bias is left.
     """
     import torch
 
@@ -234,7 +221,7 @@ def _identity(like: "Tensor") -> "dict[str, Tensor]":
 
 
 def _shapes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
-    """The sizes of the model's configuration that the shapes tell."""
+    """The sizes of the model's configuration, from the shapes of its tensors."""
     pool, mapped = tensors["video_input.0.projection.weight"], tensors["map.convolutions.0.weight"]
     return {
         "dim_video": pool.shape[1],

@@ -1,40 +1,124 @@
-"""Checkpoints of trained models as people name them: known ones by their names, others by their paths."""
+"""Checkpoints of trained models by name: of the registry, published by other authors, or files."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from vidsum import checkpoints
+from vidsum.checkpoints.cached import weights_folder
+from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
+from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.checkpoints.registry import builtin
-from vidsum.errors import InputError
+from vidsum.checkpoints.tensors import Published, read_published
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.outputs import make_folder
 from vidsum.provenance import of_file
 
 BEST = "best.safetensors"
 """The checkpoint in the folder of a training run that validated best."""
 
+Format = Literal["mrnet-official", "detr-official"]
 
-def named_file(name: str) -> Path:
-    """The file of a checkpoint.
+
+class Official(NamedTuple):
+    """A published model."""
+
+    format: Format
+    checkpoint: Callable[[Published], Trained]
+    hint: str
+    """The file that it is read from, for messages."""
+
+
+OFFICIAL: Mapping[str, Official] = MappingProxyType(
+    {
+        **{
+            name: Official(
+                "mrnet-official",
+                partial(mrnet_checkpoint, name=name),
+                f"give a state dict of xian-sh/MRNet for {configuration.dataset}, as its trainer saves it "
+                "(.pth)",
+            )
+            for name, configuration in CONFIGURATIONS.items()
+        },
+        "moment-detr-qvhighlights": Official(
+            "detr-official",
+            moment_detr_checkpoint,
+            "give model_best.ckpt of jayleicn/moment_detr",
+        ),
+        "qd-detr-qvhighlights": Official(
+            "detr-official", qd_detr_checkpoint, "give model_best.ckpt of wjun0830/QD-DETR"
+        ),
+    }
+)
+"""The published models by their names here."""
+
+
+def add_official(file: Path, name: str, format: Format | None = None) -> Path:
+    """Store a published model as a checkpoint in the folder of weights; its path.
 
     Args:
-        name: a path, a name in the registry, or that of a published model that was added.
+        file: as published.
+        name: one of OFFICIAL.
+        format: of the file; that of `name` if not given.
 
     Raises:
-        WeightsError: one of the registry cannot be stored in the cache, or a published one was not added.
+        UsageError: no published model of the format has that name.
+        WeightsError: the file does not hold that model.
+        OutputError: it cannot be stored.
+    """
+    known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
+    if name not in known:
+        raise UsageError(
+            f"{name} cannot be read from the authors' format", hint=f"known are {', '.join(known)}"
+        )
+    official = OFFICIAL[name]
+    published = read_published(file, official.hint)
+    try:
+        trained = official.checkpoint(published)
+    except WeightsError as error:
+        raise WeightsError(f"{file}: {error.message}", hint=error.hint or official.hint) from error
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
+        raise WeightsError(
+            f"{file}: its tensors or options do not have the form of {name}", hint=official.hint
+        ) from error
+    path = _path_of(name)
+    make_folder(path.parent)
+    save_trained(path, trained)
+    return path
+
+
+def official_file(name: str) -> Path:
+    """The checkpoint that `add_official` stored. Raises WeightsError where it was never added."""
+    path = _path_of(name)
+    if not path.is_file():
+        official = OFFICIAL[name]
+        raise WeightsError(
+            f"{name}: its weights are not on this machine, only its authors publish them ({official.hint})",
+            hint=f"vidsum weights add FILE --as {name} --format {official.format}",
+        )
+    return path
+
+
+def _path_of(name: str) -> Path:
+    return weights_folder() / name / f"{name}.safetensors"
+
+
+def named_file(name: str) -> Path:
+    """The file of a checkpoint by its path, its name in the registry, or the name it was added by.
+
+    Raises WeightsError where it cannot be fetched, or was not added.
     """
     if name in builtin():
         return checkpoints.path_of(name)
-    # with PyTorch, which what asks for a name of the registry may not need
-    from vidsum.checkpoints.official import OFFICIAL, official_file
-
     return official_file(name) if name in OFFICIAL else Path(name)
 
 
 def named_sha256(name: str) -> str:
-    """SHA-256 of a checkpoint, for telling where a result comes from; `name` is that of `named_file`.
-
-    Raises:
-        InputError: there is no such file.
-        WeightsError: it is a published model that was not added.
-    """
+    """SHA-256 of `named_file(name)`, for provenance. Raises InputError where there is no such file."""
     if name in builtin():
         return checkpoints.sha256_of(name)
     file = named_file(name)

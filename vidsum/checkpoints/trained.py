@@ -1,7 +1,7 @@
-"""Checkpoints of models trained with vidsum: safetensors that tell what they are.
+"""Checkpoints of models trained with vidsum: safetensors that describe themselves.
 
-The metadata of the file holds one JSON text under the key `vidsum`: the schema, the model, its configuration,
-the features it reads and how it was trained. Nothing else is needed to build the model again.
+The file's metadata has a JSON text under the key `vidsum`: the schema, the model, its configuration, the
+features it reads and how it was trained. Nothing else is needed to build the model again.
 """
 
 import json
@@ -9,17 +9,18 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from vidsum.errors import InputError
 from vidsum.outputs import atomic_write
 from vidsum.text_files import named, parse_json, shown
 
-Model = TypeVar("Model", bound=torch.nn.Module)
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
 _KEY = "vidsum"
@@ -27,41 +28,29 @@ _KEY = "vidsum"
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model: its weights, and what is needed to build it and to feed it."""
+    """A trained model: its weights, and what is needed to build and to feed it."""
 
     model: str
-    """Which model, for example `fulltransnet`."""
+    """For example `fulltransnet`."""
     config: Mapping[str, Any]
     """The fields of the model's own configuration."""
     features: Mapping[str, Any]
     """`extractor`, `dim` and `fps` of the features that it was trained on."""
     training: Mapping[str, Any]
     """Settings of the training, its data, and how it went."""
-    tensors: Mapping[str, torch.Tensor]
+    tensors: "Mapping[str, Tensor]"
     """The model's state dict, on the CPU."""
 
 
 def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:
-    """Write a checkpoint; the same content gives the same bytes.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    facts = {
-        "model": trained.model,
-        "config": dict(trained.config),
-        "features": dict(trained.features),
-        "training": dict(trained.training),
-    }
+    """Write a checkpoint; the same content gives the same bytes. Raises OutputError."""
+    facts: dict[str, Any] = {key: dict(getattr(trained, key)) for key in ("config", "features", "training")}
+    facts["model"] = trained.model
     write_tensors(path, SCHEMA, facts, trained.tensors)
 
 
 def read_trained(path: str | os.PathLike[str]) -> Trained:
-    """Read a checkpoint that `save_trained` wrote.
-
-    Raises:
-        InputError: the file is missing, or is not such a checkpoint.
-    """
+    """Read what `save_trained` wrote. Raises InputError where the file is missing or something else."""
     facts, tensors = read_tensors(path, SCHEMA)
     kinds = {"model": str, "config": dict, "features": dict, "training": dict}
     for key, kind in kinds.items():
@@ -71,16 +60,15 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
 
 
 def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str) -> Model:
-    """The model of a checkpoint that has been read, with its weights, ready to be asked.
+    """The model of a checkpoint with its weights, ready to run.
 
     Args:
         trained: the checkpoint.
-        model: which model it must be of.
-        make: the model of a configuration; may raise TypeError or ValueError, or fail at absurd sizes.
+        model: the name that its model must have.
+        make: builds the model of a configuration; may raise TypeError or ValueError, or fail at absurd sizes.
         name: of the checkpoint, for messages.
 
-    Raises:
-        InputError: it is of another model, or its tensors do not fit its configuration.
+    Raises InputError where it is of another model, or its tensors do not fit its configuration.
     """
     if trained.model != model:
         raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {model}")
@@ -94,20 +82,18 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
     return made.eval()
 
 
-def _weights(tensor: torch.Tensor) -> torch.Tensor:
+def _weights(tensor: "Tensor") -> "Tensor":
     if tensor.is_complex():
-        raise TypeError("complex numbers are no weights")
+        raise TypeError("weights cannot be complex numbers")
     return tensor.float()
 
 
 def write_tensors(
-    path: str | os.PathLike[str], schema: str, facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+    path: str | os.PathLike[str], schema: str, facts: Mapping[str, Any], tensors: "Mapping[str, Tensor]"
 ) -> None:
-    """Write tensors and JSON-ready facts about them into one safetensors file.
+    """Write tensors and JSON-ready facts about them into one safetensors file. Raises OutputError."""
+    from safetensors.torch import save
 
-    Raises:
-        OutputError: the file cannot be written.
-    """
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
     # clones: safetensors refuses tensors that share memory
     owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
@@ -116,12 +102,8 @@ def write_tensors(
         part.write_bytes(save(owned, metadata=metadata))
 
 
-def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """The facts and tensors that `write_tensors` wrote under this schema.
-
-    Raises:
-        InputError: the file is missing, damaged, or holds something else.
-    """
+def read_tensors(path: str | os.PathLike[str], schema: str) -> "tuple[dict[str, Any], dict[str, Tensor]]":
+    """The facts and tensors that `write_tensors` wrote under this schema; errors as `read_trained`."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
@@ -140,8 +122,8 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
 
 def _facts(text: str | None, source: Path) -> dict[str, Any]:
     if text is None:
-        raise InputError(f"{source}: holds tensors, but does not say of which model (no {_KEY!r} metadata)")
+        raise InputError(f"{source}: has tensors, but does not say of which model (no {_KEY!r} metadata)")
     facts = parse_json(text, f"{source}: its {_KEY!r} metadata")
     if not isinstance(facts, dict):
-        raise InputError(f"{source}: its {_KEY!r} metadata holds no JSON object")
+        raise InputError(f"{source}: its {_KEY!r} metadata is not a JSON object")
     return facts

@@ -46,8 +46,7 @@ def describe(
 def check_backend(backend: Backend = "torch", *, device: str = "auto", precision: Precision = "fp32") -> None:
     """Refuse what `load_extractor` cannot run, before weights are fetched or a video is read.
 
-    Raises:
-        UsageError: a name is unknown, the device or a package is missing, or they do not go together.
+    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")

@@ -1,7 +1,7 @@
 """A cache of features on disk, so that a second command on the same video does not decode it again.
 
-An entry is an npz file named by a hash of all that its numbers depend on. When the cache outgrows its
-limit, the entries used longest ago go first.
+An entry is an npz file named by a hash of all that its numbers depend on. When the cache outgrows its limit,
+the least recently used entries go first.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ DEFAULT_LIMIT_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class CacheState:
-    """What `vidsum info --cache` shows."""
+    """The state of the cache, for `vidsum info --cache`."""
 
     folder: Path
     entries: int
@@ -31,15 +31,14 @@ class CacheState:
 
 
 def folder() -> Path:
-    """Where the entries are."""
+    """The folder of the entries."""
     return home() / "features"
 
 
 def limit_bytes() -> int:
     """The size limit: `$VIDSUM_CACHE_LIMIT` in MiB, or 2 GiB; 0 turns the cache off.
 
-    Raises:
-        UsageError: the variable is not a whole number of MiB.
+    Raises UsageError where the variable is not a whole number of MiB.
     """
     text = os.environ.get("VIDSUM_CACHE_LIMIT")
     if text is None:
@@ -50,11 +49,7 @@ def limit_bytes() -> int:
 
 
 def get(provenance: Mapping[str, Any]) -> Features | None:
-    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed.
-
-    Raises:
-        UsageError: see `limit_bytes`.
-    """
+    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed."""
     if limit_bytes() == 0:
         return None
     path = folder() / f"{digest_of(provenance)}.npz"
@@ -71,11 +66,7 @@ def get(provenance: Mapping[str, Any]) -> Features | None:
 
 
 def put(features: Features) -> None:
-    """Keep features under their provenance. A folder that cannot be written to keeps nothing.
-
-    Raises:
-        UsageError: see `limit_bytes`.
-    """
+    """Keep features under their provenance. A folder that cannot be written to keeps nothing."""
     limit = limit_bytes()
     if features.array.nbytes > limit:
         return
@@ -89,7 +80,7 @@ def put(features: Features) -> None:
 
 
 def state() -> CacheState:
-    """How full the cache is."""
+    """The state of the cache."""
     sizes = [size for _, _, size in _entries()]
     return CacheState(folder(), len(sizes), sum(sizes), limit_bytes())
 

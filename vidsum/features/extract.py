@@ -39,20 +39,20 @@ def extract_features(
     Args:
         frames: those of `extractor.spec.sampling`, in order.
         extractor: from `load_extractor`.
-        video: what `probe` found out about the video.
+        video: from `probe`.
         batch_size: clips in one call of the network; chosen by the device if not given.
         with_logits: also give class scores.
         progress: called after each batch with the seconds done and in all.
 
     Raises:
         InputError: there are no frames.
-        UsageError: the batch size is not positive, or class scores are asked for and there are none.
+        UsageError: the batch size is not positive, or the extractor has no class scores.
     """
     spec = extractor.spec
     clips = iter_clips(frames, spec)
     size = default_batch_size(extractor) if batch_size is None else batch_size
     if size < 1:
-        raise UsageError(f"a batch has one clip or more, not {size}")
+        raise UsageError(f"batch_size must be at least 1, not {size}")
     times: list[float] = []
     rows, scores = _Rows(), _Rows()
     while batch := list(islice(clips, size)):
@@ -81,16 +81,14 @@ def extract_features(
 
 
 class _Rows:
-    """[N, D] rows that come a batch at a time, in an array that grows: joined in the end, they would take
-    twice their memory.
-    """
+    """[N, D] rows in batches, in an array that grows: joined in the end, they would take twice the memory."""
 
     def __init__(self) -> None:
         self._array: FloatArray = np.empty((0, 0), np.float32)
         self._count = 0
 
     def add(self, rows: FloatArray) -> None:
-        """Put [n, D] rows behind the others."""
+        """Append [n, D] rows."""
         end = self._count + len(rows)
         if end > len(self._array):
             self._array.resize((end + end // 8, rows.shape[1]), refcheck=False)
@@ -98,7 +96,7 @@ class _Rows:
         self._count = end
 
     def all(self) -> FloatArray:
-        """The rows, once the last ones are in."""
+        """All rows, after the last `add`."""
         self._array.resize((self._count, self._array.shape[1]), refcheck=False)
         return self._array
 
@@ -126,7 +124,7 @@ def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
         yield _clip(list(window)[-rest:], length)
 
 
-def _clip(shown: list[tuple[float, Picture]], length: int) -> Clip:
+def _clip(frames: list[tuple[float, Picture]], length: int) -> Clip:
     """A clip of these frames, its last one repeated where they are too few."""
-    pictures = [picture for _, picture in shown]
-    return shown[0][0], pictures + pictures[-1:] * (length - len(pictures))
+    pictures = [picture for _, picture in frames]
+    return frames[0][0], pictures + pictures[-1:] * (length - len(pictures))

@@ -1,4 +1,4 @@
-"""Folding batch normalisation into the convolution before it, which leaves less to do for each frame."""
+"""Folding batch normalisation into the convolution before it, which saves work on each frame."""
 
 from collections import Counter
 
@@ -17,8 +17,7 @@ class _Tracer(fx.Tracer):
 
 
 def fold_batch_norm(model: nn.Module) -> fx.GraphModule:
-    """A model, in eval mode, that computes the same without the batch normalisations that follow a
-    convolution.
+    """A model in eval mode that computes the same, without batch normalisations that follow a convolution.
 
     One is folded where the traced data flow shows that its input is a convolution which feeds nothing else
     and runs once. The given model is put in eval mode and shares the weights that did not change.

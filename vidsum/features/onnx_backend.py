@@ -23,10 +23,10 @@ _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
 def choose_provider(device: str, precision: Precision) -> Provider:
-    """What runs the network on a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
+    """The provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
 
-    Raises:
-        UsageError: onnxruntime is not installed, or does not run on that device, or precision is not fp32.
+    Raises UsageError where onnxruntime is not installed, or does not run on that device, or precision is not
+    fp32.
     """
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
@@ -97,8 +97,7 @@ def exported_path(spec: Spec, weights_sha256: str) -> Path:
 def export(spec: Spec, network: Network, path: Path) -> None:
     """Write the network as an ONNX file, from pixels to features, for any number of clips at once.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError where the file cannot be written.
     """
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)

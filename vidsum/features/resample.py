@@ -22,7 +22,7 @@ def resample(features: npt.ArrayLike, n_clips: int) -> FloatArray:
     """
     rows = np.asarray(features, np.float32)
     # in float32, and halves to the even number, as PyTorch computes the published borders
-    shares = np.arange(n_clips + 1, dtype=np.float32) / np.float32(n_clips)
-    borders = np.minimum(np.rint(shares * np.float32(len(rows))).astype(np.int64), len(rows) - 1)
-    sums = np.add.reduceat(rows, borders, axis=0)[:-1]  # a stretch of none gives the row that it begins at
+    fractions = np.arange(n_clips + 1, dtype=np.float32) / np.float32(n_clips)
+    borders = np.minimum(np.rint(fractions * np.float32(len(rows))).astype(np.int64), len(rows) - 1)
+    sums = np.add.reduceat(rows, borders, axis=0)[:-1]  # an empty range gives the row that it begins at
     return np.asarray(sums / np.maximum(np.diff(borders), 1)[:, None], np.float32)

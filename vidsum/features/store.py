@@ -1,6 +1,4 @@
-"""Feature files by their suffix: `.npz` of our own, and `.h5` in the layout of the published SumMe and TVSum
-files.
-"""
+"""Feature files by their suffix: `.npz` of our own, `.h5` in the layout of the published SumMe and TVSum."""
 
 import os
 from pathlib import Path
@@ -18,26 +16,17 @@ SUFFIXES = (".npz", ".h5", ".hdf5")
 
 
 def is_feature_file(name: str) -> bool:
-    """Whether a name is that of a feature file: `x.npz`, `x.h5`, or `x.h5#video` for one video of several."""
+    """Whether a name is that of a feature file: `x.npz`, `x.h5`, or `x.h5#video`."""
     return Path(name.partition("#")[0]).suffix in SUFFIXES
 
 
 def write_features(
-    features: Features,
-    path: str | os.PathLike[str],
-    *,
-    change_points: npt.NDArray[np.int64] | None = None,
+    features: Features, path: str | os.PathLike[str], *, change_points: npt.NDArray[np.int64] | None = None
 ) -> None:
     """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
 
-    Args:
-        features: of the video.
-        path: the file.
-        change_points: [S, 2] first and last frame of each shot, for an h5 file; npz has no place for them.
-
-    Raises:
-        UsageError: the suffix is neither.
-        OutputError: the file cannot be written.
+    `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError for
+    another suffix, and OutputError where the file cannot be written.
     """
     target = Path(path)
     if target.suffix == ".npz":
@@ -51,15 +40,10 @@ def write_features(
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
-    """Read features of one video.
+    """Read features of one video; `video` names the group of an h5 file, needed where it has several.
 
-    Args:
-        path: an `.npz` or `.h5` file.
-        video: which group of an h5 file; needed where it holds several.
-
-    Raises:
-        InputError: the file is missing or not a feature file, or lacks that video.
-        UsageError: the h5 file holds several videos and none was named.
+    Raises InputError where the file is missing, not a feature file, or lacks that video, and UsageError where
+    none of several was named.
     """
     source = Path(path)
     if source.suffix == ".npz":
@@ -67,9 +51,9 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     names = group_names(source)
     one = f"{source}#{names[0]}"
     if video is None and len(names) > 1:
-        raise UsageError(f"{source} holds {len(names)} videos", hint=f"name one, such as {one}")
+        raise UsageError(f"{source} has {len(names)} videos", hint=f"name one, such as {one}")
     if video is not None and video not in names:
-        raise InputError(f"{source}: holds no video {video!r}", hint=f"name another, such as {one}")
+        raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {one}")
     arrays = read_group(source, video or names[0])
     with refusing(source):
         return group_features(arrays)

@@ -43,8 +43,7 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
 def choose_torch_device(device: str, precision: Precision) -> tuple[torch.device, torch.dtype]:
     """The device and type that a network runs with.
 
-    Raises:
-        UsageError: the device or precision is unknown or missing, or fp16 is chosen on a CPU.
+    Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
     """
     chosen, dtype = choose_device(device), dtype_of(precision)
     if chosen.type == "cpu" and dtype == torch.float16:

@@ -7,8 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
-from vidsum.checkpoints.named import named_file, named_sha256
-from vidsum.checkpoints.official import OFFICIAL
+from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of

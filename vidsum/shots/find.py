@@ -6,9 +6,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.shots.cuts import edges_between
+from vidsum.shots.edges import edges_between, equal_edges
 from vidsum.shots.kts import change_points
-from vidsum.shots.uniform import equal_edges
 from vidsum.types import Features, Shots, TimeArray
 
 Method = Literal["kts", "uniform", "transnetv2"]
@@ -18,7 +17,7 @@ KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
 
 _MOST_BYTES = 4 * 2**30
-"""KTS refuses to take more memory than this."""
+"""Memory limit of KTS."""
 
 
 def find(
@@ -38,22 +37,21 @@ def find(
         features: of the video.
         method: `kts` (kernel temporal segmentation of the features, made unit length), `uniform` (equal
             shots), or `transnetv2` (between the cuts that `vidsum.shots.transnetv2` found).
-        max_shots: most shots; None leaves it to the method.
+        max_shots: maximum number of shots; None leaves it to the method.
         min_shot_s: shortest shot. None is 1 s for `kts` (or half of `max_shot_s`, if that is less), else no
             limit. A video shorter than this is one shot.
         max_shot_s: longest shot; `math.inf` is no limit. None is 60 s for `kts` (or twice the mean length of
             `max_shots` shots, if that is more), else no limit.
-        penalty: of `kts`: C vmax in the paper's penalty; larger gives fewer shots.
-        shot_s: of `uniform`: length of a shot.
-        cuts_s: of `transnetv2`: where the cuts are.
+        penalty: for `kts`: C vmax in the paper's penalty; larger gives fewer shots.
+        shot_s: for `uniform`: length of a shot.
+        cuts_s: for `transnetv2`: where the cuts are.
 
     Returns:
         Shots from 0 to the video's end. A change point of `kts` between samples i - 1 and i is at
         `timestamps[i]`; its lengths are counted in samples of `step_s`, and the last shot reaches to the
         video's end.
 
-    Raises:
-        UsageError: a parameter makes no sense, or the limits contradict each other for this video.
+    Raises UsageError where a parameter makes no sense, or the limits contradict each other for this video.
     """
     frame_s = 1 / features.video_fps
     _check_limits(max_shots, min_shot_s, max_shot_s, frame_s)
@@ -62,11 +60,10 @@ def find(
             f"the last feature is at {features.timestamps[-1]:g} s, but the video ends at "
             f"{features.duration_s:g} s"
         )
+    min_s, max_s = min_shot_s or 0.0, max_shot_s or math.inf
     if method == "kts":
         edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty)
-        return _shots(features, method, edges)
-    min_s, max_s = min_shot_s or 0.0, max_shot_s or math.inf
-    if method == "uniform":
+    elif method == "uniform":
         if not frame_s <= shot_s < math.inf:
             raise UsageError(f"the length of a shot must be at least that of a frame, not {shot_s:g} s")
         edges = equal_edges(
@@ -79,11 +76,7 @@ def find(
             cuts_s, features.duration_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
         )
     else:
-        raise UsageError(f"unknown way to find shots: {method!r}", hint=f"use {', '.join(METHODS)}")
-    return _shots(features, method, edges)
-
-
-def _shots(features: Features, method: Method, edges: TimeArray) -> Shots:
+        raise UsageError(f"unknown shot method {method!r}", hint=f"use {', '.join(METHODS)}")
     return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
 
 

@@ -1,7 +1,7 @@
 """Kernel temporal segmentation: the change points of a feature sequence, exactly, in O(n L) per trial price.
 
 Potapov et al., "Category-specific video summarization", ECCV 2014, with a linear kernel: choose the number m
-of change points and their places so that
+of change points and their positions so that
 
     scatter(m) / n + penalty * m / (2 n) * (log(n / m) + 1)
 
@@ -16,18 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.shots.costs import Matrix, cost_band
-
 IntArray = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float64]
 
 _TIE = 1e-12
-"""Two totals closer than this share of the larger are a tie: rounding must not decide it."""
+"""Two totals closer than this fraction of the larger are a tie: rounding must not decide it."""
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """One segmentation: its edges in rows [0, ..., n], its scatter, and the price of a shot it was found
-    at."""
+    """A segmentation: edges in rows [0, ..., n], scatter, and the price of a shot that led to it."""
 
     edges: tuple[int, ...]
     scatter: float
@@ -55,13 +53,12 @@ def change_points(
         rows: [n, D] features; the penalty suits rows of unit length.
         penalty: C vmax of the paper's g(m, n); positive. Larger gives fewer shots.
         shortest, longest: rows in a shot, both inclusive; `longest` None is no limit, and takes 8 n^2 bytes.
-        max_shots: most shots; None is no limit.
+        max_shots: maximum number of shots; None is no limit.
 
     Returns:
         [m] ascending, each in 1 ... n - 1.
 
-    Raises:
-        ValueError: no segmentation obeys the limits.
+    Raises ValueError where no segmentation obeys the limits.
     """
     n = len(rows)
     longest = min(longest or n, n)
@@ -88,29 +85,29 @@ def _search_prices(band: Matrix, penalty: float) -> _Cut:
 
     The penalty is concave in the number of shots. So the optimum is a corner of the lower convex hull of
     scatter over the number of shots, and is the cheapest segmentation for some price of a shot between the
-    penalty's last and first step. Each round splits the stretches of the hull that may still hold something
+    penalty's last and first step. Each round splits the intervals of the hull that may still hold something
     better, or as good with fewer shots.
     """
     n = len(band) - 1
     first_step = _objective(0, 2, n, penalty)
     last_step = _objective(0, n, n, penalty) - _objective(0, n - 1, n, penalty)
     few, many = _cheapest(band, [first_step, last_step])
-    found = [few, many]
-    stretches = [(few, many)]
+    cuts = [few, many]
+    intervals = [(few, many)]
     while True:
-        least = min(_objective(cut.scatter, cut.shots, n, penalty) for cut in found)
+        least = min(_objective(cut.scatter, cut.shots, n, penalty) for cut in cuts)
         ties = least + _TIE * least
-        stretches = [pair for pair in stretches if _bound(*pair, n, penalty) <= ties]
-        if not stretches:
+        intervals = [pair for pair in intervals if _bound(*pair, n, penalty) <= ties]
+        if not intervals:
             break
-        middles = _cheapest(band, [_chord(*pair) for pair in stretches])
+        middles = _cheapest(band, [_chord(*pair) for pair in intervals])
         split = []
-        for (few, many), middle in zip(stretches, middles, strict=True):
+        for (few, many), middle in zip(intervals, middles, strict=True):
             if few.shots < middle.shots < many.shots:
-                found.append(middle)
+                cuts.append(middle)
                 split += [(few, middle), (middle, many)]
-        stretches = split
-    best = (cut for cut in found if _objective(cut.scatter, cut.shots, n, penalty) <= ties)
+        intervals = split
+    best = (cut for cut in cuts if _objective(cut.scatter, cut.shots, n, penalty) <= ties)
     return min(best, key=lambda cut: cut.shots)
 
 
@@ -184,10 +181,54 @@ def _search_layers(band: Matrix, penalty: float, max_shots: int) -> _Cut:
 
 
 def _fill_layer(band: Matrix, before: npt.NDArray[np.float64], layer: npt.NDArray[np.float64]) -> None:
-    """Scatter of the first j rows in one shot more than `before`, for all j; in blocks that fit the CPU's
-    cache."""
+    """Scatter of the first j rows in one shot more than `before`, for all j; in blocks that fit the cache."""
     windows = np.lib.stride_tricks.sliding_window_view(before, band.shape[1])
     block = max(1, 2**16 // band.shape[1])
     for start in range(0, len(band), block):
         stop = min(start + block, len(band))
         layer[start:stop] = (windows[start:stop] + band[start:stop]).min(axis=1)
+
+
+def cost_band(rows: npt.NDArray[np.floating], longest: int, shortest: int = 1) -> Matrix:
+    """Sum of squared distances to the mean, for every segment of `shortest` to `longest` rows.
+
+    The scatter of a segment is the sum of the squared distances of all its pairs of rows, over its length.
+    None of these is negative, so their sum loses no digits, far from the origin or far into a video.
+
+    Args:
+        rows: [n, D] features.
+        longest: L, maximum number of rows in a segment.
+        shortest: minimum number of rows in a segment.
+
+    Returns:
+        [n + 1, L]; at [j, q] the scatter of rows[j - L + q : j], infinite where that segment starts before
+        row 0 or is too short. It takes 8 n L bytes.
+    """
+    n = len(rows)
+    band = np.full((n + 1, longest), np.inf)
+    block = max(longest, 256)
+    lengths = np.arange(longest, 0, -1)
+    for first_end in range(1, n + 1, block):
+        last_end = min(first_end + block - 1, n)
+        origin = max(0, first_end - longest)
+        sums = _pair_sums(rows[origin:last_end])
+        for end in range(first_end, last_end + 1):
+            start = max(end - longest, 0)
+            band[end, longest - (end - start) :] = sums[end - origin, start - origin : end - origin]
+        band[first_end : last_end + 1] /= lengths
+    if shortest > 1:
+        band[:, longest - shortest + 1 :] = np.inf
+    return band
+
+
+def _pair_sums(rows: npt.NDArray[np.floating]) -> Matrix:
+    """[w + 1, w + 1]; at [j, i] the sum of the squared distances of all pairs of rows in rows[i:j]."""
+    local = rows.astype(np.float64)
+    local -= local.mean(axis=0)
+    squares = np.einsum("td,td->t", local, local)
+    distances = squares[:, None] + squares[None, :] - 2 * (local @ local.T)
+    earlier = np.tril(np.maximum(distances, 0), k=-1)
+    to_row = np.cumsum(earlier[:, ::-1], axis=1)[:, ::-1]
+    sums = np.zeros((len(rows) + 1, len(rows)))
+    np.cumsum(to_row, axis=0, out=sums[1:])
+    return sums

@@ -1,4 +1,4 @@
-"""Where TransNetV2 sees cuts. Frames stream through: memory does not grow with the video.
+"""Cuts by TransNetV2. Frames stream through: memory does not grow with the video.
 
 The frames must be all frames of the video, 48 x 27 pixels: `SAMPLING` asks a reader for them.
 """
@@ -20,16 +20,14 @@ SAMPLING = Sampling(fps=None, size=Exact(FRAME_WIDTH, FRAME_HEIGHT))
 CHECKPOINT = "transnetv2"
 
 _MARGIN = 25
-"""Frames at either end of a window whose predictions are not used: they lack neighbours."""
+"""Frames at either end of a window whose predictions are not used: they lack context."""
 _STEP = WINDOW - 2 * _MARGIN
 
 
 def load_model(device: str = "auto", progress: Progress | None = None) -> TransNetV2:
-    """TransNetV2 with its published weights, kept for the next video of a batch.
+    """TransNetV2 with its published weights, kept in memory for the next video of a batch.
 
-    Raises:
-        WeightsError: the weights cannot be had.
-        UsageError: there is no such device.
+    Raises WeightsError where the weights cannot be fetched, and UsageError for an unknown device.
     """
     if checkpoints.find(CHECKPOINT) is None:
         checkpoints.fetch(CHECKPOINT, progress)
@@ -48,15 +46,8 @@ def see_transitions(
 ) -> Features:
     """The probability of each frame to be part of a transition, as features [T, 1].
 
-    Args:
-        frames: all frames of the video in time order, as `SAMPLING` asks for them.
-        model: from `load_model`.
-        video: what `probe` found out.
-        progress: called after each window.
-
-    Raises:
-        InputError: there are no frames.
-        UsageError: a frame is not 48 x 27 pixels.
+    `frames` are all frames of the video in time order, as `SAMPLING` has them. Raises InputError where there
+    are none, and UsageError where one is not 48 x 27 pixels.
     """
     device = next(model.parameters()).device
     times: list[float] = []
@@ -88,9 +79,9 @@ def cuts_of(transitions: Features, threshold: float = 0.5) -> TimeArray:
 
 
 def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
-    """Stretches [WINDOW, 27, 48, 3] that overlap by their margins; the ends of the video are repeated.
+    """Windows [WINDOW, 27, 48, 3] that overlap by their margins; the ends of the video are repeated.
 
-    The times of the frames seen so far are put into `times`.
+    The times of the frames so far are put into `times`.
     """
     window: list[Picture] = []
     n_windows = 0
@@ -121,11 +112,8 @@ def first_frames(
     """Number of the frame that starts each new shot.
 
     A hard cut marks one frame, the last of the old shot, and the new shot starts at the next. A gradual
-    transition marks a run; its middle counts. A run that touches the first or last frame of the video
-    separates nothing.
-
-    Args:
-        in_transition: [T] whether the frame belongs to a transition.
+    transition marks several in a row; the middle one counts. Those that touch the first or last frame of the
+    video separate nothing.
     """
     steps = np.diff(in_transition.astype(np.int8), prepend=0, append=0)
     first, last = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1

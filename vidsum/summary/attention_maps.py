@@ -1,7 +1,7 @@
 """Where a trained FullTransNet looks: the attention of its encoder and decoder while it summarizes a video.
 
-The model runs as it always does. What its attentions are given is overheard, and the weights, which it never
-makes as a matrix, are computed from that.
+The model runs as always. Hooks record the queries and keys of its attentions, and the weights, which it never
+makes as a matrix, are computed from those.
 """
 
 import math
@@ -24,16 +24,16 @@ from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, wi
 from vidsum.types import Features, FloatArray, Shots, TimeArray
 
 LONGEST = 1536
-"""Samples that maps are made of; a map is quadratic in them."""
+"""Maximum number of samples in a map, which is quadratic in them."""
 
 
-class Overheard(NamedTuple):
-    """What the attentions of one run were given."""
+class Recorded(NamedTuple):
+    """The inputs of the attentions of one run."""
 
     projected: Mapping[nn.Module, Tensor]
-    """[1, *, d], what each projection to queries or keys has made."""
+    """[1, *, d] output of each projection to queries or keys."""
     masks: Mapping[nn.Module, SoftMask | None]
-    """The learned mask that each layer of the encoder has used."""
+    """The learned mask of each layer of the encoder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def attention_maps(
     summarizer: Summarizer,
     features: Features,
     shots: Shots,
-    share: float = 0.15,
+    fraction: float = 0.15,
     width: int = 1,
     *,
     layers: Sequence[int] | None = None,
@@ -76,28 +76,26 @@ def attention_maps(
     """The maps of Figs. 5-8 for a summary that the model writes with no labels.
 
     Of a video of more samples than `LONGEST`, or than the model reads at once, only the first window is
-    read, and a warning says so.
+    used, with a warning.
 
     Args:
-        summarizer, features, shots, share, width: see `vidsum.summary.fulltransnet.importance`, which checks
-            them.
+        summarizer, features, shots, fraction, width: see `vidsum.summary.fulltransnet.importance`.
         layers: numbers from 0; all if not given.
         heads: numbers from 0; all if not given.
-        cells: most cells that the samples stand in. A cell's row is the mean of its samples' rows, its
+        cells: maximum number of cells for the samples. A cell's row is the mean of its samples' rows, its
             column the sum of their columns.
 
-    Raises:
-        UsageError: the model has no such layer or head.
+    Raises UsageError where the model has no such layer or head.
     """
     model = summarizer.model
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = features.array[window], all_shots[window]
-    decoded = decode_samples(summarizer, array, shot_of_sample, share, width)
-    # the last step's token is read by none, unless the step after it has written the end
+    decoded = decode_samples(summarizer, array, shot_of_sample, fraction, width)
+    # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    overheard = overhear(model, torch.tensor(array), is_global, tokens)
+    recorded = record_attention(model, torch.tensor(array), is_global, tokens)
     some_layers = _numbers("layer", layers, model.config.layers)
     some_heads = _numbers("head", heads, model.config.heads)
     per_cell = -(-len(array) // cells)
@@ -109,9 +107,9 @@ def attention_maps(
         return np.array(rows, np.float32)
 
     return AttentionMaps(
-        encoder=maps(lambda *at: encoder_weights(model, overheard, is_global, *at), per_cell, per_cell),
-        decoder=maps(lambda *at: decoder_weights(model, overheard, *at), 1, 1),
-        cross=maps(lambda *at: cross_weights(model, overheard, *at), 1, per_cell),
+        encoder=maps(lambda *at: encoder_weights(model, recorded, is_global, *at), per_cell, per_cell),
+        decoder=maps(lambda *at: decoder_weights(model, recorded, *at), 1, 1),
+        cross=maps(lambda *at: cross_weights(model, recorded, *at), 1, per_cell),
         layers=some_layers,
         heads=some_heads,
         key_frames=np.array(decoded.key_frames, np.int64),
@@ -123,8 +121,8 @@ def attention_maps(
 
 
 @torch.inference_mode()
-def overhear(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Overheard:
-    """Run the model by teacher forcing, and keep the queries and keys of all its attentions.
+def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Recorded:
+    """Run the model by teacher forcing, and record the queries and keys of all its attentions.
 
     Args:
         model: in `eval` mode.
@@ -133,33 +131,33 @@ def overhear(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tens
         tokens: [L - 1] int64, the samples that the decoder reads after the start.
     """
     device = next(model.parameters()).device
-    with _listening(model) as overheard:
+    with _recording(model) as recorded:
         model(*(given[None].to(device) for given in (array, is_global, tokens)))
-    return overheard
+    return recorded
 
 
 @torch.inference_mode()
 def encoder_weights(
-    model: FullTransNet, overheard: Overheard, is_global: Tensor, layer: int, head: int
+    model: FullTransNet, recorded: Recorded, is_global: Tensor, layer: int, head: int
 ) -> Tensor:
     """[T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
     encoder = cast(EncoderLayer, model.encoder[layer])
     is_valid = torch.ones_like(is_global)
     everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
     attends = local_global_mask(everywhere[None], is_valid[None], encoder.window)[0]
-    return _weights(encoder.attention, overheard, head, attends, overheard.masks[encoder])
+    return _weights(encoder.attention, recorded, head, attends, recorded.masks[encoder])
 
 
-def decoder_weights(model: FullTransNet, overheard: Overheard, layer: int, head: int) -> Tensor:
+def decoder_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
     """[L, L] the masked self-attention of Eq. 6: no step sees a later one."""
     attention = cast(DecoderLayer, model.decoder[layer]).attention
-    n_steps = overheard.projected[attention.q].shape[1]
-    return _weights(attention, overheard, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
+    n_steps = recorded.projected[attention.q].shape[1]
+    return _weights(attention, recorded, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
 
 
-def cross_weights(model: FullTransNet, overheard: Overheard, layer: int, head: int) -> Tensor:
+def cross_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
     """[L, T] the attention of Eq. 7 to the encoder's output."""
-    return _weights(cast(DecoderLayer, model.decoder[layer]).cross, overheard, head)
+    return _weights(cast(DecoderLayer, model.decoder[layer]).cross, recorded, head)
 
 
 def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
@@ -172,22 +170,22 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / counts[:, None], np.float32)
 
 
-def _numbers(what: str, wanted: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    for number in wanted or ():
+def _numbers(what: str, chosen: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    for number in chosen or ():
         if not 0 <= number < count:
-            raise UsageError(f"there is no {what} {number}: the model has 0 ... {count - 1}")
-    return tuple(range(count) if wanted is None else wanted)
+            raise UsageError(f"unknown {what} {number}: the model has 0 to {count - 1}")
+    return tuple(range(count) if chosen is None else chosen)
 
 
 def _weights(
     attention: MultiHeadAttention,
-    overheard: Overheard,
+    recorded: Recorded,
     head: int,
     attends: Tensor | None = None,
     mask: SoftMask | None = None,
 ) -> Tensor:
     queries, keys = (
-        overheard.projected[projection].chunk(attention.heads, dim=2)[head]
+        recorded.projected[projection].chunk(attention.heads, dim=2)[head]
         for projection in (attention.q, attention.k)
     )
     logits = queries @ keys.mT / math.sqrt(queries.shape[2])
@@ -198,7 +196,7 @@ def _weights(
 
 
 @contextmanager
-def _listening(model: FullTransNet) -> Iterator[Overheard]:
+def _recording(model: FullTransNet) -> Iterator[Recorded]:
     projected: dict[nn.Module, Tensor] = {}
     masks: dict[nn.Module, SoftMask | None] = {}
 
@@ -216,7 +214,7 @@ def _listening(model: FullTransNet) -> Iterator[Overheard]:
     ]
     hooks += [layer.register_forward_hook(keep_mask) for layer in model.encoder]
     try:
-        yield Overheard(projected, masks)
+        yield Recorded(projected, masks)
     finally:
         for hook in hooks:
             hook.remove()
@@ -226,4 +224,4 @@ def _warnings(features: Features, n_shown: int) -> tuple[str, ...]:
     if n_shown == len(features):
         return ()
     until = clock(float(features.timestamps[n_shown]))
-    return (f"attention is shown of 0:00-{until} only, of {clock(features.duration_s)}",)
+    return (f"attention is shown for 0:00-{until} only, of {clock(features.duration_s)}",)

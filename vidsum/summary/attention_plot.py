@@ -47,7 +47,7 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     cross = bottom.subplots()
     _draw(encoder, maps.encoder, "Encoder")
     _draw(decoder, maps.decoder, "Decoder, masked")
-    lowest, highest = (np.quantile(maps.cross.mean(axis=(0, 1)), share) for share in (0.005, 0.995))
+    lowest, highest = (np.quantile(maps.cross.mean(axis=(0, 1)), level) for level in (0.005, 0.995))
     even = maps.samples_per_cell / len(maps.timestamps)
     name = f"Cross attention, {lowest:.2g} to {highest:.2g} (even: {even:.2g})"
     _draw(cross, maps.cross, name, spread=True)
@@ -98,7 +98,7 @@ def _show(axes: Axes, weights: FloatArray, *, spread: bool = False) -> AxesImage
     """Weights by colour: their roots, because one large weight would leave all others white.
 
     The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
-    With `spread` the colours go from the lowest weight to the highest, for what is nearly even and says so.
+    With `spread` the colours go from the lowest weight to the highest, for nearly even weights.
     """
     seen = weights[weights > 0]
     darkest = max(float(np.quantile(seen, 0.995)), 4 * float(seen.mean()))
@@ -128,7 +128,7 @@ def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:
 
 
 def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
-    """A strip of two greys in turn along the top, one piece a shot; along the right side too."""
+    """A strip of alternating greys along the top, a piece per shot; with `along_y` also on the right."""
     edges = _cells(maps, maps.edges_s)
     edges[-1] = maps.encoder.shape[2] - 0.5  # a window may end inside a shot
     for number, (start, end) in enumerate(pairwise(edges)):
@@ -141,10 +141,10 @@ def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
 
 
 def _mark_key_frames(axes: Axes, maps: AttentionMaps) -> None:
-    places = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
+    positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
     axes.plot(
-        places,
-        np.arange(len(places)),
+        positions,
+        np.arange(len(positions)),
         linestyle="none",
         marker="o",
         markersize=5,
@@ -162,7 +162,7 @@ def _label(axes: Axes, x: str, y: str) -> None:
 
 
 def _cells(maps: AttentionMaps, times_s: TimeArray) -> TimeArray:
-    """Places on an axis of cells, whose first cell is from -0.5 to 0.5."""
+    """Positions on an axis of cells, whose first cell is from -0.5 to 0.5."""
     samples = np.interp(times_s, [*maps.timestamps, _end_s(maps)], np.arange(len(maps.timestamps) + 1.0))
     return np.asarray(samples / maps.samples_per_cell - 0.5, np.float64)
 

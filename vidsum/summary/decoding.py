@@ -14,7 +14,7 @@ from vidsum.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """A summary as the model wrote it."""
+    """A decoded summary."""
 
     key_frames: tuple[int, ...]
     """Samples in the order in which they were chosen; none twice."""
@@ -71,7 +71,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _best_beam(model: FullTransNet, state: DecoderState, n_key_frames: int, width: int) -> _Beam:
-    """The summary that `decode` tells of, from the state before the first step."""
+    """The summary of `decode`, from the state before the first step."""
     beams, ended = [_Beam()], list[_Beam]()
     last: Tensor | None = None
     for _ in range(n_key_frames):

@@ -1,7 +1,7 @@
 """Importance by a trained FullTransNet, on features of any length and with no labels.
 
-docs/algorithms/fulltransnet.md tells how the curve is made of the decoder's steps, and what that was compared
-with.
+docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve, and the alternatives
+compared.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Summarizer:
-    """A FullTransNet that is ready to use, and what it reads."""
+    """A FullTransNet that is ready to use, and the features it reads."""
 
     model: FullTransNet
     extractor: str
@@ -37,20 +37,12 @@ class Summarizer:
 
 
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
-    """Load a checkpoint of `vidsum train fulltransnet`.
-
-    Raises:
-        InputError: the file is missing, or is no checkpoint of this model.
-    """
+    """Load a checkpoint of `vidsum train fulltransnet`; errors as `summarizer_of`."""
     return summarizer_of(read_trained(named_file(name)), name, device)
 
 
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
-    """Build the model of a checkpoint that has been read.
-
-    Raises:
-        InputError: it is of another model, or its tensors do not fit its configuration.
-    """
+    """Build the model of a checkpoint. Raises InputError where it is of another model or inconsistent."""
     model = built(trained, "fulltransnet", lambda config: FullTransNet(FullTransNetConfig(**config)), name)
     try:
         reads = (
@@ -64,15 +56,15 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
 
 
 def importance(
-    summarizer: Summarizer, features: Features, shots: Shots, share: float = 0.15, width: int = 1
+    summarizer: Summarizer, features: Features, shots: Shots, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
-    """[T] importance in [0, 1]: the chance that the decoder chooses a shot's samples at its steps.
+    """[T] importance in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
     Args:
         summarizer: the model.
         features: of the video, made as those that it was trained on.
         shots: of the video; their first, middle and last samples are the global tokens.
-        share: the summary's share of the video, which decoding stops at.
+        fraction: the summary's fraction of the video, at which decoding stops.
         width: beams, see `vidsum.summary.decoding.decode`.
 
     Raises:
@@ -84,20 +76,16 @@ def importance(
     def curve(window: slice) -> FloatArray:
         shots_here = shot_of_sample[window]
         return curve_of(
-            decode_samples(summarizer, features.array[window], shots_here, share, width), shots_here
+            decode_samples(summarizer, features.array[window], shots_here, fraction, width), shots_here
         )
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
-    stretches = windows(shot_of_sample, summarizer.model.config.t_max)
-    return over_windows(stretches, len(features), curve)
+    parts = windows(shot_of_sample, summarizer.model.config.t_max)
+    return over_windows(parts, len(features), curve)
 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:
-    """See to it that features are those that the model was trained on.
-
-    Raises:
-        UsageError: they have another size, or see `require_kind`.
-    """
+    """Raise UsageError for features of another kind or size than the model was trained on."""
     if features.dim != summarizer.dim:
         raise UsageError(
             f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}",
@@ -107,15 +95,9 @@ def require_readable(summarizer: Summarizer, features: Features) -> None:
 
 
 def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
-    """See to it, by what is known before extraction, that features are of the kind that the model reads.
+    """Raise UsageError, before extraction, where the model does not read features of this kind.
 
-    Args:
-        summarizer: the model.
-        extractor: of the features, by name; `custom`, unknown, is not doubted.
-        rate: features per second; may be off by a tenth.
-
-    Raises:
-        UsageError: they are of another extractor, or of another rate (per second).
+    `extractor` is a name; `custom`, unknown, is accepted. `rate` is in features per second, within a tenth.
     """
     if extractor not in (summarizer.extractor, "custom"):
         raise UsageError(
@@ -136,20 +118,20 @@ def _how_to_make(summarizer: Summarizer) -> str:
 
 
 def decode_samples(
-    summarizer: Summarizer, array: FloatArray, shot_of_sample: IntArray, share: float, width: int = 1
+    summarizer: Summarizer, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int = 1
 ) -> Decoded:
     """Decode [T, D] samples that go through the model at once."""
     model = summarizer.model
     device = next(model.parameters()).device
-    n_key_frames = min(len(array), max(1, int(share * len(array))))
+    n_key_frames = min(len(array), max(1, int(fraction * len(array))))
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
     return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames, width)
 
 
 def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
-    """[T] mean over each shot of 1 - prod_l (1 - p_l), the chance to be chosen at one step or another.
+    """[T] mean over each shot of 1 - prod_l (1 - p_l), the probability to be chosen at any step.
 
-    The mean, because a step that begins a shot gives all its chance to the shot's first sample.
+    The mean, because a step that begins a shot gives all its probability to the shot's first sample.
     """
     missed = np.zeros(len(shot_of_sample))
     for step in decoded.steps:  # one by one: all in float64 would be a gigabyte for a film of two hours
@@ -160,34 +142,34 @@ def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
 
 
 def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
-    """Stretches of at most `longest` samples that overlap by a quarter or more and cover the video.
+    """Windows of at most `longest` samples that overlap by a quarter or more and cover the video.
 
-    They begin and end between shots where that can be; a shot longer than half a window is cut.
+    They begin and end between shots where possible; a shot longer than half a window is cut.
     """
     n_samples = len(shot_of_sample)
     if n_samples <= longest:
         return [slice(0, n_samples)]
     between = np.flatnonzero(np.diff(shot_of_sample)) + 1
-    found = [slice(0, _last_before(between, longest, longest // 2))]
-    while found[-1].stop < n_samples:
-        before = found[-1]
+    parts = [slice(0, _last_before(between, longest, longest // 2))]
+    while parts[-1].stop < n_samples:
+        before = parts[-1]
         start = _last_before(between, before.stop - longest // 4, before.start + longest // 4)
         stop = start + longest
         stop = n_samples if stop >= n_samples else _last_before(between, stop, before.stop + 1)
-        found.append(slice(start, stop))
-    return found
+        parts.append(slice(start, stop))
+    return parts
 
 
-def over_windows(stretches: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
+def over_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
     """[T] the mean of the windows' curves where they overlap."""
     total, count = np.zeros(n_samples), np.zeros(n_samples)
-    for stretch in stretches:
-        total[stretch] += curve(stretch)
-        count[stretch] += 1
+    for part in parts:
+        total[part] += curve(part)
+        count[part] += 1
     return np.asarray(total / count, np.float32)
 
 
 def _last_before(between: IntArray, most: int, least: int) -> int:
     """The last edge of a shot in [least, most]; `most` where there is none."""
-    place = int(np.searchsorted(between, most, side="right")) - 1
-    return int(between[place]) if place >= 0 and between[place] >= least else most
+    position = int(np.searchsorted(between, most, side="right")) - 1
+    return int(between[position]) if position >= 0 and between[position] >= least else most

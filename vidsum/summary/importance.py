@@ -16,10 +16,10 @@ from vidsum.summary.highlights import highlights
 from vidsum.types import Features, FloatArray
 
 Scorer = Callable[[Features, int], FloatArray]
-"""scorer(features, seed) -> [T]; the seed matters only to those that draw lots."""
+"""scorer(features, seed) -> [T]; only `random` and `cluster` use the seed."""
 
 _NEIGHBOURS = 0.1
-"""Share of the video's samples that count as a sample's neighbours."""
+"""Fraction of the video's samples that count as a sample's neighbours."""
 _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
 _BLOCK = 128
@@ -78,7 +78,7 @@ def uniform(features: Features, seed: int = 0) -> FloatArray:
 
 
 def random(features: Features, seed: int = 0) -> FloatArray:
-    """Drawn by lot, the same for the same seed and number of samples."""
+    """Random, the same for the same seed and number of samples."""
     return np.random.default_rng(seed).random(len(features), dtype=np.float32)
 
 

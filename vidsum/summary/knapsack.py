@@ -1,4 +1,4 @@
-"""The 0/1 knapsack, exactly: which shots give the highest sum of scores within a number of frames.
+"""The exact 0/1 knapsack: which shots give the highest sum of scores within a number of frames.
 
 First the linear relaxation settles most shots: one whose other choice cannot reach a known good solution is
 in, or out, for good (Dembo and Hammer 1980). What is left, the core, goes through the dynamic programme over
@@ -31,7 +31,7 @@ def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
     Args:
         values: [S] whole numbers >= 0, their sum below 2^62.
         weights: [S] whole numbers >= 1.
-        capacity: most weight in all, >= 0.
+        capacity: maximum total weight, >= 0.
 
     Returns:
         [S] whether each is taken.
@@ -64,9 +64,7 @@ def _settle(values: IntArray, weights: IntArray, capacity: int) -> _Settled:
     """
     order = np.argsort(-values / weights, kind="stable")
     filled = np.cumsum(weights[order])
-    n_before = int(
-        np.searchsorted(filled, capacity, side="right")
-    )  # items of the relaxation that are in whole
+    n_before = int(np.searchsorted(filled, capacity, side="right"))  # items that the relaxation takes whole
     inside = np.zeros(len(values), np.bool_)
     inside[order[:n_before]] = True
     room = capacity - int(filled[n_before - 1] if n_before else 0)
@@ -119,11 +117,11 @@ def _dynamic_programme(values: IntArray, weights: IntArray, capacity: int) -> In
 def _trace(
     takes: list[npt.NDArray[np.uint8]], weights: list[int], lows: list[int], highs: list[int], capacity: int
 ) -> IntArray:
-    """Follow the choices from the first item on; `takes[i]` has a bit a capacity."""
+    """Follow the choices from the first item on; `takes[i]` has a bit per capacity."""
     chosen = []
     for item, (bits, weight, low, high) in enumerate(zip(takes, weights, lows, highs, strict=True)):
-        place = min(capacity, high) - max(low, weight)
-        if place >= 0 and bits[place >> 3] & (128 >> (place & 7)):
+        bit = min(capacity, high) - max(low, weight)
+        if bit >= 0 and bits[bit >> 3] & (128 >> (bit & 7)):
             chosen.append(item)
             capacity -= weight
     return np.array(chosen, np.int64)

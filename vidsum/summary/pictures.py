@@ -37,12 +37,9 @@ def key_frame_times(summary: Summary) -> list[float]:
 def save_key_frames(
     images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write pictures as `NN_SECONDSs.jpg` into a folder, which is made if need be; their paths.
+    """Write pictures as `NN_SECONDSs.jpg` into a folder, made if needed; return their paths.
 
-    Key frames of an earlier run that have another name are removed.
-
-    Raises:
-        OutputError: the folder cannot be made or written to.
+    Key frames of an earlier run with another name are removed. Raises OutputError.
     """
     folder = Path(folder)
     try:
@@ -60,15 +57,13 @@ def save_key_frames(
 
 
 def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a picture as PNG or JPEG, by the suffix; see `vidsum.labels` for the label.
+    """Write a picture as PNG or JPEG by the suffix; see `vidsum.labels` for the label.
 
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
+    Raises UsageError for another suffix, and OutputError where the file cannot be written.
     """
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".jpg", ".jpeg"):
-        raise UsageError(f"{target}: a picture is saved as .png or .jpg")
+        raise UsageError(f"{target}: picture must end in .png or .jpg")
     options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
     _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
     with atomic_write(target) as part:

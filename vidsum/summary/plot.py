@@ -14,11 +14,7 @@ from vidsum.types import Summary
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
     """Plot the importance curve with the shots, their scores and the segments, as PNG or SVG by the suffix.
 
-    The same summary gives the same bytes.
-
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
+    The same summary gives the same bytes. Errors are those of `save_figure`.
     """
     save_figure(_draw_plot(summary), target, label_of(summary.provenance))
 

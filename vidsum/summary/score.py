@@ -1,4 +1,4 @@
-"""Importance scores by whatever was asked for: a scorer that needs no training, or a trained model."""
+"""Importance scores by the chosen model: a scorer that needs no training, or a trained model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ _SHIPPED_READS = ("mobilenet_v2", 2.0)
 """Extractor and features per second of the checkpoint that ships."""
 
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
-"""What has a name; a checkpoint of `vidsum train` goes by its path."""
+"""Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = ("highlights", SHIPPED_MODEL, "contrastive")
-"""What `auto` tries, best first: how much live footage their summaries held of films of which half was made
-dull (docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
+"""What `auto` tries, best first by the live footage in their summaries of films of which half was made dull
+(docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
 
-_FLAT_SHARE, _FLAT_LEAST = 0.05, 0.01
-"""A curve is flat where it spans no more than this share of its mean, or no more than this."""
+_FLAT_FRACTION, _FLAT_LEAST = 0.05, 0.01
+"""A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,32 +36,32 @@ class Scored:
     importance: FloatArray
     """[T] in [0, 1]"""
     model: str
-    """What gave it."""
+    """The model that gave it."""
     reason: str
-    """Why that model: one line."""
+    """Why that model, in one line."""
     warnings: tuple[str, ...] = ()
 
 
 def is_flat(importance: FloatArray) -> bool:
     """Whether a curve does not tell the parts of a video apart."""
     spread = float(importance.max() - importance.min())
-    return spread <= max(_FLAT_SHARE * float(importance.mean()), _FLAT_LEAST)
+    return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
 
 
 def candidates(model: str, extractor: str, rate: float, device: str = "auto") -> tuple[str, ...]:
     """The models that may give the scores, best first; one where it was named.
 
-    Before a video is decoded, it is seen to that they can read its features.
+    They are checked, before a video is decoded, against the features that they are to read.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
-        extractor: of the features, by name.
+        extractor: its name.
         rate: features per second.
         device: that it will run on, so that it is loaded once.
 
     Raises:
-        UsageError: there is no such model, or it reads other features.
-        InputError: the file is missing or is no checkpoint.
+        UsageError: unknown model, or it reads other features.
+        InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
@@ -80,23 +80,18 @@ def best_score(
     features: Features,
     shots: Shots,
     selection: Selection,
-    share: float,
+    fraction: float,
     device: str = "auto",
 ) -> Scored:
-    """The curve of the first model that is not flat on this video.
+    """The curve of the first of the models (from `candidates`) that is not flat on this video.
 
-    Args:
-        models: from `candidates`.
-        features, shots, selection, share, device: see `score`.
-
-    Returns:
-        With `auto`, if all are flat, `uniform` and a warning. A flat curve of a model that was named comes
-        with a warning, but for `uniform`, which is meant to be flat.
+    If all are flat, `auto` gives `uniform` and a warning. A named model gives its flat curve and a warning,
+    except `uniform`, which is meant to be flat. The other arguments are those of `score`.
     """
     is_auto = selection.model == "auto"
     flat: list[str] = []
     for model in models:
-        importance = score(features, shots, replace(selection, model=model), share, device)
+        importance = score(features, shots, replace(selection, model=model), fraction, device)
         if not is_flat(importance):
             return Scored(importance, model, _reason(flat) if is_auto else "it was asked for")
         flat.append(model)
@@ -124,71 +119,56 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def score(
-    features: Features, shots: Shots, selection: Selection, share: float, device: str = "auto"
+    features: Features, shots: Shots, selection: Selection, fraction: float, device: str = "auto"
 ) -> FloatArray:
-    """[T] importance in [0, 1].
+    """[T] importance in [0, 1]; errors as `candidates`.
 
-    Args:
-        features: of the video.
-        shots: of the video.
-        selection: whose model (not `auto`), seed and beams count here.
-        share: the budget's share of the video.
-        device: that a trained model runs on.
-
-    Raises:
-        UsageError, InputError: see `candidates`.
+    Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
+    of the video, `device` that of a trained model.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.fulltransnet import importance
 
-    return importance(_summarizer(selection.model, device), features, shots, share, selection.beams)
+    return importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
 
 
 def require_attention(model: str) -> None:
-    """See to it, before a video is decoded, that a model has attention that can be drawn.
-
-    Raises:
-        UsageError: it is no trained model, or may turn out to be none.
-    """
+    """Raise UsageError, before a video is decoded, for a model that may have no attention to draw."""
     if model == "auto":
-        raise UsageError("auto may take a scorer that pays no attention", hint="--model fulltransnet")
+        raise UsageError("auto may choose a scorer without attention", hint="--model fulltransnet")
     if model in SCORERS:
-        raise UsageError(f"{model} pays no attention to draw", hint="--model fulltransnet")
+        raise UsageError(f"{model} has no attention to draw", hint="--model fulltransnet")
 
 
 def draw_attention(
     features: Features,
     shots: Shots,
     selection: Selection,
-    share: float,
+    fraction: float,
     device: str,
     target: Path,
     part: AttentionPart = "mean",
     label: str | None = None,
 ) -> tuple[str, ...]:
-    """Draw what a trained model looked at when `score` ran it, as PNG or SVG by the suffix.
+    """Draw the attention of a trained model when `score` ran it, as PNG or SVG by the suffix.
 
     Args:
-        features, shots, selection, share, device: those given to `score`. On another device rounding could
-            let the model choose other key frames than those of the summary.
+        features, shots, selection, fraction, device: those given to `score`; on another device rounding could
+            change the key frames.
         target: the file.
-        part: which layers and heads.
+        part: which layers and heads; UsageError where the model has none such.
         label: see `vidsum.labels`.
 
     Returns:
         Warnings.
-
-    Raises:
-        UsageError: the model has no such layer or head.
-        OutputError: the file cannot be written.
     """
     from vidsum.summary.attention_maps import attention_maps
     from vidsum.summary.attention_plot import attention_plot
 
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
     summarizer = _summarizer(selection.model, device)
-    maps = attention_maps(summarizer, features, shots, share, selection.beams, layers=layers, heads=heads)
+    maps = attention_maps(summarizer, features, shots, fraction, selection.beams, layers=layers, heads=heads)
     attention_plot(maps, target, grids=part == "all", label=label)
     return maps.warnings
 
@@ -217,6 +197,6 @@ def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
 def _require_known(model: str) -> None:
     if model not in MODELS and not model.endswith(".safetensors"):
         raise UsageError(
-            f"there is no model {model!r}",
+            f"unknown model {model!r}",
             hint=f"choose from {', '.join(MODELS)}, or name a checkpoint: OUT/split_0/best.safetensors",
         )

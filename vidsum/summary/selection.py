@@ -1,4 +1,4 @@
-"""From an importance curve to the stretches to keep: shot scores, the knapsack, `keep` and `drop`."""
+"""From an importance curve to the segments to keep: shot scores, the knapsack, `keep` and `drop`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Selected:
-    """Key shots, joined where they touch, and what the user should know."""
+    """Key shots, joined where they touch, and messages for the user."""
 
     segments: tuple[Interval, ...]
     shots: tuple[ScoredShot, ...]
-    """The shots that were chosen from; where a shot was split, its pieces."""
+    """All shots, chosen or not; where a shot was split, its pieces."""
     messages: tuple[str, ...]
 
 
@@ -47,21 +47,20 @@ def select(
         features: of the video; only times are used.
         shots: of the video.
         importance: [T] in [0, 1].
-        budget_s: longest summary.
-        keep: stretches that are in whatever their score; they count against the budget.
-        drop: stretches that are out.
+        budget_s: maximum length of the summary.
+        keep: segments that are in whatever their score; they count against the budget.
+        drop: segments that are out.
 
-    Raises:
-        UsageError: a stretch lies outside the video, `keep` and `drop` overlap, `keep` is longer than the
-            budget, or `drop` leaves nothing.
+    Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
+    the budget, or `drop` leaves nothing.
     """
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
     kept = _marked(keep, features, n_frames, "keep")
-    # a frame of which one stretch ends and the other begins is kept
+    # a frame in which one segment ends and the other begins is kept
     dropped = _marked(drop, features, n_frames, "drop") & ~kept
     if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
-        raise UsageError("a stretch of --keep overlaps one of --drop")
+        raise UsageError("--keep and --drop overlap")
     if dropped.all():
         raise UsageError("--drop leaves nothing of the video")
     # a budget of the video's length holds its last frame, of which only a part may be left
@@ -69,9 +68,7 @@ def select(
     room = capacity - int(kept.sum())
     if room < 0:
         needed = format_time(float(kept.sum()) / fps)
-        raise UsageError(
-            f"the stretches of --keep take {needed}, more than the budget", hint=f"--budget {needed}"
-        )
+        raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
     edges = _edges(_frames(shots.edges_s, fps), kept, dropped)
     edges = _split_longer_than(capacity, edges, dropped)
     sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
@@ -81,8 +78,10 @@ def select(
     messages = []
     if n_frames - int(dropped.sum()) <= capacity:
         chosen = ~dropped[state]
-        exception = " but for --drop" if dropped.any() else ""
-        messages.append(f"the budget of {format_time(budget_s)} holds the video: it is kept whole{exception}")
+        exception = " except --drop" if dropped.any() else ""
+        messages.append(
+            f"the {format_time(budget_s)} budget is longer than the video; keeping all of it{exception}"
+        )
     return _selected(edges, chosen, scores, features, tuple(messages))
 
 
@@ -91,16 +90,16 @@ def _frames(times_s: TimeArray, fps: float) -> IntArray:
     return np.round(times_s * fps).astype(np.int64)
 
 
-def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
-    """[n_frames] whether a frame lies in one of the stretches, in part or whole."""
+def _marked(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
+    """[n_frames] whether a frame lies in one of the segments, in part or whole."""
     marked = np.zeros(n_frames, np.bool_)
-    for start_s, end_s in stretches:
+    for start_s, end_s in segments:
         if not 0 <= start_s < end_s:
-            raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is no stretch of time")
+            raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is not a time range")
         if start_s >= features.duration_s:
             length = format_time(features.duration_s)
-            stretch = f"{format_time(start_s)}-{format_time(end_s)}"
-            raise UsageError(f"--{option} {stretch} lies after the video's end at {length}")
+            segment = f"{format_time(start_s)}-{format_time(end_s)}"
+            raise UsageError(f"--{option} {segment} lies after the video's end at {length}")
         first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
         last = int(np.ceil(end_s * features.video_fps - 1e-6))
         marked[first : max(last, first + 1)] = True
@@ -108,7 +107,7 @@ def _marked(stretches: Sequence[Interval], features: Features, n_frames: int, op
 
 
 def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArray:
-    """Edges, in frames, of what is chosen from: shots, cut where `keep` and `drop` begin and end."""
+    """Edges, in frames, of shots cut where `keep` and `drop` begin and end."""
     n_frames = len(kept)
     changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
     inside = np.concatenate([shot_edges, *changes])
@@ -135,16 +134,16 @@ def _scores(edges: IntArray, sampled: IntArray, importance: FloatArray) -> TimeA
     return scores
 
 
-def _nearest(times: IntArray, wanted: TimeArray) -> IntArray:
-    """Index of the sample nearest to each wanted time; the earlier of two."""
-    after = np.clip(np.searchsorted(times, wanted), 1, max(1, len(times) - 1))
+def _nearest(times: IntArray, targets: TimeArray) -> IntArray:
+    """Index of the sample nearest to each target; the earlier of two."""
+    after = np.clip(np.searchsorted(times, targets), 1, max(1, len(times) - 1))
     before = after - 1
     after = np.minimum(after, len(times) - 1)
-    return np.where(wanted - times[before] <= times[after] - wanted, before, after)
+    return np.where(targets - times[before] <= times[after] - targets, before, after)
 
 
 def _best(scores: TimeArray, sizes: IntArray, room: int, free: BoolArray) -> BoolArray:
-    """Which of the free pieces the knapsack takes; where none is worth anything, all are worth the same."""
+    """Which of the free pieces the knapsack takes; where all are worthless, all are worth the same."""
     chosen = np.zeros(len(scores), np.bool_)
     values = values_of(scores[free])
     chosen[free] = knapsack(values if values.any() else np.ones_like(values), sizes[free], room)

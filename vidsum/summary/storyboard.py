@@ -58,19 +58,13 @@ def storyboard(summary: Summary, images: Sequence[Picture], *, columns: int | No
     """A sheet of a summary's key frames, with the time and score of each segment.
 
     A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
-
-    Args:
-        summary: of a video.
-        images: a picture of each segment, all of one shape.
-        columns: pictures in a row; 4 if not given, 5 of upright ones.
-
-    Raises:
-        UsageError: there is not one picture for each segment, or `columns` is below 1.
+    `images` are a picture per segment, all of one shape; `columns` is 4 if not given, 5 for upright pictures.
+    Raises UsageError for another number of pictures, or no columns.
     """
     if not images or len(images) != len(summary.segments):
         raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
     if columns is not None and columns < 1:
-        raise UsageError(f"a storyboard has at least one column, not {columns}")
+        raise UsageError(f"columns must be at least 1, not {columns}")
     height, width = images[0].shape[:2]
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
     n_columns = max(min(columns or usual, len(images)), 2)  # a single one leaves no room for the header
@@ -91,8 +85,8 @@ def storyboard(summary: Summary, images: Sequence[Picture], *, columns: int | No
 def _score(summary: Summary, segment: Interval) -> float:
     """Mean score of the shots of a segment, weighted by how much of each lies in it."""
     start, end = segment
-    shares = [max(0.0, min(end, shot.end_s) - max(start, shot.start_s)) for shot in summary.shots]
-    return float(np.average([shot.score for shot in summary.shots], weights=shares))
+    overlaps = [max(0.0, min(end, shot.end_s) - max(start, shot.start_s)) for shot in summary.shots]
+    return float(np.average([shot.score for shot in summary.shots], weights=overlaps))
 
 
 def _draw_header(draw: ImageDraw.ImageDraw, summary: Summary, sheet_width: int) -> None:
@@ -115,9 +109,9 @@ def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> 
 
 
 def _draw_caption(
-    draw: ImageDraw.ImageDraw, summary: Summary, segment: Interval, place: tuple[int, int, int]
+    draw: ImageDraw.ImageDraw, summary: Summary, segment: Interval, box: tuple[int, int, int]
 ) -> None:
-    left, top, width = place
+    left, top, width = box
     times = " – ".join(format_time(time_s) for time_s in segment)
     draw.text((left, top), times, _INK, _font(15))
     draw.text((left + width, top), f"score {_score(summary, segment):.2f}", _SOFT_INK, _font(15), anchor="ra")

@@ -18,27 +18,22 @@ AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_0
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
 BITS_PER_CHANNEL = 80_000
 FADE_S = Fraction(5, 1000)
-"""So short a fade at each cut is not heard as one, and takes the click away."""
+"""Inaudible as a fade, but it removes the click at each cut."""
 _PIECES_A_SECOND = 2
-"""Sound is written in short pieces, so that it lies beside its pictures in the file."""
+"""Short pieces of sound lie beside their pictures in the file."""
 _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
 _SEEK_GAP_S = 3.0
-"""Sound to skip that is shorter than this is decoded and dropped: quicker than a seek and its preroll."""
+"""Less sound to skip is decoded and dropped: quicker than a seek and its preroll."""
 _LOUDEST = 8.0
-"""Damaged sound can be far beyond 1, the loudest there is, or no number, which the encoder refuses."""
+"""Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
 _SLACK_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
 
 @contextmanager
 def open_sound(info: VideoInfo, jumps: Jumps) -> "Iterator[SoundSource | None]":
-    """The sound of a video, counted from its first picture; None where none of it can be decoded.
-
-    Args:
-        info: of the video.
-        jumps: of its time stamps.
-    """
+    """The sound of a video, counted from its first picture; None where none of it can be decoded."""
     with ExitStack() as files:
         container = files.enter_context(open_video(info.path, allow_playlists=is_playlist(info)))
         stream = next(iter(container.streams.audio), None)
@@ -90,7 +85,7 @@ class SoundSource:
         self._container, self._stream, self._start_s = container, stream, start_s
         self._jumps = jumps
         self.log = DecodeLog()
-        """Counts what cannot be read or decoded."""
+        """Damage."""
         self._time_base = stream.time_base or Fraction(1, first.sample_rate)
         self.rate: int = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
         self.n_channels = min(first.layout.nb_channels, 2)
@@ -125,10 +120,10 @@ class SoundSource:
 
     def _seek(self, first: int) -> None:
         """Make `_block` the first block of sound, or one that starts at or before sample `first`."""
-        wanted_s, back_s = first / self.rate + self._start_s, _PREROLL_S
+        first_s, back_s = first / self.rate + self._start_s, _PREROLL_S
         sound_start_s = float((self._stream.start_time or 0) * self._time_base)
         while True:
-            target_s = max(wanted_s - back_s, sound_start_s)
+            target_s = max(first_s - back_s, sound_start_s)
             seek(self._container, self._stream, round(target_s / self._time_base))
             self._blocks = self._decode_blocks()
             self._block = next(self._blocks, None)
@@ -142,9 +137,9 @@ class SoundSource:
         position: int | None = None
         for piece in self._resampled():
             if piece.time is not None:
-                told = round((piece.time - self._start_s) * self.rate)
-                if position is None or abs(told - position) > _SLACK_S * self.rate:
-                    position = told
+                stamped = round((piece.time - self._start_s) * self.rate)
+                if position is None or abs(stamped - position) > _SLACK_S * self.rate:
+                    position = stamped
             if position is not None:
                 block = piece.to_ndarray().astype(np.float32, copy=False)
                 yield position, np.clip(np.nan_to_num(block, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _LOOK_UP_S = 0.1
-"""How often a thread that waits for room looks whether it is still wanted."""
+"""How often a thread that waits for room checks whether it must stop."""
 
 
 @dataclass(frozen=True)

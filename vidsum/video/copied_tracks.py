@@ -1,7 +1,7 @@
 """The tracks of a clip that is copied packet by packet.
 
-All times are counted from the source's first picture. A run is a stretch of the source that is copied without
-a cut: a segment, or several that have grown together.
+All times are counted from the source's first picture. A run is copied without a cut: it is a segment, or
+several that have grown together.
 """
 
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
         undecided.append(packet)
         is_last = packet.dts >= reach  # asked now: whoever gets the packet may change it
         if packet.pts < reach:
-            reach = max(reach, *(one.pts for one in undecided))
+            reach = max(reach, *(other.pts for other in undecided))
             yield from undecided
             undecided = []
         if is_last:
@@ -210,11 +210,7 @@ def _with_dts(packets: list[Any]) -> list[Any]:
 
 
 def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
-    """A stream in the clip for the packets of one of the source.
-
-    Raises:
-        UsageError: MP4 has no place for its codec.
-    """
+    """A stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its codec."""
     name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     try:
         if stream.codec_context is None:
@@ -226,5 +222,5 @@ def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
             hint=ENCODE_INSTEAD,
         ) from error
     if name == "hevc":
-        copied.codec_context.codec_tag = "hvc1"  # players of Apple's take no other
+        copied.codec_context.codec_tag = "hvc1"  # Apple's players accept no other
     return copied

@@ -1,4 +1,4 @@
-"""Write stretches of a video without encoding it again: quick and without loss, but cut at key frames.
+"""Copy segments of a video without encoding them again: quick and lossless, but cut at key frames.
 
 A segment grows at its start to the key frame at or before it, as nothing later can be decoded by itself. At
 its end it grows until no frame is left that is stored later but shown earlier: a few frames at most.
@@ -34,18 +34,14 @@ def copy_segments(
     The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long.
 
     Args:
-        source: the video.
+        source, target, comment, info: see `vidsum.video.write.write_segments`.
         segments: [start_s, end_s) in seconds from the first picture; apart and in order. They grow to where
-            the video can be cut, and those that then overlap become one: the result tells what they became.
-        target: the file to write; replaced if there is one, and never left half written.
-        comment: kept in the file's metadata.
-        progress: told the seconds of the segments copied.
-        info: of `probe`, if known already.
+            the video can be cut, and those that then overlap become one: see the result's `segments`.
+        progress: called with the seconds of the segments copied.
 
     Raises:
-        UsageError: segments overlap, are out of order, or none lies in the video; the codec of the pictures
-            or of the sound cannot be put in an MP4; time stamps are missing or jump; or it
-            is a playlist.
+        UsageError: see `checked_segments`; an MP4 cannot hold a codec; time stamps are missing or jump; or
+            the source is a playlist.
         InputError: the source cannot be read, has no key frame to begin at, or ends before the segments.
         OutputError: the target cannot be written.
     """
@@ -54,8 +50,8 @@ def copy_segments(
         raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=ENCODE_INSTEAD)
     if is_playlist(info):
         raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=ENCODE_INSTEAD)
-    wanted = checked_segments(segments, info.duration_s)
-    total_s, done_s = sum(end - start for start, end in wanted), 0.0
+    chosen = checked_segments(segments, info.duration_s)
+    total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
         errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", ENCODE_INSTEAD),
         open_video(source) as container,
@@ -65,9 +61,9 @@ def copy_segments(
     ):
         stream = video_stream(container, source)
         pictures = PictureCopy(source, container, stream, info.rotation_deg, output)
-        heard = next(iter(beside.streams.audio), None)
-        sound = SoundCopy(source, beside, heard, first_pts_s(stream), output) if heard else None
-        for start, end in in_ticks(wanted, pictures.time_base):
+        audio = next(iter(beside.streams.audio), None)
+        sound = SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
+        for start, end in in_ticks(chosen, pictures.time_base):
             pictures.copy(start, end, sound)
             done_s += float((end - start) * pictures.time_base)
             if progress is not None:
@@ -80,5 +76,5 @@ def copy_segments(
         n_frames=pictures.n_frames,
         duration_s=float(pictures.clip_s),
         has_audio=sound is not None,
-        warnings=describe_gaps(source, wanted, pictures.segments),
+        warnings=describe_gaps(source, chosen, pictures.segments),
     )

@@ -1,4 +1,4 @@
-"""What was lost while decoding a damaged video: counted by every reader, put in words once."""
+"""Damage of a video: counted by every reader while it decodes, put in words once."""
 
 import math
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ _FRAMES_OFF = 2.5
 
 @dataclass
 class DecodeLog:
-    """What a decoder has met so far."""
+    """Counts of what a decoder has met."""
 
     packets: int = 0
-    """Packets that hold a frame to be shown; 0 where the reader does not tell."""
+    """Packets that hold a frame to be shown; 0 where the reader does not say."""
     frames: int = 0
     """Frames decoded, damaged ones too."""
     damaged: int = 0
@@ -41,22 +41,22 @@ def end_of_pictures(info: VideoInfo, log: DecodeLog) -> float:
     return log.end_s if _stops_early(info, log) else info.duration_s
 
 
-def describe_loss(info: VideoInfo, log: DecodeLog) -> str | None:
+def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
     """One line on what could not be decoded, in frames, per cent and seconds; None if all is well."""
     n_frames = max(info.n_frames, log.packets, log.frames)
-    n_lost = n_frames - log.frames
+    n_missing = n_frames - log.frames
     # a count alone proves nothing: fields, hidden frames and trimmed starts have packets but no picture
-    is_lossy = n_lost > 0 and (log.errors > 0 or _stops_early(info, log) or _has_hole(info, log))
-    if is_lossy:
-        share = _percent(log.frames, n_frames)
+    is_incomplete = n_missing > 0 and (log.errors > 0 or _stops_early(info, log) or _has_hole(info, log))
+    if is_incomplete:
+        percent = _percent(log.frames, n_frames)
         damaged = f", {log.damaged} of them damaged" if log.damaged else ""
         return (
-            f"{info.path}: {log.frames} of {n_frames} frames decoded ({share}){damaged}; "
-            f"the rest, {n_lost / info.fps:.2f} s, is damaged or missing"
+            f"{info.path}: {log.frames} of {n_frames} frames decoded ({percent}){damaged}; "
+            f"the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
         )
     if log.damaged:
-        share, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
-        return f"{info.path}: {log.damaged} of {n_frames} frames ({share}, {seconds:.2f} s) are damaged"
+        percent, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
+        return f"{info.path}: {log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) are damaged"
     return None
 
 
@@ -70,8 +70,8 @@ def _has_hole(info: VideoInfo, log: DecodeLog) -> bool:
 
 
 def _percent(part: int, whole: int) -> str:
-    """Rounded, but 100 % only of the whole and 0 % only of nothing."""
-    share = 100 * part / whole
-    if 1 <= share <= 99 or part in (0, whole):
-        return f"{share:.0f} %"
-    return f"{max(math.floor(share * 10) / 10, 0.1):.1f} %"
+    """Rounded per cent; 100 % only of the whole, 0 % only of nothing."""
+    percent = 100 * part / whole
+    if 1 <= percent <= 99 or part in (0, whole):
+        return f"{percent:.0f} %"
+    return f"{max(math.floor(percent * 10) / 10, 0.1):.1f} %"

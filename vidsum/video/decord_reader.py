@@ -1,6 +1,6 @@
-"""Reading with decord: `--reader decord`. It jumps to the wanted frames: quick for few frames of a local MP4.
+"""Reading with decord: `--reader decord`. It jumps to the sampled frames: fast for few frames of an MP4.
 
-It gives wrong frames of MPEG-TS, fragmented MP4 and HEVC without a word, so it is not asked to read those.
+It silently gives wrong frames of MPEG-TS, fragmented MP4 and HEVC, so it is not used for those.
 """
 
 from collections.abc import Iterator, Sequence
@@ -92,8 +92,8 @@ def _pictures(
     """Each pick with its picture, decoded in batches."""
     step = max(1, batch)
     for first in range(0, len(picks), step):
-        some = picks[first : first + step]
-        numbers = sorted({number for *_, number in some})
+        part = picks[first : first + step]
+        numbers = sorted({number for *_, number in part})
         pictures = dict(zip(numbers, video.get_batch(numbers).asnumpy(), strict=True))
-        for time_s, i, index, number in some:
+        for time_s, i, index, number in part:
             yield time_s, i, index, number, pictures[number]

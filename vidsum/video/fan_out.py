@@ -16,12 +16,10 @@ _DEPTH = 64
 
 
 def fan_out(numbered: Iterable[tuple[int, Frame]], consumers: Sequence[Consumer[T]]) -> list[T]:
-    """Let consumer i go through the frames numbered i, all in one pass; what each returns, in order.
+    """Let consumer i go through the frames numbered i, all in one pass; return their results in order.
 
-    Args:
-        numbered: (consumer's number, frame) pairs in time order, as `read_frames` gives them.
-        consumers: functions that go through an iterator of frames to its end. With several of them each runs
-            in a thread of its own, so that none has to wait for another to finish.
+    `numbered` are (i, frame) pairs in time order, from `read_frames`. A consumer goes through an iterator of
+    frames to its end. Several run in threads, so that none has to wait for another to finish.
     """
     if len(consumers) == 1:
         return [consumers[0](frame for _, frame in numbered)]

@@ -1,4 +1,4 @@
-"""Which frames of a video are wanted: at what rate, at what size, and which one is on screen at a time."""
+"""Which frames of a video to read: at what rate and size, and which one is on screen at a time."""
 
 import math
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ TOLERANCE_S = 0.0006
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One picture of a video, upright, with square pixels, at the size that was asked for."""
+    """One picture of a video, upright, with square pixels, at the chosen size."""
 
     index: int
-    """Number of the sample, or of the frame where every frame was asked for; from 0."""
+    """Number of the sample, or of the frame where every frame is read; from 0."""
     time_s: float
-    """The time it was sampled at: `index` / fps, or `pts_s` where every frame was asked for."""
+    """The time it was sampled at: `index` / fps, or `pts_s` where every frame is read."""
     pts_s: float
     """When it went on screen, counted from the first picture."""
     image: Picture
@@ -59,14 +59,7 @@ class Sampling:
             raise UsageError(
                 f"a sampling rate must be above 0 and at most {MAX_FPS:g} a second, not {self.fps:g}"
             )
-        sides = (
-            (self.size.pixels,)
-            if isinstance(self.size, ShortSide)
-            else (self.size.width, self.size.height)
-            if isinstance(self.size, Exact)
-            else ()
-        )
-        if any(side < 1 for side in sides):
+        if self.size is not None and min(vars(self.size).values()) < 1:
             raise UsageError(f"a picture must have at least one pixel a side, not {self.size}")
 
 

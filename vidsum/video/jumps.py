@@ -75,7 +75,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where the time stamps of a file jump. There is nothing in it for a well-behaved file."""
+    """Where the time stamps of a file jump: nowhere in a well-behaved file."""
 
     restarts_s: tuple[float, ...] = ()
     """When each part is shown whose time stamps start again."""
@@ -152,14 +152,14 @@ def find_jumps(
     step_s: float,
     least_gap_s: float = GAP_S,
 ) -> Jumps:
-    """Where the time stamps of a file jump, and how to mend that.
+    """Where the time stamps of a file jump, and how to repair that.
 
     Args:
         pictures: of the video's packets.
         sound: of the packets of the first stream of sound; None where it has none, or no time stamps.
         sound_at: [N] number of the picture packet that is stored next after each packet of sound.
         start_s: what the first picture's time stamp is to become.
-        step_s: time from a frame to the next, where the file's own frames do not tell.
+        step_s: time from a frame to the next, where the file's own frames do not show it.
         least_gap_s: what may be a gap, if it is out of proportion; see LEAST_GAP_S.
     """
     shown = pictures.shown_s
@@ -252,7 +252,7 @@ def _pieces_of_sound(
     """
     ranges = [(shown[first:last].min(), shown[first:last].max()) for first, last in parts]
     starts, by_part = [first for first, _ in parts], _by_part(pieces)
-    found: list[Piece] = []
+    moved_sound: list[Piece] = []
     chosen = -1
     for first, last in _parts(sound.dts_s, len(sound.dts_s)):
         stored_in = max(bisect_right(starts, sound_at[first]) - 1, 0)
@@ -260,8 +260,8 @@ def _pieces_of_sound(
         low, high = sound.shown_s[first:last].min(), sound.shown_s[first:last].max()
         common = [min(high, ranges[part][1]) - max(low, ranges[part][0]) for part in near]
         chosen = near[int(np.argmax(common))] if common else chosen
-        found += [Piece(first, one.from_s, one.shift_s) for one in by_part[starts[chosen]]]
-    return tuple(found)
+        moved_sound += [Piece(first, piece.from_s, piece.shift_s) for piece in by_part[starts[chosen]]]
+    return tuple(moved_sound)
 
 
 def _times(count: int) -> str:

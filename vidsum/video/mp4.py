@@ -1,4 +1,4 @@
-"""What the two ways to write a clip share: the segments they accept, the file they open, what they return."""
+"""Shared by `write` and `copy`: the segments they accept, the file they open, what they return."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.types import Interval
 
 _LEAST_GAP_S = 1.0
-"""Less is missing where a segment does not begin with a new frame."""
+"""Less can be missing because a segment does not begin with a new frame."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class WrittenVideo:
 
     path: Path
     segments: tuple[Interval, ...]
-    """Stretches of the source that the clip shows, one after the other, as seconds from its first picture."""
+    """[start_s, end_s) in the source, of what the clip shows one after the other."""
     n_frames: int
     duration_s: float
     has_audio: bool
@@ -30,9 +30,8 @@ class WrittenVideo:
 def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
     """Segments clipped to the video; those that touch are joined, as there is nothing to cut between them.
 
-    Raises:
-        UsageError: a segment is empty, begins before 0 or before the one ahead of it ends, or none is in the
-            video.
+    Raises UsageError where one is empty, begins before 0 or before the previous one ends, or none is in the
+    video.
     """
     joined: list[Interval] = []
     previous_end = 0.0
@@ -49,31 +48,27 @@ def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[In
         previous_end = end
     clipped = [(start, min(end, duration_s)) for start, end in joined if start < duration_s]
     if not clipped:
-        raise UsageError(f"there is no segment to write within the {duration_s:g} s of the video")
+        raise UsageError(f"no segment lies within the {duration_s:g} s of the video")
     return clipped
 
 
-def describe_gaps(source: Path, wanted: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
-    """A warning where the file has no pictures for a part of the wanted segments, being cut short."""
-    kept_s = sum(
+def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
+    """A warning where the file, being cut short, has no pictures for a part of the chosen segments."""
+    written_s = sum(
         max(0.0, min(end, b) - max(start, a))
-        for start, end in wanted
+        for start, end in chosen
         for a, b in written
         if a < end and start < b
     )
-    lost_s = sum(end - start for start, end in wanted) - kept_s
-    if lost_s < _LEAST_GAP_S:
+    missing_s = sum(end - start for start, end in chosen) - written_s
+    if missing_s < _LEAST_GAP_S:
         return ()
-    return (f"{source}: has no pictures for {lost_s:.1f} s of the segments, which are left out",)
+    return (f"{source}: has no pictures for {missing_s:.1f} s of the segments, which are left out",)
 
 
 @contextmanager
 def errors_of_ffmpeg(message: str, hint: str | None = None) -> Iterator[None]:
-    """Turn what FFmpeg says in its own words into an InputError; errors of files go their way.
-
-    Raises:
-        InputError: FFmpeg refused to encode or to write something.
-    """
+    """Turn FFmpeg's errors into an InputError with this message; errors of files pass through."""
     try:
         yield
     except av.FFmpegError as error:

@@ -1,6 +1,6 @@
 """Reading with OpenCV: `--reader opencv`. It turns pictures upright by itself; all colours count as BT.601.
 
-It converts every frame, wanted or not: which ones are wanted shows only when the next one's time is known.
+It converts every frame: which ones are sampled is known only with the next one's time.
 """
 
 import os

@@ -14,13 +14,12 @@ from vidsum.types import Picture
 _ACCURATE_RND, _FULL_CHR_H_INT = 0x40000, 0x2000
 _FLAGS = int(Interpolation.BILINEAR) | _ACCURATE_RND | _FULL_CHR_H_INT
 
-
 _MAX_ASPECT = 10
-"""Pixels that are wider or taller than this are a fault of the file."""
+"""Wider or taller pixels are a fault of the file."""
 
 
 def has_odd_pixels(aspect: float) -> bool:
-    """Whether the width of a pixel over its height is none that a picture has."""
+    """Whether the width of a pixel over its height is impossible."""
     return not 1 / _MAX_ASPECT <= aspect <= _MAX_ASPECT
 
 

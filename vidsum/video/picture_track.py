@@ -33,7 +33,7 @@ class Look:
 
 
 class PictureTrack:
-    """Encodes frames upright and with the shape of pixel and the colours that they had in the source."""
+    """Encodes frames upright, with the pixel shape and colours of the source."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class PictureTrack:
         self._container.mux(packets)
 
     def _noted(self, packets: "list[av.Packet[av.VideoStream]]") -> "list[av.Packet[av.VideoStream]]":
-        """Packets that the encoder gave, the first of all having been looked at: writing changes them."""
+        """The encoder's packets, after noting the first decode time: writing changes them."""
         if packets and self._first_dts is None:
             self._first_dts = packets[0].dts or 0
         return packets

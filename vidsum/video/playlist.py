@@ -26,7 +26,7 @@ _OPENERS = frozenset(
 """Demuxers that open files or addresses other than the one they are given."""
 _MAX_DEPTH, _MAX_FILES = 4, 10_000
 _MAX_BYTES = 4 * 2**20
-"""A longer playlist is none that anybody wrote."""
+"""Nobody writes a longer playlist."""
 _HEAD_BYTES = 1024
 
 _URI = re.compile(r'URI="([^"]*)"')
@@ -40,23 +40,19 @@ def is_playlist(info: VideoInfo) -> bool:
 
 
 def looks_like_playlist(path: Path) -> bool:
-    """Whether a file begins as a playlist does that could be allowed."""
+    """Whether a file begins as a playlist that could be allowed."""
     return _demuxer_of(path) is not None
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file begins as text: what FFmpeg knows but may not open is then a list or a script."""
+    """Whether a file begins as text: if FFmpeg knows it but may not open it, it is a list or a script."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return b"\0" not in head and b"\xff" not in head and head.decode("utf-8", "ignore").strip() != ""
 
 
 def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
-    """What FFmpeg is told, so that it opens no file but this one, or a playlist and what that names.
-
-    Raises:
-        InputError: a playlist, which is allowed, is not one that can be read or names what is no local file.
-    """
+    """Options by which FFmpeg opens this file alone, or an allowed playlist and its `files_of`."""
     options = {"protocol_whitelist": "file", "format_whitelist": _formats_but(_OPENERS)}
     if allow_playlists and looks_like_playlist(path):
         files_of(path)
@@ -65,31 +61,30 @@ def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """A playlist and all files that it names, and those that are named by playlists among these; each once.
+    """A playlist, all files that it names, and those that playlists among these name; each once.
 
-    Raises:
-        InputError: one of them is missing, is no local file, or the playlist says what is not supported.
+    Raises InputError where one of them is missing or not a local file, or a playlist has an unsupported line.
     """
-    found: dict[Path, None] = {}
-    _collect(path, path, found, _MAX_DEPTH)
-    return tuple(found)
+    files: dict[Path, None] = {}
+    _collect(path, path, files, _MAX_DEPTH)
+    return tuple(files)
 
 
-def _collect(path: Path, top: Path, found: dict[Path, None], depth: int) -> None:
-    if path in found:
+def _collect(path: Path, top: Path, files: dict[Path, None], depth: int) -> None:
+    if path in files:
         return
-    found[path] = None
+    files[path] = None
     demuxer = _demuxer_of(path)
     if demuxer is None:
         return
-    if depth == 0 or len(found) > _MAX_FILES:
+    if depth == 0 or len(files) > _MAX_FILES:
         raise InputError(f"{top}: names playlists within playlists, or files, without end")
     if path.stat().st_size > _MAX_BYTES:
         raise InputError(f"{path}: is longer than a playlist can be")
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in re.split(r"[\r\n]+", text)]  # no other signs end a line for FFmpeg
     for name in _named_by_concat(path, lines) if demuxer == "concat" else _named_by_hls(path, lines):
-        _collect(_local_file(path, name), top, found, depth - 1)
+        _collect(_local_file(path, name), top, files, depth - 1)
 
 
 def _demuxer_of(path: Path) -> str | None:
@@ -122,7 +117,7 @@ def _named_by_hls(path: Path, lines: list[str]) -> Iterator[str]:
         raise InputError(f"{path}: is a live playlist, with no end")
     for line in lines:
         if line.startswith(("#EXT-X-KEY", "#EXT-X-SESSION-KEY")) and "METHOD=NONE" not in line:
-            raise InputError(f"{path}: is an encrypted playlist, which is not supported")
+            raise InputError(f"{path}: is encrypted, which is not supported in a playlist")
         if line.startswith("#EXT"):
             if line.count("URI=") != len(_URI.findall(line)):
                 raise InputError(f"{path}: has an address that is not in quotes, at {line!r}")
@@ -139,7 +134,7 @@ def _local_file(playlist: Path, name: str) -> Path:
             return file
     except (OSError, ValueError):  # a name that no file can have
         pass
-    raise InputError(f"{playlist}: names {name!r}, which is no local file")
+    raise InputError(f"{playlist}: names {name!r}, which is not a local file")
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""Find out what a video file holds, from its header and, where that says too little, from its packets.
+"""Facts about a video file, from its header and, where that says too little, from its packets.
 
 Only the first frame is decoded: it tells the size and rotation.
 """
@@ -16,17 +16,13 @@ from vidsum.video.timing import Timing, timing_of
 
 
 def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> VideoInfo:
-    """What a video file holds.
+    """Facts about a video file.
 
     A still image is a video of one frame. The number of frames is exact where the header lists them or the
     file is at most 512 MB; else it is duration times rate.
 
-    Args:
-        path: a video file.
-        allow_playlists: take an ffconcat list or an .m3u8 playlist of local files for a video too.
-
-    Raises:
-        InputError: the file cannot be read, has no video, or none of its frames can be decoded.
+    `allow_playlists` takes an ffconcat list or an .m3u8 playlist of local files for a video too. Raises
+    InputError where the file cannot be read, has no video, or none of its frames can be decoded.
     """
     with open_video(path, allow_playlists=allow_playlists) as container:
         stream = video_stream(container, path)
@@ -65,7 +61,7 @@ def _codec_name(sound: av.AudioStream) -> str:
 def _display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
     """(width, height) as shown: the height as stored, the width that makes pixels square, then turned.
 
-    A shape that no pixel has is taken for square.
+    An impossible shape of pixels is taken for square.
     """
     aspect = 1.0 if has_odd_pixels(aspect) else aspect
     width, height = max(1, round(first.frame.width * aspect)), first.frame.height

@@ -72,15 +72,11 @@ def read_samples(
 def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> av.container.InputContainer:
     """Open a video file; close it, or use it in a `with`.
 
-    Args:
-        path: the file.
-        allow_playlists: take a playlist of local files for a video. Else no file but this one is opened.
-
-    Raises:
-        InputError: it cannot be read, is no video, or has no video stream.
+    No other file is opened, unless `allow_playlists` takes a playlist of local files for a video. Raises
+    InputError where it cannot be read, is not a video, or has no video stream.
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
-        raise InputError(f"{path}: is an address, and only files are read", hint="download it first")
+        raise InputError(f"{path}: is a URL, and only files can be read", hint="download it first")
     path = Path(path)
     check_readable(path)
     options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}
@@ -102,11 +98,7 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
 
 
 def check_readable(path: Path) -> None:
-    """See that there is a file with something in it.
-
-    Raises:
-        InputError: there is none that can be read.
-    """
+    """Raise InputError where there is no readable file with something in it."""
     try:
         is_there = path.exists()
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
@@ -133,11 +125,7 @@ def _why_not_open(path: Path) -> str:
 
 
 def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:
-    """The stream that holds the video: the first one that is no cover picture.
-
-    Raises:
-        InputError: there is none, or no decoder for it.
-    """
+    """The first video stream that is not a cover. Raises InputError without it, or without its decoder."""
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
         raise InputError(f"{path}: is text, not a video")
     covers = av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
@@ -194,12 +182,7 @@ def decode_frames(
     where the container stands, which is the start of the file if it has just been opened. Frames that the
     decoder marks as damaged are given like any other, and counted.
 
-    Args:
-        container: from `open_video`.
-        stream: from `video_stream`.
-        start_s: counted from the first picture.
-        jumps: of the file's time stamps; there are none if not given.
-        log: counts what is met; a new one is made if not given.
+    `start_s` counts from the first picture; `log` counts damage.
     """
     log = log if log is not None else DecodeLog()
     if start_s <= 0:
@@ -220,7 +203,7 @@ def _seek_and_decode(
     """Decode from a frame at or before `start_s` on.
 
     In MPEG-TS, and where a key frame is followed by frames shown before it, a seek lands too late: then seek
-    earlier, in the end to the very start.
+    earlier, at last to the very start.
     """
     for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
         ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))

@@ -1,7 +1,7 @@
 """The one frame reader: sampled frames of a video, at the sizes wanted, in one decode pass.
 
-Decoding runs in a thread of its own, a bounded number of pictures ahead, so that it overlaps with what the
-caller does and memory does not grow with the video's length.
+Decoding runs in a thread, a bounded number of pictures ahead: it overlaps with what the caller does, and
+memory does not grow with the video's length.
 """
 
 import os
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video.background import ReadAhead
-from vidsum.video.damage import DecodeLog, describe_loss, end_of_pictures
+from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps
 from vidsum.video.picture import has_odd_pixels
@@ -30,7 +30,7 @@ _ReadSamples = Callable[[VideoInfo, Sequence[Sampling], Jumps, DecodeLog], Itera
 
 @dataclass
 class _Outcome:
-    """What the decoding thread leaves behind; read after it has ended."""
+    """Results of the decoding thread; read after it has ended."""
 
     end_s: float
     warnings: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class FrameReader:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """After the end: what was lost, and whether another reader had to step in."""
+        """After the end: damage, and whether another reader had to step in."""
         return tuple(self._outcome.warnings)
 
     @property
@@ -94,21 +94,21 @@ def read_frames(
         path: a video file.
         samplings: rates and sizes wanted.
         reader: pyav, decord or opencv. Where decord or OpenCV fails, PyAV steps in, with a warning.
-        strict: take no damaged video.
+        strict: refuse damaged videos.
         info: of `probe`, if known already.
 
     Raises:
-        UsageError: no such reader, or decord is not installed; no sampling.
+        UsageError: unknown reader, or decord is not installed; no sampling.
         InputError: the file cannot be read, has no video, or none of it can be decoded.
         DamagedError: `strict`, and a part of the video cannot be decoded; raised after the last frame.
     """
     if not samplings:
-        raise UsageError("no sampling is asked for")
+        raise UsageError("no sampling given")
     return FrameReader(info or probe(path), samplings, _read_samples_of(reader), strict)
 
 
 def _read_samples_of(reader: str) -> _ReadSamples:
-    """The function that reads with a reader; loads only that reader's library."""
+    """The function of a reader; loads only that reader's library."""
     if reader == "pyav":
         from vidsum.video.pyav_reader import read_samples
     elif reader == "opencv":
@@ -121,7 +121,7 @@ def _read_samples_of(reader: str) -> _ReadSamples:
                 "decord is not installed", hint="use --reader pyav, or pip install decord"
             ) from error
     else:
-        raise UsageError(f"no reader {reader!r}", hint=f"use {', '.join(READERS)}")
+        raise UsageError(f"unknown reader {reader!r}", hint=f"use {', '.join(READERS)}")
     return read_samples
 
 
@@ -154,11 +154,11 @@ def _read(
     if not log.frames:
         raise InputError(f"{info.path}: none of its video can be decoded")
     outcome.end_s = end_of_pictures(info, log)
-    loss = describe_loss(info, log)
-    if loss and strict:
-        raise DamagedError(loss, hint="leave out --strict to use what can be decoded")
+    damage = describe_damage(info, log)
+    if damage and strict:
+        raise DamagedError(damage, hint="leave out --strict to use what can be decoded")
     if has_odd_pixels(info.sample_aspect_ratio):
         outcome.warnings.append(
             f"{info.path}: pixels of {info.sample_aspect_ratio:g} times their height are taken for square"
         )
-    outcome.warnings += [*jumps.describe(info.path), *([loss] if loss else [])]
+    outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]

@@ -18,16 +18,15 @@ class CannotReadError(Exception):
 
 
 def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
-    """See that a video is one that a reader other than PyAV can be given.
+    """Raise CannotReadError for a video that no reader but PyAV may be given.
 
-    Raises:
-        CannotReadError: its time stamps jump; or it might be taken for a playlist or a series of pictures,
-            and nothing keeps such a reader from opening other files.
+    Its time stamps jump; or it might be taken for a playlist or a series of pictures, and nothing keeps other
+    readers from opening other files.
     """
     if jumps:
         raise CannotReadError(f"{reader} does not follow time stamps that jump")
     if looks_like_playlist(Path(info.path)):
-        raise CannotReadError(f"{reader} is not given playlists")
+        raise CannotReadError(f"{reader} may not read playlists")
     if "%" in Path(info.path).name:
         raise CannotReadError(f"{reader} takes a name with % for those of a series")
 
@@ -43,9 +42,9 @@ def sample_stream(
 
     Args:
         decoded: (time_s, frame) of every frame of the video, times increasing.
-        samplings: what is wanted.
+        samplings: rates and sizes.
         info: of the video; samples end at its duration.
-        log: what was met in decoding, up to date by the time that `decoded` ends.
+        log: counts of decoding, complete when `decoded` ends.
         to_picture: turns a decoded frame into the picture that sampling i wants; called for picked ones only.
 
     Yields:

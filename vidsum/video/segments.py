@@ -1,4 +1,4 @@
-"""The frames of some stretches of a video, decoded without what lies between them."""
+"""The frames of segments of a video, decoded without what lies between them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,18 +17,18 @@ _SEEK_GAP_S = 3.0
 """A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
 
 _STAYS_S = Fraction(1, 3)
-"""A frame that begins before a stretch and stays in it for less than this is left out."""
+"""A frame that begins before a segment and stays in it for less than this is left out."""
 
 
 @dataclass(frozen=True, eq=False)
-class StretchFrame:
-    """A frame of stretch number `stretch`; ticks are of the stream's time base, from the first picture on."""
+class SegmentFrame:
+    """A frame of segment number `segment`; ticks are of the stream's time base, from the first picture on."""
 
-    stretch: int
+    segment: int
     tick: int
-    """When it goes on screen in the stretch."""
+    """When it goes on screen in the segment."""
     end_tick: int
-    """When it goes off screen: at the next frame, or where the stretch ends."""
+    """When it goes off screen: at the next frame, or where the segment ends."""
     decoded: DecodedFrame
 
 
@@ -45,31 +45,26 @@ def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[in
     return [(start, max(end, start + 1)) for start, end in rounded]
 
 
-def stretch_frames(
+def segment_frames(
     container: av.container.InputContainer,
     stream: av.VideoStream,
-    stretches: Sequence[tuple[int, int]],
+    segments: Sequence[tuple[int, int]],
     jumps: Jumps,
     log: DecodeLog,
-) -> Iterator[StretchFrame]:
-    """Every frame whose time lies in one of the stretches, once, in order.
+) -> Iterator[SegmentFrame]:
+    """Every frame whose time lies in one of the segments, once, in order.
 
-    The frame that is on screen where a stretch begins comes first, from there on, if it stays for `_STAYS_S`
-    or for the whole stretch. So slides are not lost, and cuts at usual frame rates are exact to the frame.
+    The frame that is on screen where a segment begins comes first, from there on, if it stays for `_STAYS_S`
+    or for the whole segment. So slides are not lost, and cuts at usual frame rates are exact to the frame.
 
-    Args:
-        container: from `open_video`.
-        stream: its video stream.
-        stretches: from `in_ticks`; apart, in order.
-        jumps: of the file's time stamps.
-        log: counts what is met.
+    `segments` are from `in_ticks`: apart, in order. `log` counts damage.
     """
     time_base = stream.time_base or Fraction(1)
     frames = decode_frames(container, stream, jumps=jumps, log=log)
     ahead: list[DecodedFrame] = []
     on_screen: DecodedFrame | None = None
     reached = 0
-    for number, (start, end) in enumerate(stretches):
+    for number, (start, end) in enumerate(segments):
         if start - reached > _SEEK_GAP_S / time_base and can_seek(container, stream, jumps):
             frames = decode_frames(container, stream, start_s=float(start * time_base), log=log)
             ahead, on_screen = [], None
@@ -77,26 +72,26 @@ def stretch_frames(
         for decoded in upcoming:
             reached = round(decoded.time_s / time_base)
             if on_screen is not None:
-                yield from _shown(number, on_screen, reached, (start, end), time_base)
+                yield from _in_segment(number, on_screen, reached, (start, end), time_base)
             if reached >= end:
                 ahead = [decoded]
                 break
             on_screen = decoded
         if not ahead and on_screen is not None:  # the file ends here
             own_end = reached + max(1, round(_own_duration_s(on_screen, stream) / time_base))
-            yield from _shown(number, on_screen, own_end, (start, end), time_base)
+            yield from _in_segment(number, on_screen, own_end, (start, end), time_base)
 
 
-def _shown(
-    number: int, decoded: DecodedFrame, off_tick: int, stretch: tuple[int, int], time_base: Fraction
-) -> Iterator[StretchFrame]:
-    """What a stretch shows of a frame that goes off screen at `off_tick`: it once, or nothing."""
-    start, end = stretch
+def _in_segment(
+    number: int, decoded: DecodedFrame, off_tick: int, segment: tuple[int, int], time_base: Fraction
+) -> Iterator[SegmentFrame]:
+    """The frame in a segment if it goes off screen at `off_tick`: once, or not at all."""
+    start, end = segment
     tick, end_tick = round(decoded.time_s / time_base), min(off_tick, end)
     begins_within = start <= tick < end
     stays = end_tick == end or end_tick - start >= _STAYS_S / time_base
     if begins_within or (tick < start < end_tick and stays):
-        yield StretchFrame(number, max(tick, start), end_tick, decoded)
+        yield SegmentFrame(number, max(tick, start), end_tick, decoded)
 
 
 def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:

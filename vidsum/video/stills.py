@@ -36,13 +36,10 @@ def read_frames_at(
         path: a video file.
         times_s: any times, in any order; one before the start or after the end gives the first or last frame.
         size: of the pictures.
-        info: of `probe`, if known already.
+        info: from `probe`, if known already.
 
     Returns:
-        One frame for each time, in their order; `index` counts them.
-
-    Raises:
-        InputError: the file cannot be read, has no video, or none of it can be decoded.
+        One frame for each time, in their order; `index` counts them. Errors are those of `probe`.
     """
     info = info or probe(path)
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))

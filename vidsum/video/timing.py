@@ -39,14 +39,14 @@ _REORDERED_FRAMES = 16
 """Where a scan breaks off, frames may be missing among these last ones: packets are not in order of time."""
 _STEADY_S = 0.0025
 """Gaps between frames that differ by no more than this are one rate, rounded (Matroska: to milliseconds)."""
-_STEADY_SHARE = 0.95
-"""Share of steady gaps from which on long gaps count as holes, not as a varying rate."""
+_STEADY_FRACTION = 0.95
+"""Fraction of steady gaps from which on long gaps count as holes, not as a varying rate."""
 _HOLE_STEPS = 3.5
 _CUT_SHORT_S = 1.0
 """A file is cut short where every stream ends this long before the end that the header declares."""
 _DEFAULT_FPS = 25.0
 _UNLIKELY_RATE = 2.0
-"""Where the head of a large file has so many times the bytes a second of the whole, its time stamps jump."""
+"""If the head of a large file has so many times the bytes per second of the whole, its time stamps jump."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,7 @@ class Timing:
 
 
 def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Timing:
-    """The timing of a video; asked for again in the same run, the file is not read again unless it changed.
-
-    Raises:
-        InputError: the file cannot be read or has no video.
-    """
+    """The timing of a video; read again in the same run only if the file changed. Errors as `open_video`."""
     path = Path(path)
     check_readable(path)
     if allow_playlists and looks_like_playlist(path):
@@ -74,11 +70,7 @@ def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) ->
 
 
 def jumps_of(info: VideoInfo) -> Jumps:
-    """How the time stamps of a video jump.
-
-    Raises:
-        InputError: the file cannot be read or has no video.
-    """
+    """How the time stamps of a video jump."""
     return timing_of(info.path, allow_playlists=is_playlist(info)).jumps
 
 
@@ -136,7 +128,7 @@ def _rhythm(frames_s: npt.NDArray[np.float64], step_s: float) -> _Rhythm:
     median_s = float(np.median(gaps_s))
     is_steady = np.abs(gaps_s - median_s) <= _STEADY_S
     is_hole = gaps_s > _HOLE_STEPS * median_s
-    if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_SHARE:
+    if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_FRACTION:
         return _Rhythm(float(gaps_s.mean()), is_vfr=True, n_missing=0)
     n_missing = int((np.round(gaps_s[is_hole] / median_s) - 1).sum())
     return _Rhythm(float(gaps_s[is_steady].mean()), is_vfr=False, n_missing=n_missing)
@@ -191,7 +183,7 @@ def _declared_end_s(container: av.container.InputContainer) -> float:
 
 
 def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bool:
-    """Whether a file's head has far more or fewer bytes a second than the length that is told of the whole.
+    """Whether a file's head has far more or fewer bytes a second than the declared length gives.
 
     FFmpeg takes the length of MPEG-TS and PS from their first and last time stamps.
     """

@@ -1,4 +1,4 @@
-"""Pictures as H.264 players take them: 8-bit 4:2:0, upright, with an even number of rows and columns."""
+"""Pictures as H.264 players accept them: 8-bit 4:2:0, upright, with an even number of rows and columns."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -30,7 +30,7 @@ class StoredPictures:
 
     @classmethod
     def of(cls, decoded: DecodedFrame) -> "StoredPictures":
-        """How the pictures of a video are stored that has this frame."""
+        """The form of the video that has this frame."""
         frame = decoded.frame
         name = frame.format.name
         is_full = frame.color_range == ColorRange.JPEG or (

@@ -1,4 +1,4 @@
-"""Write the chosen stretches of a video as one MP4, every cut exact to the frame, the sound in step."""
+"""Encode segments of a video as one MP4, every cut exact to the frame, the sound in step."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from vidsum.video.picture_track import MAX_SIDE, PRESETS, Look, PictureTrack
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.segments import StretchFrame, in_ticks, stretch_frames
+from vidsum.video.segments import SegmentFrame, in_ticks, segment_frames
 from vidsum.video.timeline import Timeline, clip_time_base
 from vidsum.video.timing import jumps_of
 
@@ -34,36 +34,35 @@ def write_segments(
 ) -> WrittenVideo:
     """Write segments of a video one after the other as H.264 and AAC in MP4, to play in any browser.
 
-    The frames written are exactly those of the source whose time lies in a segment (`in_ticks` says how edges
-    are rounded), and a frame that is on screen where a segment begins if it stays for a while
-    (`stretch_frames`). Each stays on screen as long as it did in the source, or to the segment's end; a
-    constant frame rate stays constant. Sound fades for 5 ms at each cut. The same input gives the same bytes.
+    The frames written are those of `segment_frames`. Each stays on screen as long as it did in the source, or
+    to the segment's end; a constant frame rate stays constant. Sound fades for 5 ms at each cut. The same
+    input gives the same bytes.
 
     Args:
         source: the video.
         segments: [start_s, end_s) in seconds from the first picture; apart and in order. What lies beyond the
             video's end is left out.
-        target: the file to write; replaced if there is one, and never left half written.
+        target: the file to write; replaced if there is one, never left half written.
         crf: x264's constant rate factor, from 1 (best) to 51.
         preset: x264's preset, from ultrafast to veryslow.
         comment: kept in the file's metadata.
-        progress: told the seconds of clip written.
-        info: of `probe`, if known already; it says too whether the source may be a playlist.
+        progress: called with the seconds of clip written.
+        info: from `probe`, if known already; it also says whether the source may be a playlist.
 
     Raises:
-        UsageError: segments overlap, are out of order, or none lies in the video; a wrong `crf` or `preset`.
+        UsageError: see `checked_segments`; a wrong `crf` or `preset`.
         InputError: the source cannot be read, none of its frames in the segments, or it is too large.
         OutputError: the target cannot be written.
     """
     if not 1 <= crf <= 51:
-        raise UsageError(f"a constant rate factor lies between 1 and 51, not {crf}")
+        raise UsageError(f"crf must be between 1 and 51, not {crf}")
     if preset not in PRESETS:
-        raise UsageError(f"x264 has no preset {preset!r}", hint=f"one of {', '.join(PRESETS)}")
+        raise UsageError(f"unknown preset {preset!r}", hint=f"use one of {', '.join(PRESETS)}")
     source, info = Path(source), info or probe(source)
     jumps = jumps_of(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; H.264 goes to {MAX_SIDE}")
-    wanted = checked_segments(segments, info.duration_s)
+    chosen = checked_segments(segments, info.duration_s)
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded as H.264 and AAC"),
         open_video(source, allow_playlists=is_playlist(info)) as container,
@@ -72,7 +71,7 @@ def write_segments(
         stream = video_stream(container, source)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
-        frames = stretch_frames(container, stream, in_ticks(wanted, time_base), jumps, log)
+        frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
@@ -81,8 +80,8 @@ def write_segments(
             look = Look(timeline.clip_base, info.fps, crf, preset, info.is_vfr)
             pictures = PictureTrack(output, stream, first.decoded, look)
             sounds = SoundTrack(sound, output) if sound is not None else None
-            told = _telling(chain([first], frames), timeline, wanted, progress)
-            n_frames = _write_tracks(told, timeline, pictures, sounds)
+            followed = _with_progress(chain([first], frames), timeline, chosen, progress)
+            n_frames = _write_tracks(followed, timeline, pictures, sounds)
     return WrittenVideo(
         path=Path(target),
         segments=tuple(timeline.segments),
@@ -90,7 +89,7 @@ def write_segments(
         duration_s=float(timeline.end_s),
         has_audio=sound is not None,
         warnings=(
-            *describe_gaps(source, wanted, timeline.segments),
+            *describe_gaps(source, chosen, timeline.segments),
             *jumps.describe(os.fspath(source)),
             *_warnings(source, log, info.has_audio and sound is None, sound.log.errors if sound else 0),
         ),
@@ -98,9 +97,9 @@ def write_segments(
 
 
 def _write_tracks(
-    frames: Iterable[StretchFrame], timeline: Timeline, pictures: PictureTrack, sounds: SoundTrack | None
+    frames: Iterable[SegmentFrame], timeline: Timeline, pictures: PictureTrack, sounds: SoundTrack | None
 ) -> int:
-    """Write every frame, and the sound behind them; the number of frames."""
+    """Write every frame and its sound; return the number of frames."""
     n_frames = 0
     for frame in frames:
         n_frames += 1
@@ -108,7 +107,7 @@ def _write_tracks(
         starts_segment = timeline.place(frame)
         if sounds is not None and starts_segment:
             sounds.end_segment(clip_s)
-            sounds.start_segment(*timeline.stretch_start_s)
+            sounds.start_segment(*timeline.segment_start_s)
         elif sounds is not None:
             sounds.follow(clip_s)
         pictures.write(frame.decoded.frame, timeline.tick, starts_segment=starts_segment)
@@ -119,11 +118,11 @@ def _write_tracks(
     return n_frames
 
 
-def _telling(
-    frames: Iterable[StretchFrame], timeline: Timeline, wanted: Sequence[Interval], progress: Progress | None
-) -> Iterator[StretchFrame]:
-    """The frames, with a word on how far the clip is before each."""
-    total_s = sum(end - start for start, end in wanted)
+def _with_progress(
+    frames: Iterable[SegmentFrame], timeline: Timeline, chosen: Sequence[Interval], progress: Progress | None
+) -> Iterator[SegmentFrame]:
+    """The frames; before each, progress is reported."""
+    total_s = sum(end - start for start, end in chosen)
     for frame in frames:
         if progress is not None:
             progress("writing", float(timeline.end_s), total_s)
