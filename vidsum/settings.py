@@ -58,9 +58,7 @@ class Extraction:
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too (i3d, mobilenet_v2).")] = False
     precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
-    backend: Annotated[
-        Backend, Option(r"Inference backend (onnx requires vidsum\[onnx]).")
-    ] = "torch"
+    backend: Annotated[Backend, Option(r"Inference backend (onnx requires vidsum\[onnx]).")] = "torch"
     device: Device = "auto"
     reader: Annotated[Literal["pyav", "decord", "opencv"], Option("Video decoder.")] = "pyav"
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False

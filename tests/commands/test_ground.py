@@ -9,6 +9,8 @@ import cv2
 import jsonschema
 import pytest
 import torch
+from vidsum.commands.ground_options import SnapName, SpaceName
+from vidsum.commands.mask_options import MaskName
 
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours

@@ -16,9 +16,9 @@ from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.provenance import hash_file
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
+from vidsum.provenance import hash_file
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
 from vidsum.training.run import read_run
