@@ -93,8 +93,8 @@ class Spec:
             raise UsageError(f"fps must be above 0 and at most {MAX_FPS:g}, not {self.fps:g}")
         if self.clip_frames not in self.clip_lengths:
             low, high = self.clip_lengths[0], self.clip_lengths[-1]
-            wanted = str(low) if low == high else f"{low} to {high}"
-            raise UsageError(f"{self.name} takes clips of {wanted} frame(s), not {self.clip_frames}")
+            lengths = str(low) if low == high else f"{low} to {high}"
+            raise UsageError(f"{self.name} takes clips of {lengths} frame(s), not {self.clip_frames}")
         if self.stride_frames < 1:
             raise UsageError(f"the stride must be one frame or more, not {self.stride_frames}")
 
@@ -151,8 +151,8 @@ class Extractor:
         side = self.spec.preprocessing.crop
         expected = [self.spec.clip_frames, side, side, 3]
         if list(clips.shape[1:]) != expected or len(clips) == 0:
-            wanted = ", ".join(map(str, expected))
-            raise UsageError(f"{self.spec.name} takes clips of shape [N, {wanted}], not {list(clips.shape)}")
+            shape = ", ".join(map(str, expected))
+            raise UsageError(f"{self.spec.name} takes clips of shape [N, {shape}], not {list(clips.shape)}")
         return self.run(clips)
 
     def logits(self, features: FloatArray) -> FloatArray:

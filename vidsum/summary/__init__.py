@@ -1,1 +1,1 @@
-"""From features and shots to a summary: importance scores, the knapsack, and the stretches to keep."""
+"""From features and shots to a summary: importance scores, the knapsack, and the segments to keep."""

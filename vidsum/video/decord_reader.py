@@ -20,7 +20,7 @@ from vidsum.video.sampling import CannotReadError, check_plain
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
 _BATCH_BYTES = 32 * 2**20
-"""Pictures asked for at once: decord holds them all in memory."""
+"""Pictures read at once: decord holds them all in memory."""
 _MIN_WIDTH = 96
 """decord 0.6.0 fails on some pictures narrower than this (16, 24, 48 and 72 pixels)."""
 

@@ -178,7 +178,7 @@ def decode_frames(
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` above 0 this seeks, as often as wanted, in a file that `can_seek`; else it decodes from
+    With `start_s` above 0 this seeks in a file that `can_seek`; else it decodes from
     where the container stands, which is the start of the file if it has just been opened. Frames that the
     decoder marks as damaged are given like any other, and counted.
 

@@ -1,4 +1,4 @@
-"""The one frame reader: sampled frames of a video, at the sizes wanted, in one decode pass.
+"""The one frame reader: sampled frames of a video, at given sizes, in one decode pass.
 
 Decoding runs in a thread, a bounded number of pictures ahead: it overlaps with what the caller does, and
 memory does not grow with the video's length.
@@ -92,7 +92,7 @@ def read_frames(
 
     Args:
         path: a video file.
-        samplings: rates and sizes wanted.
+        samplings: rates and sizes.
         reader: pyav, decord or opencv. Where decord or OpenCV fails, PyAV steps in, with a warning.
         strict: refuse damaged videos.
         info: of `probe`, if known already.

@@ -252,8 +252,8 @@ def _scan(packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, step_s
     shown_s = moved(stamps.shown_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
     shown_s[unknown] = np.flatnonzero(unknown) * step_s
-    wanted = ~np.array(pictures.is_discard, dtype=bool)
-    frames_s, lengths_s = shown_s[wanted], stamps.length_s[wanted]
+    is_shown = ~np.array(pictures.is_discard, dtype=bool)
+    frames_s, lengths_s = shown_s[is_shown], stamps.length_s[is_shown]
     if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
         step_s = float(np.median(np.diff(np.sort(frames_s))))
         lengths_s = np.where(lengths_s > GAP_S, 0.0, lengths_s)
