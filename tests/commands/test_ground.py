@@ -9,15 +9,13 @@ import cv2
 import jsonschema
 import pytest
 import torch
-from vidsum.commands.ground_options import SnapName, SpaceName
-from vidsum.commands.mask_options import MaskName
 
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.provenance import hash_file
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
+from vidsum.provenance import hash_file
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
