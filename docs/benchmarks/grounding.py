@@ -107,7 +107,7 @@ def answers(
             named, reads = model_for(model, "auto")
             if reads == space:
                 asked = Request(texts, queries)
-                found[model] = [one.moments for one in locate(named, video, asked, TOP_K)]
+                found[model] = [list(one.moments) for one in locate(named, video, asked, TOP_K)]
                 if grounder := by_spans(named):
                     answered = decoded(grounder, video, asked, TOP_K)
                     found[f"{model}, spans"] = [one.moments for one in answered]

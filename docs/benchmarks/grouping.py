@@ -35,7 +35,9 @@ def by(grouping: Grouping) -> Way:
 
 def by_model(name: str) -> Way:
     """A trained model."""
-    return lambda video, queries, curves: [one.moments for one in locate.locate(name, video, queries, TOP_K)]
+    return lambda video, queries, curves: [
+        list(one.moments) for one in locate.locate(name, video, queries, TOP_K)
+    ]
 
 
 def drawn_out(video: ClipEmbeddings, truth: MomentVideo, times: int) -> Asked:
@@ -44,7 +46,7 @@ def drawn_out(video: ClipEmbeddings, truth: MomentVideo, times: int) -> Asked:
         MomentQuery(one.text, tuple((times * start, times * end) for start, end in one.windows))
         for one in truth.queries
     )
-    chances = [np.repeat(one.chances, times, axis=0) for one in video.mixtures]
+    chances = [np.repeat(one.probabilities, times, axis=0) for one in video.mixtures]
     return made_of(chances, video), MomentVideo(truth.name, times * truth.duration_s, queries)
 
 
@@ -70,7 +72,7 @@ def _with_one_moment(videos: Sequence[Asked], kept: int, query: MomentQuery) -> 
                 begin = length + int(stays[: int(start)].sum()) + start - int(start)
                 window = (begin, begin + end - start)
             for part, one in zip(parts, video.mixtures, strict=True):
-                part.append(one.chances[stays])
+                part.append(one.probabilities[stays])
             length += int(stays.sum())
     name = f"{query.text} {kept}"
     truth = MomentVideo(name, float(length), (MomentQuery(query.text, (window,)),))

@@ -88,7 +88,7 @@ def measured(videos: Sequence[Labelled], part: int) -> str:
         pairs, upper = rows @ rows.T, np.triu(np.ones((len(rows), len(rows)), np.bool_), 1)
         within.append(pairs[upper & (stretch[:, None] == stretch)])
         between.append(pairs[upper & (caption[:, None] != caption)])
-        surest.append(video.mixtures[part].chances[labelled].max(axis=1))
+        surest.append(video.mixtures[part].probabilities[labelled].max(axis=1))
     joined = [np.concatenate(values) for values in (own, others, first, within, between)]
     quartiles = " ".join(f"{value:.2f}" for value in np.quantile(np.concatenate(surest), (0.25, 0.5, 0.75)))
     means = [f"{values.mean():.3f}" for values in joined]

@@ -99,7 +99,7 @@ def by_names(space: ClipEmbeddings) -> FloatArray:
     """[T] how well each clip fits queries made of the names of the classes that the film shows most."""
     total = np.zeros(len(space), np.float32)
     for mixture in space.mixtures:
-        shares = mixture.chances.mean(axis=0)
+        shares = mixture.probabilities.mean(axis=0)
         most = np.argsort(-shares)[:_ASKED]
         total += standard(shares[most] @ log_likelihood(mixture, mixture.names[most]))
     return total

@@ -52,12 +52,15 @@ def answered(
 ) -> Iterator[tuple[str, QueryPrediction]]:
     """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
     asked = Request([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
-    yield model, _prediction(query, *locate(model, video, asked, TOP_K)[0])
+    (answer,) = locate(model, video, asked, TOP_K)
+    yield model, _prediction(query, answer.moments, answer.saliency)
     if model != "similarity" and (grounder := by_spans(model)):
-        yield f"{model}, spans", _prediction(query, *decoded(grounder, video, asked, TOP_K)[0])
+        (spans,) = decoded(grounder, video, asked, TOP_K)
+        assert spans.saliency is not None
+        yield f"{model}, spans", _prediction(query, spans.moments, spans.saliency)
 
 
-def _prediction(query: HighlightQuery, moments: list[Moment], saliency: FloatArray) -> QueryPrediction:
+def _prediction(query: HighlightQuery, moments: Sequence[Moment], saliency: FloatArray) -> QueryPrediction:
     """With the saliency of the clips that annotators scored."""
     clips = resample(saliency[:, None], query.n_clips)[:, 0].tolist()
     return QueryPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))

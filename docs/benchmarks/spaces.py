@@ -20,7 +20,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from docs.benchmarks.grounding import truth_of
 from vidsum import extract
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_chances
+from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_probabilities
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import STEP_S, embed_queries, of_mixtures, similarity
 from vidsum.grounding.windows import grid, on_grid
@@ -73,7 +73,7 @@ CLIP_ROWS = {
 def mixture(features: Features, setting: Setting) -> ClassMixture:
     """The clips of one network as the setting has them."""
     assert features.logits is not None
-    chances = class_chances(features.logits, setting.temperature)
+    chances = class_probabilities(features.logits, setting.temperature)
     rows = on_grid(chances, features, grid(features.duration_s, STEP_S), STEP_S)
     # MobileNetV2 knows the same classes
     known = "i3d" if features.extractor == "i3d" else "efficientnet_lite0"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
+from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -19,9 +19,9 @@ def random_rows(seed: int, *shape: int) -> FloatArray:
 
 
 @pytest.fixture
-def chances() -> FloatArray:
+def probabilities() -> FloatArray:
     """[7, 30]"""
-    return class_chances(random_rows(0, 7, 30) * 5)
+    return class_probabilities(random_rows(0, 7, 30) * 5)
 
 
 @pytest.fixture
@@ -30,15 +30,19 @@ def names() -> FloatArray:
     return unit_rows(random_rows(1, 30, 12))
 
 
-def test_chances_are_the_softmax_of_the_cooled_logits() -> None:
+def test_probabilities_are_the_softmax_of_the_cooled_logits() -> None:
     logits = random_rows(0, 7, 30) * 20
-    np.testing.assert_allclose(class_chances(logits, 2.0), softmax(logits / 2, axis=1), rtol=1e-4, atol=1e-7)
-    assert np.isfinite(class_chances(logits * 100)).all()
+    np.testing.assert_allclose(
+        class_probabilities(logits, 2.0), softmax(logits / 2, axis=1), rtol=1e-4, atol=1e-7
+    )
+    assert np.isfinite(class_probabilities(logits * 100)).all()
 
 
-def test_an_embedding_is_the_mean_of_the_names_by_probability(chances: FloatArray, names: FloatArray) -> None:
-    found = conse(ClassMixture(chances, names))
-    for row, chance in zip(found, chances, strict=True):
+def test_an_embedding_is_the_mean_of_the_names_by_probability(
+    probabilities: FloatArray, names: FloatArray
+) -> None:
+    found = conse(ClassMixture(probabilities, names))
+    for row, chance in zip(found, probabilities, strict=True):
         mean = sum(float(p) * name.astype(np.float64) for p, name in zip(chance, names, strict=True))
         np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
 
@@ -47,15 +51,15 @@ def test_a_clip_of_one_class_lies_at_its_name(names: FloatArray) -> None:
     np.testing.assert_allclose(conse(ClassMixture(np.eye(30, dtype=np.float32), names)), names, atol=1e-6)
 
 
-def test_the_likelihood_is_a_sum_over_the_classes(chances: FloatArray, names: FloatArray) -> None:
+def test_the_likelihood_is_a_sum_over_the_classes(probabilities: FloatArray, names: FloatArray) -> None:
     queries = unit_rows(random_rows(2, 3, 12))
-    found = log_likelihood(ClassMixture(chances, names), queries, 10.0)
+    found = log_likelihood(ClassMixture(probabilities, names), queries, 10.0)
     expected = [
         [
             math.log(
                 sum(float(p) * math.exp(10 * float(query @ name)) for p, name in zip(row, names, strict=True))
             )
-            for row in chances
+            for row in probabilities
         ]
         for query in queries
     ]
@@ -63,16 +67,18 @@ def test_the_likelihood_is_a_sum_over_the_classes(chances: FloatArray, names: Fl
 
 
 def test_with_little_sharpness_it_is_the_mean_cosine_of_the_classes(
-    chances: FloatArray, names: FloatArray
+    probabilities: FloatArray, names: FloatArray
 ) -> None:
     queries = unit_rows(random_rows(2, 3, 12))
-    found = log_likelihood(ClassMixture(chances, names), queries, 0.01) / 0.01
-    np.testing.assert_allclose(found, queries @ (chances @ names).T, atol=0.01)
+    found = log_likelihood(ClassMixture(probabilities, names), queries, 0.01) / 0.01
+    np.testing.assert_allclose(found, queries @ (probabilities @ names).T, atol=0.01)
 
 
 @given(seed=st.integers(0, 1000), sharpness=st.floats(0.1, 30))
 def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int, sharpness: float) -> None:
-    mixture = ClassMixture(class_chances(random_rows(seed, 5, 9)), unit_rows(random_rows(seed + 1, 9, 4)))
+    mixture = ClassMixture(
+        class_probabilities(random_rows(seed, 5, 9)), unit_rows(random_rows(seed + 1, 9, 4))
+    )
     queries = unit_rows(random_rows(seed + 2, 2, 4))
     found: npt.NDArray[np.float32] = log_likelihood(mixture, queries, sharpness) / sharpness
     cosines = queries @ mixture.names.T
@@ -86,4 +92,4 @@ def test_an_unfitting_class_beside_the_right_one_does_less_harm_than_in_the_mean
     half_right, akin = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
     sure = ClassMixture(np.array([half_right, akin], np.float32), names)
     gap = np.diff(log_likelihood(sure, query, 10.0) / 10)
-    assert gap < np.diff(query @ (sure.chances @ names).T) < 0
+    assert gap < np.diff(query @ (sure.probabilities @ names).T) < 0

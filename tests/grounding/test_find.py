@@ -73,7 +73,7 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
     expected = ground_video(grounder, video(), words_of("conse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
-        assert answer.moments == found.moments
+        assert answer.moments == tuple(found.moments)
         assert found.saliency is not None
         low, high = found.saliency.min(), found.saliency.max()
         np.testing.assert_allclose(answer.saliency, (found.saliency - low) / (high - low), atol=1e-6)
@@ -87,7 +87,7 @@ def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) ->
         drawn_out = (curve - curve.min()) / (curve.max() - curve.min())
         np.testing.assert_allclose(one.saliency, drawn_out, atol=1e-6)
         np.testing.assert_array_equal(one.saliency, other.saliency)
-        assert one.moments == moments_of(one.saliency, video().timestamps, 1.0, 30.0, 3)
+        assert one.moments == tuple(moments_of(one.saliency, video().timestamps, 1.0, 30.0, 3))
         assert one.moments != other.moments
 
 

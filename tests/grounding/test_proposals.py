@@ -105,6 +105,7 @@ def test_moments_are_best_first_inside_the_video_and_apart(
 
 @given(CURVES, st.sampled_from([0.25, 2.0, 16.0]))
 def test_the_unit_of_the_curve_does_not_matter(curve: FloatArray, scale: float) -> None:
+    curve = curve.round(3)  # numbers that are scaled without rounding
     assert found(curve * np.float32(scale)) == found(curve)
 
 

@@ -13,7 +13,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding import spaces
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
+from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood
 from vidsum.grounding.spaces import (
     ClipEmbeddings,
     embed_queries,
@@ -94,12 +94,12 @@ def test_both_parts_lie_on_one_grid(names: dict[str, FloatArray]) -> None:
     assert video.timestamps.tolist() == list(range(12))
     assert (video.step_s, video.duration_s) == (1.0, 12.0)
     assert [part.shape for part in video.parts] == [(12, 16), (12, 16)]
-    # half-second clips: the chances of a second are the mean of its two
+    # half-second clips: the probabilities of a second are the mean of its two
     assert objects.logits is not None
-    chances = class_chances(objects.logits).reshape(12, 2, 40).mean(axis=1)
-    np.testing.assert_allclose(video.mixtures[1].chances, chances, atol=1e-6)
+    probabilities = class_probabilities(objects.logits).reshape(12, 2, 40).mean(axis=1)
+    np.testing.assert_allclose(video.mixtures[1].probabilities, probabilities, atol=1e-6)
     np.testing.assert_allclose(
-        video.parts[1], conse(ClassMixture(chances, names["efficientnet_lite0"])), atol=1e-5
+        video.parts[1], conse(ClassMixture(probabilities, names["efficientnet_lite0"])), atol=1e-5
     )
 
 
@@ -111,7 +111,7 @@ def test_features_without_class_scores_are_refused() -> None:
 
 def test_curves_are_the_sum_of_the_standardised_parts(names: dict[str, FloatArray]) -> None:
     mixtures = tuple(
-        ClassMixture(class_chances(random_rows(seed, 12, len(rows))), rows)
+        ClassMixture(class_probabilities(random_rows(seed, 12, len(rows))), rows)
         for seed, rows in ((5, names["i3d"]), (6, names["efficientnet_lite0"]))
     )
     queries = unit_rows(random_rows(7, 3, 16))

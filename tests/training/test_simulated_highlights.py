@@ -113,7 +113,7 @@ def test_what_annotators_scored_high_shows_more() -> None:
     video = see(script, how, np.random.default_rng(0))
     saliency = saliency_of(script, 0, video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
-    shown = video.mixtures[0].chances[:, :2].sum(axis=1)  # the words dog and runs
+    shown = video.mixtures[0].probabilities[:, :2].sum(axis=1)  # the words dog and runs
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
 
 

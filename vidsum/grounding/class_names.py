@@ -1,4 +1,4 @@
-"""The names of a network's classes as MiniLM embeds them, kept on disk: they are the same for every video."""
+"""The class names of a network, embedded by MiniLM and cached on disk: they are the same for every video."""
 
 import re
 from importlib.metadata import version
@@ -15,14 +15,10 @@ _TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
 
 
 def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
-    """The class names of an extractor's logits, [K, 384], each of length 1.
-
-    Args:
-        extractor: one with classes.
-        device: where MiniLM runs, if they are not on disk yet.
+    """The class names of an extractor's logits, [K, 384] of length 1; MiniLM runs on `device` where needed.
 
     Raises:
-        UsageError: the extractor has no such classes.
+        UsageError: the extractor has no classes.
         WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
     """
     if extractor not in _TEMPLATES:
@@ -37,17 +33,14 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
 
 
 def sentences(extractor: str) -> list[str]:
-    """What is embedded for each class: its name, without remarks in brackets, in the extractor's template."""
+    """The text of each class: its name, without remarks in brackets, in the extractor's template."""
     names = describe(extractor).class_names
     assert names is not None
     return [_TEMPLATES[extractor].format(re.sub(r"\s*\([^)]*\)", "", name)) for name in names()]
 
 
 def _made_from(extractor: str) -> dict[str, str]:
-    """What the embeddings depend on: these weights, this template and these names, which are torchvision's.
-
-    Its version stands for the names: to import it would take as long as all the rest.
-    """
+    """What the embeddings depend on. torchvision's version stands for its names: importing it is slow."""
     return {
         "weights_sha256": checkpoints.sha256_of("minilm"),
         "extractor": extractor,

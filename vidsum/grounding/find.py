@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
@@ -14,7 +14,7 @@ from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, Mask
-from vidsum.types import FloatArray, Moment
+from vidsum.types import FloatArray, QueryMoments
 
 if TYPE_CHECKING:
     from vidsum.checkpoints.trained import Trained
@@ -42,16 +42,6 @@ class Request:
     texts: Sequence[str]
     vectors: FloatArray
     """[M, D] in the space of the video."""
-
-
-class Answer(NamedTuple):
-    """The moments and saliency of one query."""
-
-    moments: list[Moment]
-    """Best first, at least one."""
-    saliency: FloatArray
-    """[T] how well each clip of the video fits, scaled to [0, 1] over the video: the model's own saliency, or
-    the similarity curve where it has none."""
 
 
 def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = None) -> tuple[str, str]:
@@ -82,16 +72,19 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
     grounder = _grounder(name, device)
     if mask and name == model:
         _check_mask(grounder, mask)
-    reads = grounder.space
-    if space not in ("auto", reads):
-        raise UsageError(f"{model} reads the space {reads}, not {space}", hint=f"--space {reads}")
-    return name, reads
+    if space not in ("auto", grounder.space):
+        raise UsageError(
+            f"{model} reads the space {grounder.space}, not {space}", hint=f"--space {grounder.space}"
+        )
+    return name, grounder.space
 
 
 def locate(
     model: str, video: ClipEmbeddings, request: Request, top_k: int, device: str = "auto"
-) -> list[Answer]:
-    """The moments and the saliency of each query.
+) -> list[QueryMoments]:
+    """The moments of each query, best first, and the saliency of each clip, scaled to [0, 1] over the video.
+
+    Saliency is the model's own, or the similarity curve where it has none.
 
     Args:
         model: from `model_for`.
@@ -102,17 +95,21 @@ def locate(
     """
     if model == "similarity":
         where = (video.timestamps, video.step_s, video.duration_s)
-        return [Answer(moments_of(curve, *where, top_k), curve) for curve in _curves(video, request.vectors)]
-    from vidsum.grounding.grounder import ground_video
+        curves = _curves(video, request.vectors)
+        moments = [moments_of(curve, *where, top_k) for curve in curves]
+    else:
+        from vidsum.grounding.grounder import ground_video
 
-    grounder = _grounder(model, device)
-    tokens = list(request.vectors[:, None])
-    if grounder.max_words is not None:
-        tokens = embed_words(grounder.space, request.texts, device)
-    predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
-    own = [unit_range(one.saliency) for one in predictions if one.saliency is not None]
-    curves = own or _curves(video, request.vectors)
-    return [Answer(one.moments, curve) for one, curve in zip(predictions, curves, strict=True)]
+        grounder = _grounder(model, device)
+        tokens = list(request.vectors[:, None])
+        if grounder.max_words is not None:
+            tokens = embed_words(grounder.space, request.texts, device)
+        predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
+        moments = [prediction.moments for prediction in predictions]
+        own = [one.saliency for one in predictions if one.saliency is not None]
+        curves = [unit_range(curve) for curve in own] or _curves(video, request.vectors)
+    answers = zip(request.texts, map(tuple, moments), curves, strict=True)
+    return [QueryMoments(*answer) for answer in answers]
 
 
 def max_words(model: str, device: str = "auto") -> int | None:
@@ -121,22 +118,14 @@ def max_words(model: str, device: str = "auto") -> int | None:
 
 
 def checkpoint_sha256(model: str) -> str | None:
-    """SHA-256 of a trained model's checkpoint; None for `similarity`.
-
-    Raises:
-        InputError: the file is missing.
-    """
+    """SHA-256 of a trained model's checkpoint, None for `similarity`; InputError where it is missing."""
     return None if model == "similarity" else named_sha256(model)
 
 
 def _curves(video: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
     """The similarity [T] of each query, scaled to [0, 1] over the whole video."""
-    starts = range(0, len(vectors), _AT_ONCE)
-    return [
-        unit_range(curve)
-        for start in starts
-        for curve in similarity(video, vectors[start : start + _AT_ONCE])
-    ]
+    batches = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
+    return [unit_range(curve) for batch in batches for curve in similarity(video, batch)]
 
 
 def _shipped(model: str, mask: Mask | None) -> str:
@@ -152,8 +141,7 @@ def _shipped(model: str, mask: Mask | None) -> str:
 
 def _hint_for(mask: Mask) -> str:
     """How to get a model with a mask: by name where one ships, else by training it."""
-    shipped = (model for model in _DETR if f"{model}-{mask}" in _all_shipped())
-    model = next(shipped, None)
+    model = next((model for model in _DETR if f"{model}-{mask}" in _all_shipped()), None)
     return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
 
 

@@ -1,4 +1,4 @@
-"""Queries as people give them: read from options and files, checked, and warned about."""
+"""Queries: read from options and files, checked, with warnings."""
 
 import os
 import re
@@ -20,26 +20,22 @@ _OTHER = frozenset(
         "sur il lo che di della uma um com em het een de op",
     )
 )
-"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that are none of English."""
+"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have."""
 _SHOWN = 40
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Queries:
-    """What is asked of a video."""
+    """Queries that have been checked."""
 
     texts: tuple[str, ...]
-    """At least one; each has a letter or a digit, and no control characters."""
+    """At least one; each has a letter or digit and no control characters."""
     warnings: tuple[str, ...] = ()
 
 
 def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = None) -> Queries:
-    """The queries given one by one, then those of a file: one a line, blank lines skipped.
-
-    Args:
-        texts: given one by one.
-        file: UTF-8 text; `-` reads stdin.
+    """The given queries, then those of a UTF-8 file (`-` is stdin): one per line, blank lines skipped.
 
     Raises:
         UsageError: there is no query, or one holds no text.
@@ -49,18 +45,18 @@ def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = Non
     if file is not None:
         given += _lines_of(file)
     if not given:
-        raise UsageError("there is no query", hint='--query "a person opens a door", or --queries FILE')
+        raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
     cleaned = [_clean(place, text) for place, text in given]
     return Queries(tuple(cleaned), (*_about_controls(given, cleaned), *_about_language(cleaned)))
 
 
 def in_short(query: str, most: int = _SHOWN) -> str:
-    """A query for messages and pictures: its beginning, where it is long."""
+    """A query for messages and plots, cut where it is long."""
     return query if len(query) <= most else f"{query[: most - 1]}…"
 
 
 def named(queries: Sequence[str]) -> str:
-    """Some queries for a message: the first few in quotes, and how many more there are."""
+    """Queries for a message: the first few in quotes, and how many more there are."""
     shown = ", ".join(repr(in_short(query)) for query in queries[:_MOST_NAMED])
     more = len(queries) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
@@ -75,25 +71,21 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
         raise InputError(f"{name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name}: is not UTF-8 text (byte {error.start})", hint="one query a line, as UTF-8"
+            f"{name}: is not UTF-8 text (byte {error.start})", hint="one query per line, as UTF-8"
         ) from error
     found = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
     if not found:
-        raise InputError(f"{name}: holds no query", hint="one query a line")
+        raise InputError(f"{name}: holds no query", hint="one query per line")
     if found[0][1].lstrip().startswith(("{", "[")):
         raise InputError(
-            f"{name}: looks like JSON; queries are plain text, one a line",
+            f"{name}: looks like JSON; queries are plain text, one per line",
             hint=f"jq -r .query {name} | vidsum ground VIDEO --queries -",
         )
     return found
 
 
 def _clean(place: str, text: str) -> str:
-    """The text with one space for each run of white space and control characters.
-
-    Raises:
-        UsageError: it has no letter or digit, or bytes that are not UTF-8.
-    """
+    """The text with single spaces for white space and control characters; UsageError where none is left."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise UsageError(f"{place}: is not UTF-8")
     words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
@@ -114,18 +106,20 @@ def _about_controls(given: Sequence[tuple[str, str]], cleaned: Sequence[str]) ->
         for (_, text), query in zip(given, cleaned, strict=True)
         if any(_is_control(letter) for letter in text.strip() if letter != "\t")
     ]
-    return [f"{named(spoiled)}: control characters are taken for spaces"] if spoiled else []
+    return [f"{named(spoiled)}: control characters were replaced by spaces"] if spoiled else []
 
 
 def _about_language(queries: Sequence[str]) -> list[str]:
     foreign = [query for query in queries if not _seems_english(query)]
     if not foreign:
         return []
-    return [f"{named(foreign)}: does not look like English, the only language that is understood well"]
+    return [
+        f"{named(foreign)}: does not look like English, the only language that the models understand well"
+    ]
 
 
 def _seems_english(query: str) -> bool:
-    """Whether most letters are Latin, and short words do not tell of another language."""
+    """Whether most letters are Latin, and no short words belong to another language only."""
     letters = [letter for letter in query if letter.isalpha()]
     latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
     words = set(re.findall(r"\w+", query.lower()))

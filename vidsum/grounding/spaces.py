@@ -1,8 +1,8 @@
 """The spaces in which the clips of a video and texts are compared.
 
 `clip`   CLIP's own: image and text encoders that were trained together
-`conse`  built of networks that were not: the actions that I3D sees and the objects that EfficientNet-Lite0
-         sees, as MiniLM embeds their names
+`conse`  built from networks that were not: the actions that I3D recognises and the objects that
+         EfficientNet-Lite0 recognises, as MiniLM embeds their names
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.conse import ClassMixture, class_chances, conse, log_likelihood
+from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.scaling import unit_rows
@@ -24,7 +24,7 @@ SPACES = ("auto", "clip", "conse")
 STEP_S = 1.0
 """Seconds from one clip to the next."""
 CLASSIFIERS = ("i3d", "efficientnet_lite0")
-"""Networks whose classes `conse` is built of: actions and objects."""
+"""Networks whose classes `conse` uses: actions and objects."""
 _GUIDE_SCALE = 0.25
 """Of the guide's curves, whose deviation is 1, beside embeddings of length 1."""
 
@@ -34,25 +34,21 @@ class ClipEmbeddings:
     """A video in a space, on one grid of clips: clip t is [timestamps[t], timestamps[t] + step_s)."""
 
     parts: tuple[FloatArray, ...]
-    """Each [T, D], rows of length 1: of `conse` motion and objects, of `clip` one."""
+    """[T, D] each, rows of length 1: motion and objects for `conse`, one for `clip`."""
     timestamps: TimeArray
     """[T] seconds at which each clip begins."""
     step_s: float
     duration_s: float
     """Length of the whole video."""
     mixtures: tuple[ClassMixture, ...] = ()
-    """Of `conse` what each part was made of."""
+    """What each part of `conse` was made of."""
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
 
 def space_for(name: str) -> str:
-    """The space that a name stands for: `auto` is clip where its weights are in the cache, else conse.
-
-    Raises:
-        UsageError: there is no such space.
-    """
+    """The space of a name: `auto` is clip where its weights are cached, else conse; UsageError if unknown."""
     if name not in SPACES:
         raise UsageError(f"unknown space {name!r}", hint=f"choose from {', '.join(SPACES)}")
     if name == "auto":
@@ -60,28 +56,18 @@ def space_for(name: str) -> str:
     return name
 
 
-def extractions_of(space: str, how: Extraction) -> tuple[Extraction, ...]:
-    """What must be extracted of a video for a space; device, reader and the like are those of `how`.
-
-    Args:
-        space: from `space_for`.
-        how: its extractor, frame rate and clips are left aside.
-    """
+def extractions_of(space: str, extraction: Extraction) -> tuple[Extraction, ...]:
+    """The features that a space needs; device, reader and so on are those of `extraction`."""
+    fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
     if space == "clip":
-        return (replace(how, extractor="clip", fps=1.0, clip_frames=None, stride_frames=None, logits=False),)
-    fixed = replace(how, fps=None, clip_frames=None, stride_frames=None, logits=True)
+        return (replace(fixed, extractor="clip", fps=1.0),)
     # clips of I3D that do not overlap cost half of what its default does
     actions, objects = CLASSIFIERS
     return replace(fixed, extractor=actions, stride_frames=32), replace(fixed, extractor=objects)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """A video in a space.
-
-    Args:
-        space: from `space_for`.
-        features: those of `extractions_of`, in that order.
-        device: where the text encoder runs.
+    """A video in a space, from the features of `extractions_of`; the text encoder runs on `device`.
 
     Raises:
         UsageError: features lack class scores that the space needs.
@@ -96,14 +82,8 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
 
 
 def of_mixtures(mixtures: Sequence[ClassMixture], times: TimeArray, duration_s: float) -> ClipEmbeddings:
-    """A video in the space `conse`, given what its clips are made of.
-
-    Args:
-        mixtures: of T clips, one for each network.
-        times: [T] seconds at which the clips begin.
-        duration_s: of the video.
-    """
-    parts = tuple(conse(one) for one in mixtures)
+    """A video in the space `conse`, from the mixtures of its T clips, one for each network."""
+    parts = tuple(conse(mixture) for mixture in mixtures)
     return ClipEmbeddings(parts, times, STEP_S, duration_s, tuple(mixtures))
 
 
@@ -117,11 +97,7 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
-    """The tokens of texts, an [L, D] for each, rows of length 1; see `TextEncoder.encode_words`.
-
-    Raises:
-        WeightsError: the text encoder's weights are missing, cannot be fetched or fail their check.
-    """
+    """The tokens of texts, an [L, D] for each, rows of length 1; raises as `embed_queries`."""
     return load_text_encoder(text_encoder_of(space), device).encode_words(texts)
 
 
@@ -131,33 +107,18 @@ def text_encoder_of(space: str) -> str:
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """How well each clip fits each query, by all parts of the space: the last curve of `curves_of`.
-
-    Args:
-        video: T clips.
-        queries: [M, D] in the same space.
-
-    Returns:
-        [M, T]
-    """
+    """[M, T] how well each clip fits each query [M, D], by all parts of the space."""
     return curves_of(video, queries)[:, -1]
 
 
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """How well each clip fits each query, by each part of the space and by all of them.
+    """[M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
-    Of `conse` the likelihood by each part, of `clip` the cosine. The curves of the parts are brought to
-    mean 0 and deviation 1 over the whole video and added up, and so is their sum; a flat curve is 0.
-
-    Args:
-        video: T clips.
-        queries: [M, D] in the same space.
-
-    Returns:
-        [M, C, T]: a curve for each part, and where there are several one for all; the last is for all.
+    A part of `conse` gives the likelihood, that of `clip` the cosine. The curve of each part, and the sum of
+    several, is standardised over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
     if video.mixtures:
-        curves = [_standard(log_likelihood(one, queries)) for one in video.mixtures]
+        curves = [_standard(log_likelihood(mixture, queries)) for mixture in video.mixtures]
     else:
         curves = [_standard(queries @ part.T) for part in video.parts]
     combined = [_standard(np.sum(curves, axis=0))] if len(curves) > 1 else []
@@ -185,12 +146,12 @@ def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
         raise UsageError(
             f"the features of {features.extractor} have no class scores", hint="extract them with --logits"
         )
-    chances = on_grid(class_chances(features.logits), features, times, STEP_S)
-    return ClassMixture(chances, name_embeddings(features.extractor, device))
+    probabilities = on_grid(class_probabilities(features.logits), features, times, STEP_S)
+    return ClassMixture(probabilities, name_embeddings(features.extractor, device))
 
 
 def _standard(curves: FloatArray) -> FloatArray:
-    """[M, T] each row brought to mean 0 and deviation 1."""
+    """[M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)
     scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)

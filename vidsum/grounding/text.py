@@ -1,4 +1,4 @@
-"""Text encoders: networks and word vectors that turn a text into one vector, or one for each of its words."""
+"""Text encoders: networks and word vectors that embed a text as a whole, or each of its words."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MINILM_TOKENS = 256
-"""The most tokens that all-MiniLM-L6-v2 reads, as published (it was trained on 128)."""
+"""Maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)."""
 CLIP_TOKENS = 77
 DIMS = MappingProxyType({"minilm": 384, "clip": 512, "glove": 50})
-"""D of each encoder, known without its weights."""
+"""D of each encoder, known without loading it."""
 _BATCH = 64
 
 Texts = Sequence[str]
@@ -32,37 +32,35 @@ Texts = Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
-    """What turns texts into vectors."""
+    """Embeds texts as vectors."""
 
     name: str
     dim: int
     """D"""
     encode: Callable[[Texts], FloatArray] = field(repr=False)
-    """Texts to [M, D], each of length 1. A text with more than `most_tokens` is cut, silently: the caller
-    asks `cuts`.
-    """
+    """Texts to [M, D] of length 1; a text of more than `most_tokens` is cut, see `cuts`."""
     encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
-    """Texts to an [L, D] each, rows of length 1: its tokens, those that mark start and end among them, as
-    the network's last layer leaves them; of `glove` the words that it knows."""
+    """Texts to an [L, D] each, rows of length 1: the last layer's tokens, start and end marks included; for
+    `glove` the known words."""
     count_tokens: Callable[[str], int] = field(repr=False)
-    """Tokens of a text, those that mark its start and end among them; for `glove` the words that it knows."""
+    """Number of tokens of a text, start and end marks included; for `glove` of known words."""
     most_tokens: int | None = None
-    """How many of them are read; None for all."""
+    """Maximum number that is read; None for all."""
 
     def cuts(self, text: str) -> bool:
-        """Whether a text has more tokens than are read."""
+        """Whether a text has more tokens than the encoder reads."""
         return self.most_tokens is not None and self.count_tokens(text) > self.most_tokens
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
-    """A text encoder with its weights, which are fetched on first use; kept for the next call.
+    """A text encoder, its weights fetched on first use; kept for the next call.
 
     Args:
         name: one of `TEXT_ENCODERS`.
-        device: where MiniLM runs; CLIP reads text on the CPU, and word vectors need no device.
+        device: for MiniLM; CLIP reads text on the CPU, and word vectors need no device.
 
     Raises:
-        UsageError: there is no such encoder, or the device or a package that it needs is not there.
+        UsageError: unknown encoder or device, or a package is missing.
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
     if name not in _LOADERS:
@@ -72,7 +70,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
 
 @lru_cache(maxsize=3)
 def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
-    """As many as there are; other weights of the same name are loaded anew."""
+    """Room for all encoders; other weights of the same name are loaded anew."""
     return _LOADERS[name](device)
 
 
@@ -93,16 +91,16 @@ def _minilm(device: str) -> TextEncoder:
     tokenizer.no_truncation()
 
     def embed(texts: Texts) -> FloatArray:
-        tokens, is_token = (one.to(place) for one in _padded(tokenizer, texts))
+        tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
         with torch.inference_mode():
             rows: FloatArray = model(tokens, is_token).cpu().numpy()
         return rows
 
     def embed_words(texts: Texts) -> list[FloatArray]:
-        tokens, is_token = (one.to(place) for one in _padded(tokenizer, texts))
+        tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
         with torch.inference_mode():
             rows = torch.nn.functional.normalize(model.read(tokens, is_token), dim=2).cpu()
-        return [of_text[seen].numpy() for of_text, seen in zip(rows, is_token.cpu(), strict=True)]
+        return [row[seen].numpy() for row, seen in zip(rows, is_token.cpu(), strict=True)]
 
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text).ids)
@@ -113,10 +111,10 @@ def _minilm(device: str) -> TextEncoder:
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
-    """Tokens [B, L] of the texts, and [B, L] bool which of them are no padding."""
+    """Tokens [B, L] of the texts, and [B, L] bool, False for padding."""
     import torch
 
-    rows = [one.ids for one in tokenizer.encode_batch(list(texts))]
+    rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     # a cut text keeps its last token, which marks the end
     rows = [row if len(row) <= MINILM_TOKENS else row[: MINILM_TOKENS - 1] + row[-1:] for row in rows]
     tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
@@ -160,17 +158,19 @@ def _glove(_device: str) -> TextEncoder:
     def known(text: str) -> list[int]:
         return [row_of[word] for word in re.findall(r"[^\W_]+", text.lower()) if word in row_of]
 
-    def of_words(texts: Texts) -> list[FloatArray]:
+    def word_vectors(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
-        if unknown := [text for text, found in zip(texts, rows, strict=True) if not found]:
-            raise UsageError(f"GloVe knows no word of {named(unknown)}", hint="use another text encoder")
-        return [np.asarray(vectors[found], np.float32) for found in rows]
+        if unknown := [text for text, words in zip(texts, rows, strict=True) if not words]:
+            raise UsageError(f"GloVe has no word of {named(unknown)}", hint="use another text encoder")
+        return [np.asarray(vectors[words], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:
-        return unit_rows(np.array([rows.mean(axis=0) for rows in of_words(texts)]).reshape(len(texts), dim))
+        return unit_rows(
+            np.array([rows.mean(axis=0) for rows in word_vectors(texts)]).reshape(len(texts), dim)
+        )
 
     def encode_words(texts: Texts) -> list[FloatArray]:
-        return [unit_rows(rows) for rows in of_words(texts)]
+        return [unit_rows(rows) for rows in word_vectors(texts)]
 
     dim = int(vectors.shape[1])
     return TextEncoder("glove", dim, encode, encode_words, lambda text: len(known(text)))
@@ -186,14 +186,14 @@ def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) ->
 
 def _lists_in_batches(embed: Callable[[Texts], list[FloatArray]], texts: Texts) -> list[FloatArray]:
     """An [L, D] for each of any number of texts."""
-    found: dict[int, FloatArray] = {}
+    rows: dict[int, FloatArray] = {}
     for batch in _batches(texts):
-        found |= zip(batch, embed([texts[number] for number in batch]), strict=True)
-    return [found[number] for number in range(len(texts))]
+        rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
+    return [rows[number] for number in range(len(texts))]
 
 
 def _batches(texts: Texts) -> list[list[int]]:
-    """The numbers of the texts, those of like length together: less padding."""
+    """Indices of the texts in batches of similar length, which need less padding."""
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     return [order[first : first + _BATCH] for first in range(0, len(order), _BATCH)]
 

@@ -20,7 +20,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.pipelines.extraction import Job, extraction_job, run_jobs, transitions_job
 from vidsum.settings import DEFAULT_MODEL, Extraction, Mask, Retrieval, Snap
 from vidsum.shots import find
-from vidsum.types import Features, Grounding, Progress, QueryMoments, TimeArray, VideoInfo
+from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe
 
@@ -97,17 +97,9 @@ class MomentsPlan:
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
             edges_s = _shot_edges(features, self.retrieval.snap)
-            answers = [
-                answer._replace(
-                    moments=suppress(snapped(answer.moments, edges_s), MAX_IOU, self.retrieval.top_k)
-                )
-                for answer in answers
-            ]
+            answers = [replace(answer, moments=self._snapped(answer, edges_s)) for answer in answers]
         return Grounding(
-            queries=tuple(
-                QueryMoments(text, tuple(answer.moments), answer.saliency)
-                for text, answer in zip(texts, answers, strict=True)
-            ),
+            queries=tuple(answers),
             timestamps=clips.timestamps,
             step_s=clips.step_s,
             video_duration_s=clips.duration_s,
@@ -117,6 +109,9 @@ class MomentsPlan:
             provenance=self.provenance,
             warnings=self._warnings(features),
         )
+
+    def _snapped(self, answer: QueryMoments, edges_s: TimeArray) -> tuple[Moment, ...]:
+        return tuple(suppress(snapped(answer.moments, edges_s), MAX_IOU, self.retrieval.top_k))
 
     def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
         device = self.extraction.device

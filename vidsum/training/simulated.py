@@ -16,7 +16,7 @@ from vidsum.datasets.examples import MomentExample
 from vidsum.datasets.highlight_examples import MOST_SALIENT, scores_at
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.conse import ClassMixture, class_chances
+from vidsum.grounding.conse import ClassMixture, class_probabilities
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, of_mixtures, rows_of
 from vidsum.grounding.windows import grid
 from vidsum.intervals import stacked
@@ -221,7 +221,7 @@ def _seen_through(
     classifier: Classifier, sentences: FloatArray, shares: FloatArray, rng: np.random.Generator
 ) -> ClassMixture:
     scores = _hazed(sentences @ classifier.names.T, shares, classifier.haze, rng)
-    return ClassMixture(class_chances(scores), classifier.names)
+    return ClassMixture(class_probabilities(scores), classifier.names)
 
 
 def _hazed(clear: FloatArray, shares: FloatArray, haze: Haze, rng: np.random.Generator) -> FloatArray:
