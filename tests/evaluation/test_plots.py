@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import OutputError, UsageError
-from vidsum.evaluation.plots import plot_scores, scaled
+from vidsum.evaluation.plots import plot_scores
+from vidsum.scaling import unit_range
 from vidsum.types import Features, FloatArray
 
 N_SAMPLES = 240
@@ -76,7 +77,7 @@ def test_a_video_that_no_row_scored_is_left_out(tmp_path: Path) -> None:
 
 @given(arrays(np.float32, st.integers(2, 30), elements=st.integers(-1000, 1000)))
 def test_stretching_keeps_the_order_and_fills_the_panel(scores: FloatArray) -> None:
-    shown = scaled(scores)
+    shown = unit_range(scores, flat=0.5)
     if scores.min() == scores.max():
         assert (shown == 0.5).all()
     else:

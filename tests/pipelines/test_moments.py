@@ -129,7 +129,7 @@ def test_edges_snap_to_shots_of_either_kind(
     assert len(by_kts.queries[0].moments) == 1  # the others became the same
     pipeline.ground(film, "green", snap="transnetv2", device="cpu", cache=False)
     assert colours == [1, 2]  # what finds shots sees the frames of the same pass
-    with pytest.raises(UsageError, match="snapped"):
+    with pytest.raises(UsageError, match="snap must be"):
         pipeline.ground(film, "green", snap="always")  # type: ignore[arg-type]
 
 
@@ -203,8 +203,8 @@ def test_what_the_space_chooses_is_not_taken(film: Path, setting: str) -> None:
     ("how", "reason"),
     [
         ({"model": "nonsense"}, "unknown model"),
-        ({"space": "nonsense"}, "unknown space"),
-        ({"model": "similarity", "space": "nonsense"}, "unknown space"),
+        ({"space": "nonsense"}, "space"),
+        ({"model": "similarity", "space": "nonsense"}, "space"),
     ],
 )
 def test_names_that_there_are_not(film: Path, colours: list[int], how: dict[str, str], reason: str) -> None:

@@ -25,6 +25,7 @@ from vidsum.errors import InputError
 from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
 from vidsum.numpy_files import read_array, read_arrays, refusing
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 _H5_KEYS = ("c3d_features", "features")
@@ -49,7 +50,7 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
         InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or the
             sources are of different rates.
     """
-    parts = [_unit_rows(_read(source, video)) for source in sources]
+    parts = [unit_rows(_read(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
     if max(lengths) - min(lengths) > _MOST_APART:
         told = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
@@ -110,7 +111,7 @@ def read_words(folder: Path, qid: str) -> FloatArray:
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
-    return _unit_rows(_checked(*_from_npz(file, _WORDS_KEY)))
+    return unit_rows(_checked(*_from_npz(file, _WORDS_KEY)))
 
 
 def _read(source: Path, video: str) -> FloatArray:
@@ -128,12 +129,6 @@ def _checked(where: str, stored: Any) -> FloatArray:
     if not np.isfinite(rows).all():
         raise InputError(f"{where}: holds NaN or infinite values")
     return rows
-
-
-def _unit_rows(rows: FloatArray) -> FloatArray:
-    """Rows of length 1; those of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:

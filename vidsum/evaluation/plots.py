@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,6 +16,7 @@ from vidsum.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, M
 from vidsum.evaluation.report import Report
 from vidsum.figures import new_figure, save_figure
 from vidsum.outputs import as_utf8
+from vidsum.scaling import unit_range
 from vidsum.types import FloatArray
 
 _BLUE, _GREY = "#2563eb", "#6b7280"
@@ -58,14 +58,6 @@ def plot_scores(
     save_figure(_draw(shown, predictions, len(names)), target, label)
 
 
-def scaled(scores: FloatArray) -> FloatArray:
-    """Scores from 0, the lowest, to 1, the highest; 0.5 where all are equal."""
-    low, high = float(scores.min()), float(scores.max())
-    if low == high:
-        return np.full_like(scores, 0.5)
-    return np.asarray((scores - low) / (high - low), np.float32)
-
-
 def _names(
     videos: Mapping[str, AnnotatedVideo], predictions: Mapping[str, Mapping[str, FloatArray]]
 ) -> list[str]:
@@ -101,10 +93,10 @@ def _draw(
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
-    axes.plot(times, scaled(video.gtscore), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
+    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
-            axes.plot(times, scaled(scores), color=colour, linewidth=1.1)
+            axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
     duration_s = video.features.duration_s
     axes.set_xlim(0, duration_s)
     axes.set_ylim(-0.04, 1.04)
