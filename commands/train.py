@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
     from vidsum.training.fulltransnet import SplitResult
-    from vidsum.training.loop import Fitted
-    from vidsum.training.moment_captions import CaptionRecipe
+    from vidsum.training.loop import FitResult
+    from vidsum.training.simulated_data import CaptionRecipe
     from vidsum.types import Progress
 
 app = typer.Typer(no_args_is_help=True, help="Train models on annotated videos.")
 
-PLANTED = "planted"
-"""What `--data` says for toy moments."""
+TOY = "toy"
+"""The value of `--data` for toy data."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class MRNetChoice:
         Option("Proposal map: the paper's, or one for a CPU.", panel="Model"),
     ] = "paper"
     preset: Annotated[
-        Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "planted"] | None,
+        Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,
         Option(
-            "Settings to begin with: published ones; captions, planted: ours.",
+            "Settings to begin with: published ones; captions, toy: ours.",
             panel="Training",
-            shown="activitynet; for captions and planted theirs",
+            shown="activitynet; for captions and toy theirs",
         ),
     ] = None
 
@@ -95,11 +95,11 @@ class DETRChoice:
         Option("paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", panel="Model"),
     ] = "paper"
     preset: Annotated[
-        Literal["qvhighlights", "captions", "planted"] | None,
+        Literal["qvhighlights", "captions", "toy"] | None,
         Option(
-            "Settings to begin with: the published ones; captions, planted: ours.",
+            "Settings to begin with: the published ones; captions, toy: ours.",
             panel="Training",
-            shown="qvhighlights; for captions and planted theirs",
+            shown="qvhighlights; for captions and toy theirs",
         ),
     ] = None
     text_features: Annotated[
@@ -162,26 +162,26 @@ def mrnet(
 
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 
-    vidsum train mrnet --data planted --clips 16 --head light --out runs/try
+    vidsum train mrnet --data toy --clips 16 --head light --out runs/try
 
     vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.data import annotated_data, planted_data
-        from vidsum.training.moment_captions import captions_data
+        from vidsum.training.data import annotated_moments, toy_moments
         from vidsum.training.mrnet import train_mrnet
-        from vidsum.training.toy import Planting
+        from vidsum.training.simulated_data import simulated_moments
+        from vidsum.training.toy import Toy
 
         preset = MRNetSettings.published(choice.preset or _preset_of(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
         clips, seed, device = settings.model.clips, settings.loop.seed, settings.device
         if data.recipe == "captions":
-            examples = captions_data(_caption_recipe(data), clips, seed, device, progress)
+            examples = simulated_moments(_caption_recipe(data), clips, seed, device, progress)
         elif _is_toy(data):
-            examples = planted_data(Planting(clips=clips), seed)
+            examples = toy_moments(Toy(clips=clips), seed)
         else:
-            examples = annotated_data(_annotated(data), clips, seed, device, progress)
+            examples = annotated_moments(_annotated(data), clips, seed, device, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
         return _run_result("train mrnet", folder, fitted, examples.features, examples.warnings)
 
@@ -203,26 +203,23 @@ def detr(
 
     vidsum train detr --recipe captions --data train.jsonl --size light --out runs/captions
 
-    vidsum train detr --data planted --size light --out runs/try
+    vidsum train detr --data toy --size light --out runs/try
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
+        from vidsum.training.data import annotated_highlights, toy_highlights
         from vidsum.training.detr import train_detr
-        from vidsum.training.highlight_data import annotated_highlights
-        from vidsum.training.highlight_planted import planted_highlights_data
-        from vidsum.training.moment_captions import highlight_captions_data
-        from vidsum.training.toy import Planting
+        from vidsum.training.simulated_data import simulated_highlights
+        from vidsum.training.toy import Toy
 
         preset = DETRSettings.published(choice.preset or _preset_of(data, "qvhighlights"), choice.size)
         settings = build(DETRSettings, chosen, preset)
         model, seed, words = settings.model, settings.loop.seed, choice.text_features
         if data.recipe == "captions":
             recipe = _caption_recipe(data, words)
-            examples = highlight_captions_data(
-                recipe, model.clips, model.words, seed, settings.device, progress
-            )
+            examples = simulated_highlights(recipe, model.clips, model.words, seed, settings.device, progress)
         elif _is_toy(data, words):
-            examples = planted_highlights_data(Planting(clips=model.clips, asked=1), seed)
+            examples = toy_highlights(Toy(clips=model.clips, queries=1), seed)
         else:
             examples = annotated_highlights(
                 _annotated(data),
@@ -284,7 +281,7 @@ def _uneven(splits: "Sequence[Split]", videos: "dict[str, AnnotatedVideo]") -> t
 
 def _preset_of(data: DataSettings, of_features: str) -> str:
     """The preset that goes with the data; `of_features` with the features of videos."""
-    return "captions" if data.recipe == "captions" else PLANTED if data.data[0] == PLANTED else of_features
+    return "captions" if data.recipe == "captions" else TOY if data.data[0] == TOY else of_features
 
 
 def _refuse(unread: Mapping[str, Any], where: str) -> None:
@@ -307,11 +304,11 @@ def _is_toy(data: DataSettings, words: Path | None = None) -> bool:
     _refuse(_of_captions(data), "without --recipe captions")
     if len(data.data) > 1:
         raise UsageError("features are read for one file of annotations", hint="one --data")
-    if data.data[0] != PLANTED:
+    if data.data[0] != TOY:
         return False
     space = None if data.space == "features" else data.space
     unread = {**_of_videos(data, words), "--space": space, "--validation": data.validation}
-    _refuse(unread, f"with --data {PLANTED}")
+    _refuse(unread, f"with --data {TOY}")
     return True
 
 
@@ -319,18 +316,18 @@ def _annotated(data: DataSettings) -> Any:
     from vidsum.training.data import Annotated as AnnotatedVideos
 
     if not data.features:
-        raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {PLANTED}")
+        raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
     return AnnotatedVideos(Path(data.data[0]), data.features, data.space, data.text, _held_out(data))
 
 
 def _caption_recipe(data: DataSettings, words: Path | None = None) -> "CaptionRecipe":
     """What to simulate examples from."""
-    from vidsum.training.moment_captions import CaptionRecipe
+    from vidsum.training.simulated_data import CaptionRecipe
 
     _refuse(_of_videos(data, words), "with --recipe captions")
-    if PLANTED in data.data:
+    if TOY in data.data:
         raise UsageError(
-            f"--data {PLANTED} has no captions to simulate features from",
+            f"--data {TOY} has no captions to simulate features from",
             hint="--data FILE, or leave out --recipe captions",
         )
     fraction = _held_out(data)
@@ -358,7 +355,7 @@ def _split_result(folder: str, trained: "SplitResult") -> Result:
 
 
 def _run_result(
-    command: str, folder: str, fitted: "Fitted", features: Mapping[str, Any], warnings: tuple[str, ...]
+    command: str, folder: str, fitted: "FitResult", features: Mapping[str, Any], warnings: tuple[str, ...]
 ) -> Result:
     """What a run came to; with how to use it, where `vidsum ground` makes such features."""
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
@@ -369,7 +366,7 @@ def _run_result(
 def _fitted_result(
     command: str,
     folder: str,
-    fitted: "Fitted",
+    fitted: "FitResult",
     split: str | None,
     warnings: tuple[str, ...],
     lines: tuple[str, ...] = (),

@@ -23,7 +23,7 @@ from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.evaluation.moments import evaluate_moments
 from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.find import Request, locate, model_for
@@ -61,7 +61,9 @@ def truth_of(film: Path) -> MomentVideo:
     windows: dict[str, list[tuple[float, float]]] = {}
     for moment in truth["moments"]:
         windows.setdefault(moment["query"], []).append((moment["start"], moment["end"]))
-    queries = tuple(MomentQuery(text, tuple(where)) for text, where in windows.items())
+    queries = tuple(
+        Query("", text, film.stem, truth["duration"], tuple(where)) for text, where in windows.items()
+    )
     return MomentVideo(film.stem, truth["duration"], queries)
 
 

@@ -9,13 +9,14 @@ videos, with all videos one after the other, six times, where only one moment of
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from docs.benchmarks.grounding import HALVES, TOP_K, by_curve, composite, embed, table
 from vidsum import ground
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.grounding import find as locate
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.proposals import Grouping
@@ -43,7 +44,11 @@ def by_model(name: str) -> Way:
 def drawn_out(video: ClipEmbeddings, truth: MomentVideo, times: int) -> Asked:
     """Each clip so many times."""
     queries = tuple(
-        MomentQuery(one.text, tuple((times * start, times * end) for start, end in one.windows))
+        replace(
+            one,
+            duration_s=times * one.duration_s,
+            windows=tuple((times * start, times * end) for start, end in one.windows),
+        )
         for one in truth.queries
     )
     chances = [np.repeat(one.probabilities, times, axis=0) for one in video.mixtures]
@@ -57,7 +62,7 @@ def rare(videos: Sequence[Asked]) -> Iterator[Asked]:
             yield _with_one_moment(videos, kept, query)
 
 
-def _with_one_moment(videos: Sequence[Asked], kept: int, query: MomentQuery) -> Asked:
+def _with_one_moment(videos: Sequence[Asked], kept: int, query: Query) -> Asked:
     parts: list[list[FloatArray]] = [[] for _ in videos[0][0].mixtures]
     length, window = 0, (0.0, 0.0)
     for turn in range(RARE_TIMES):
@@ -75,7 +80,7 @@ def _with_one_moment(videos: Sequence[Asked], kept: int, query: MomentQuery) -> 
                 part.append(one.probabilities[stays])
             length += int(stays.sum())
     name = f"{query.text} {kept}"
-    truth = MomentVideo(name, float(length), (MomentQuery(query.text, (window,)),))
+    truth = MomentVideo(name, float(length), (Query("", query.text, name, float(length), (window,)),))
     return made_of([np.concatenate(part) for part in parts], videos[0][0]), truth
 
 

@@ -1,4 +1,4 @@
-"""How real clips and made-up ones compare: what `vidsum.training.simulated.HAZE` was chosen by.
+"""How real clips and made-up ones compare: what `vidsum.training.simulated.NOISE` was chosen by.
 
     python -m docs.benchmarks.haze FOLDER --annotations TRAIN.json [...]
 
@@ -25,8 +25,8 @@ from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, embed_queries
 from vidsum.grounding.text import load_text_encoder
-from vidsum.training.captions import Captions, Script, Stretch, embed_captions
-from vidsum.training.simulated import HAZE, Classifier, Making, see
+from vidsum.training.captions import Captions, Script, Segment, embed_captions
+from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_video
 from vidsum.types import FloatArray
 
 N_CAPTIONS = 7
@@ -54,11 +54,11 @@ def made_up(captions: Captions, classifiers: Sequence[Classifier], seed: int) ->
     script = Script(
         "made up",
         6.0 * len(order),
-        tuple(Stretch(int(sentences[one]), 6.0 * place, 6.0 * place + 6) for place, one in enumerate(order)),
+        tuple(Segment(int(sentences[one]), 6.0 * place, 6.0 * place + 6) for place, one in enumerate(order)),
     )
-    video = see(script, Making(captions, classifiers, 64, 1.0), rng)
+    video = simulate_video(script, Simulation(captions, classifiers, 64, 1.0), rng)
     stretches = [
-        (one.start_s, one.end_s, int(number)) for one, number in zip(script.stretches, order, strict=True)
+        (one.start_s, one.end_s, int(number)) for one, number in zip(script.segments, order, strict=True)
     ]
     return video, captions.vectors[sentences], *labels(video, stretches)
 
@@ -109,7 +109,7 @@ def main() -> None:
     for path in asked.annotations:
         annotated |= dict(list(read_moments(path).items())[:300])
     captions = embed_captions(annotated, load_text_encoder("minilm").encode, "minilm")
-    classifiers = [Classifier(name_embeddings(one), HAZE[one]) for one in CLASSIFIERS]
+    classifiers = [Classifier(name_embeddings(one), NOISE[one]) for one in CLASSIFIERS]
     sets = {
         "real": [real(asked.folder, seed) for seed in range(5)],
         "made up": [made_up(captions, classifiers, seed) for seed in range(asked.videos)],

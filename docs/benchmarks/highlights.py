@@ -17,7 +17,7 @@ import numpy as np
 
 from tests.datasets.moment_layouts import write_lines
 from tests.evaluation.highlight_loop import clip_figures, moment_figures
-from vidsum.datasets.highlights import read_highlights
+from vidsum.datasets.moments import read_highlights
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.submissions import read_highlight_predictions
 

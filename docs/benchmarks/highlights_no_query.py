@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
-from vidsum.datasets.highlights import CLIP_S
+from vidsum.datasets.moments import CLIP_S
 from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.grounding.conse import log_likelihood

@@ -16,8 +16,7 @@ import numpy as np
 from docs.benchmarks.grounding import by_spans, decoded
 from tests.conftest import SHARED
 from vidsum import checkpoints
-from vidsum.datasets.highlights import HighlightQuery, read_highlights
-from vidsum.datasets.moments import MomentVideo, read_moments
+from vidsum.datasets.moments import MomentVideo, Query, read_highlights, read_moments
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.report import Row
@@ -28,7 +27,7 @@ from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.training.captions import embed_captions, filled, script_of
-from vidsum.training.simulated import HAZE, Classifier, Making, see
+from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_video
 from vidsum.types import FloatArray, Moment
 
 FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
@@ -40,16 +39,14 @@ def made_up(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, Cl
     """Each query's qid, and the video that it is asked of."""
     encoder = text_encoder_of(SPACE)
     captions = embed_captions(videos, load_text_encoder(encoder).encode, checkpoints.sha256_of(encoder), seed)
-    how = Making(captions, [Classifier(name_embeddings(one), HAZE[one]) for one in CLASSIFIERS], 75, 2.0)
+    how = Simulation(captions, [Classifier(name_embeddings(one), NOISE[one]) for one in CLASSIFIERS], 75, 2.0)
     for number, video in enumerate(captions.videos):
         for query in video.queries:
             rng = np.random.default_rng([seed, int(query.qid or 0)])
-            yield str(query.qid), see(filled(script_of(captions, number), captions, rng), how, rng)
+            yield str(query.qid), simulate_video(filled(script_of(captions, number), captions, rng), how, rng)
 
 
-def answered(
-    model: str, query: HighlightQuery, video: ClipEmbeddings
-) -> Iterator[tuple[str, QueryPrediction]]:
+def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[str, QueryPrediction]]:
     """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
     asked = Request([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
     (answer,) = locate(model, video, asked, TOP_K)
@@ -60,7 +57,7 @@ def answered(
         yield f"{model}, spans", _prediction(query, spans.moments, spans.saliency)
 
 
-def _prediction(query: HighlightQuery, moments: Sequence[Moment], saliency: FloatArray) -> QueryPrediction:
+def _prediction(query: Query, moments: Sequence[Moment], saliency: FloatArray) -> QueryPrediction:
     """With the saliency of the clips that annotators scored."""
     clips = resample(saliency[:, None], query.n_clips)[:, 0].tolist()
     return QueryPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))

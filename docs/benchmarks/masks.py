@@ -18,8 +18,8 @@ from docs.benchmarks.made_up_highlights import FILE, heading, measured, rows_of
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.report import Row
 from vidsum.training.detr import train_detr
-from vidsum.training.moment_captions import CaptionRecipe, highlight_captions_data
 from vidsum.training.settings import DETRSettings
+from vidsum.training.simulated_data import CaptionRecipe, simulated_highlights
 
 TRAIN = FILE.with_name("highlight_train_release.jsonl")
 CLIP_S = 2.0
@@ -36,7 +36,7 @@ def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
     settings = DETRSettings.of(**chosen)
     recipe = CaptionRecipe((TRAIN,), clip_s=CLIP_S, videos=asked.videos)
     # the same videos for all: only the model's start and the order of the examples are the seed's
-    data = highlight_captions_data(recipe, settings.model.clips, settings.model.words)
+    data = simulated_highlights(recipe, settings.model.clips, settings.model.words)
     return train_detr(data, asked.model, settings, folder).checkpoint
 
 

@@ -13,13 +13,13 @@ from typing import get_args
 import numpy as np
 
 from docs.benchmarks.made_up_highlights import FILE, TOP_K, heading, measured
-from vidsum.datasets.highlights import CLIP_S, HighlightQuery, read_highlights
+from vidsum.datasets.moments import CLIP_S, Query, read_highlights
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions
 from vidsum.grounding.proposals import Grouping, moments_of
 
 
-def grouped(prediction: QueryPrediction, query: HighlightQuery, grouping: Grouping) -> QueryPrediction:
+def grouped(prediction: QueryPrediction, query: Query, grouping: Grouping) -> QueryPrediction:
     """The prediction with runs of its saliency for moments."""
     curve = np.array(prediction.saliency, np.float32)
     times = CLIP_S * np.arange(len(curve))

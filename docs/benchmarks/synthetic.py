@@ -3,7 +3,7 @@
     python -m docs.benchmarks.synthetic CLIP... --out FOLDER [--seed 1] [--videos 50]
                                          [--teacher SCORER] [--dull]
 
-CLIP is a video or a folder of videos. Writes FOLDER/synthetic.h5 (see vidsum.datasets.synthetic) and
+CLIP is a video or a folder of videos. Writes FOLDER/synthetic.h5 (see tests.synthetic) and
 FOLDER/splits.json, five folds that share no feature, and FOLDER/oracle.json: the truth, as a row for
 `vidsum evaluate summary --scores`. With a teacher, the one annotator is a training-free scorer, and there is
 one split and no truth. With --dull there is a dull version of each clip as well (see spoiled.py).
@@ -19,8 +19,8 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks.spoiled import SPOILS, features_of, pictures_of, videos_in
+from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos
 from vidsum.datasets.summaries import AnnotatedVideo, write_annotated
-from vidsum.datasets.synthetic import Recipe, SyntheticVideo, synthetic_videos
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
 from vidsum.features import describe, load_extractor
 from vidsum.summary.importance import SCORERS

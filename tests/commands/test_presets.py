@@ -80,7 +80,7 @@ KINDS = {
     "mrnet": (MRNetConfig, LossSettings, LoopSettings, MRNetSettings),
     "detr": (DETRConfig, DETRLossSettings, LoopSettings, DETRSettings),
 }
-RUN = ("--data", "planted", "--out", "run")
+RUN = ("--data", "toy", "--out", "run")
 
 
 def options_of(model: str) -> Mapping[str, Any]:
@@ -130,11 +130,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
 @pytest.fixture
 def preset(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Make the preset of planted moments hold some values."""
+    """Make the preset of toy data hold some values."""
 
     def hold(model: str, **values: Any) -> None:
         kind = {"mrnet": MRNetSettings, "detr": DETRSettings}[model]
-        monkeypatch.setattr(kind, "PRESETS", {"planted": {"clips": 8, **values}})
+        monkeypatch.setattr(kind, "PRESETS", {"toy": {"clips": 8, **values}})
 
     return hold
 

@@ -114,31 +114,31 @@ def test_a_mask_reaches_the_checkpoint(run: Run, data: Path) -> None:
 
 
 def test_planted_moments_need_no_features(run: Run) -> None:
-    ran = _train(run, "planted")
+    ran = _train(run, "toy")
     assert ran.code == 0
     trained = read_trained("run/best.safetensors")
-    assert trained.features == {"space": "planted"}
-    assert trained.training["data"]["planted"]["clips"] == 8
+    assert trained.features == {"space": "toy"}
+    assert trained.training["data"]["toy"]["clips"] == 8
 
 
 @pytest.mark.parametrize(
     "unread", [("--features", "f"), ("--space", "conse"), ("--text", "clip"), ("--validation", "0")]
 )
 def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
-    ran = _train(run, "planted", *unread)
+    ran = _train(run, "toy", *unread)
     assert ran.code == 2
-    assert f"{unread[0]} has no effect with --data planted" in ran.err
+    assert f"{unread[0]} has no effect with --data toy" in ran.err
 
 
 def test_planted_moments_have_no_captions(run: Run) -> None:
-    ran = _train(run, "planted", "--recipe", "captions")
-    assert (ran.code, "--data planted has no captions" in ran.err) == (2, True)
+    ran = _train(run, "toy", "--recipe", "captions")
+    assert (ran.code, "--data toy has no captions" in ran.err) == (2, True)
     assert ran.err.splitlines()[1:] == ["  try: --data FILE, or leave out --recipe captions"]
 
 
 def test_a_file_is_no_folder_of_a_run(run: Run) -> None:
     Path("run").write_text("mine")
-    ran = _train(run, "planted")
+    ran = _train(run, "toy")
     assert (ran.code, "run: is a file, not a folder" in ran.err) == (1, True)
     assert Path("run").read_text() == "mine"
 
@@ -153,7 +153,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message", "hint"),
     [
-        ((), 2, "no features to train on", "--features FILE or FOLDER; or --data planted"),
+        ((), 2, "no features to train on", "--features FILE or FOLDER; or --data toy"),
         (("--features", "nowhere"), 3, "nowhere: no such file or folder", None),
         (("--features", "features", "--validation", "val.json"), 3, "val.json", None),
         (

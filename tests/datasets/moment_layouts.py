@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vidsum.datasets.moments import MomentVideo, Query
+
 
 def write_json(path: Path, videos: Mapping[str, Any]) -> Path:
     """A file of ActivityNet Captions, Charades-STA or TACoS."""
@@ -35,3 +37,12 @@ def highlight(qid: int, vid: str, query: str, *windows: tuple[float, float]) -> 
 def with_saliency(line: Mapping[str, Any], scores: Mapping[int, Sequence[Any]]) -> dict[str, Any]:
     """A line of QVHighlights with what annotators gave some of its clips."""
     return {**line, "relevant_clip_ids": list(scores), "saliency_scores": list(map(list, scores.values()))}
+
+
+def moment_video(name: str, duration_s: float, *queries: tuple[Any, ...], **facts: Any) -> MomentVideo:
+    """A video with its queries, each a text and its windows; `facts` are other fields of its queries."""
+    return MomentVideo(
+        name,
+        duration_s,
+        tuple(Query("", text, name, duration_s, tuple(windows), **facts) for text, *windows in queries),
+    )

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
-from vidsum.datasets.moments import MomentQuery, MomentVideo, mended, read_moments
+from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency, write_json, write_lines
+from vidsum.datasets.moments import MomentVideo, read_highlights, read_moments, repaired
 from vidsum.errors import InputError
 
 
@@ -16,17 +17,21 @@ def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
         "v_b": in_seconds(55.15, (0.28, 55.15, "A lifting tutorial."), (13.79, 54.32, "  He helps.")),
         "v_a": in_seconds(30, (0, 6.9, "a person reads.")),
     }
-    assert read_moments(write_json(tmp_path / "train.json", videos)) == {
-        "v_b": MomentVideo(
+    read = read_moments(write_json(tmp_path / "train.json", videos))
+    assert [(name, video.name, video.duration_s, _queries(video)) for name, video in read.items()] == [
+        (
+            "v_b",
             "v_b",
             55.15,
-            (
-                MomentQuery("A lifting tutorial.", ((0.28, 55.15),)),
-                MomentQuery("He helps.", ((13.79, 54.32),)),
-            ),
+            [("A lifting tutorial.", ((0.28, 55.15),)), ("He helps.", ((13.79, 54.32),))],
         ),
-        "v_a": MomentVideo("v_a", 30.0, (MomentQuery("a person reads.", ((0.0, 6.9),)),)),
-    }
+        ("v_a", "v_a", 30.0, [("a person reads.", ((0.0, 6.9),))]),
+    ]
+    assert [(one.video, one.duration_s, one.qid) for one in read["v_a"].queries] == [("v_a", 30.0, "")]
+
+
+def _queries(video: MomentVideo) -> list[tuple[Any, ...]]:
+    return [(query.text, query.windows) for query in video.queries]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -35,7 +40,7 @@ def test_tacos_is_in_frames(tmp_path: Path, indent: int | None) -> None:
     path = tmp_path / "tacos.json"
     path.write_text(json.dumps({"s1.avi": entry}, indent=indent))
     video = read_moments(path)["s1.avi"]
-    assert (video.duration_s, video.queries) == (40.0, (MomentQuery("She cuts.", ((2.0, 4.0),)),))
+    assert (video.duration_s, _queries(video)) == (40.0, [("She cuts.", ((2.0, 4.0),))])
 
 
 def test_qvhighlights_has_several_windows_and_numbers(tmp_path: Path) -> None:
@@ -47,7 +52,8 @@ def test_qvhighlights_has_several_windows_and_numbers(tmp_path: Path) -> None:
     videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
     assert list(videos) == ["x_0_150", "y_0_150"]
     first, second = videos["x_0_150"].queries
-    assert first == MomentQuery("A girl\u2028cooks", ((10.0, 20.0), (30.0, 44.0)), "7")
+    assert (first.text, first.windows) == ("A girl\u2028cooks", ((10.0, 20.0), (30.0, 44.0)))
+    assert (first.qid, first.saliency) == ("7", None)
     assert second.qid == "8"
 
 
@@ -59,13 +65,12 @@ def test_charades_as_first_published_takes_lengths_from_the_tables_of_charades(t
     assert "Charades_v1_test.csv" in str(caught.value.hint)
     (tmp_path / "Charades_v1_test.csv").write_text("id,subject,length\n3MSZA,P1,30.96\nAO8RW,P2,33.67\n")
     videos = read_moments(path)
-    assert videos["3MSZA"] == MomentVideo(
-        "3MSZA", 30.96, (MomentQuery("person turn a light on.", ((24.3, 30.4),)),)
-    )
+    assert videos["3MSZA"].duration_s == 30.96
+    assert _queries(videos["3MSZA"]) == [("person turn a light on.", ((24.3, 30.4),))]
     assert videos["AO8RW"].queries[0].text == "a person ## reads."
 
 
-def test_what_cannot_be_used_is_mended_and_told(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_repaired_and_counted(tmp_path: Path) -> None:
     path = write_json(
         tmp_path / "bad.json",
         {
@@ -74,12 +79,9 @@ def test_what_cannot_be_used_is_mended_and_told(tmp_path: Path) -> None:
         },
     )
     videos = read_moments(path)
-    assert videos["v_a"].queries == (
-        MomentQuery("too long", ((0.0, 10.0),)),
-        MomentQuery("good", ((1.0, 2.0),)),
-    )
+    assert _queries(videos["v_a"]) == [("too long", ((0.0, 10.0),)), ("good", ((1.0, 2.0),))]
     assert videos["v_b"].queries == ()
-    assert mended(videos) == (
+    assert repaired(videos) == (
         "annotations left out that end at or before their start: 3, first in v_a",
         "annotations cut that reach out of their video: 1, first in v_a",
         "annotations left out that lie outside their video: 2, first in v_b",
@@ -90,8 +92,8 @@ def test_what_cannot_be_used_is_mended_and_told(tmp_path: Path) -> None:
 def test_of_several_windows_the_good_ones_stay(tmp_path: Path) -> None:
     lines = (highlight(1, "x", "A dog", (8, 4), (10, 20)), highlight(2, "x", "A cat"))
     videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
-    assert videos["x"].queries == (MomentQuery("A dog", ((10.0, 20.0),), "1"),)
-    assert [note.rpartition(":")[0] for note in mended(videos)] == [
+    assert _queries(videos["x"]) == [("A dog", ((10.0, 20.0),))]
+    assert [note.rpartition(":")[0] for note in repaired(videos)] == [
         "annotations left out that end at or before their start",
         "annotations left out that have no window",
     ]
@@ -191,7 +193,7 @@ def test_tables_of_charades_that_will_not_do(tmp_path: Path, table: str, reason:
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
-    ("name", "n_videos", "n_queries", "n_mended"),
+    ("name", "n_videos", "n_queries", "n_repaired"),
     [
         ("activitynet/train.json", 10009, 37417, 265),  # published: 37,417
         ("activitynet/val.json", 4917, 17505, 134),  # val_1: 17,505
@@ -206,12 +208,12 @@ def test_tables_of_charades_that_will_not_do(tmp_path: Path, table: str, reason:
     ],
 )
 def test_the_published_files_have_as_many_sentences_as_published(
-    shared: Path, name: str, n_videos: int, n_queries: int, n_mended: int
+    shared: Path, name: str, n_videos: int, n_queries: int, n_repaired: int
 ) -> None:
     videos = read_moments(shared / "data" / name)
     assert len(videos) == n_videos
     assert sum(len(video.queries) for video in videos.values()) == n_queries
-    assert sum(len(video.mended) for video in videos.values()) == n_mended
+    assert sum(len(video.repairs) for video in videos.values()) == n_repaired
     assert all(_is_sound(video) for video in videos.values())
 
 
@@ -221,3 +223,84 @@ def _is_sound(video: Any) -> bool:
         for query in video.queries
         for start, end in query.windows
     )
+
+
+def test_annotators_score_the_clips_of_the_windows(tmp_path: Path) -> None:
+    lines = (
+        with_saliency(highlight(7, "x", "A girl", (2, 6)) | {"duration": 9}, {2: (1, 4), 1: (0, 3)}),
+        with_saliency(highlight(8, "x", "A dog", (0, 2), (4, 6)) | {"duration": 9}, {0: (2, 2), 2: (3, 4)}),
+    )
+    queries = read_highlights(write_lines(tmp_path / "val.jsonl", *lines))
+    assert list(queries) == ["7", "8"]
+    first = queries["7"]
+    assert (first.text, first.video, first.duration_s, first.n_clips) == ("A girl", "x", 9.0, 4)
+    assert queries["8"].windows == ((0.0, 2.0), (4.0, 6.0))
+    assert first.saliency is not None
+    assert first.saliency.tolist() == [[0, 0], [0, 3], [1, 4], [0, 0]]
+
+
+def test_annotations_without_saliency_are_read_too(tmp_path: Path) -> None:
+    queries = read_highlights(write_lines(tmp_path / "val.jsonl", highlight(7, "x", "A girl", (2, 6))))
+    assert queries["7"].saliency is None
+
+
+STRICT = highlight(1, "x", "A dog", (0, 4))
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([], "holds no annotation"),
+        ([STRICT, STRICT], "line 2: has qid 1 again"),
+        ([{key: value for key, value in STRICT.items() if key != "qid"}], "line 1: has no qid"),
+        ([STRICT | {"relevant_windows": []}], "line 1: has no window"),
+        ([STRICT | {"relevant_windows": [[4, 2]]}], "line 1: has a window that is inverted"),
+        ([STRICT | {"relevant_windows": [[4, 4]]}], r"line 1: .* video of 150 s: \[4.0, 4.0\]"),
+        ([STRICT | {"relevant_windows": [[0, 152]]}], "line 1: has a window that"),
+        ([STRICT | {"relevant_windows": [[-2, 2]]}], "line 1: has a window that"),
+        ([with_saliency(STRICT, {0: (1,)}) | {"relevant_clip_ids": [0, 1]}], "2 relevant_clip_ids, but 1"),
+        ([with_saliency(STRICT, {-1: (1,)})], "line 1: has relevant_clip_ids that .*: -1"),
+        ([with_saliency(STRICT, {0: (1,)}) | {"relevant_clip_ids": ["a"]}], "relevant_clip_ids that .*: 'a'"),
+        ([with_saliency(STRICT, {0: (1,), 75: (2,)})], "line 1: has clip 75 in .*; the last is 74"),
+        ([with_saliency(STRICT, {0: (1,), 1: (2, 3)})], "not one of each annotator for each clip"),
+        ([with_saliency(STRICT, {})], "not one of each annotator for each clip"),
+        ([with_saliency(STRICT, {0: ()})], "not one of each annotator for each clip"),
+        ([with_saliency(STRICT, {0: (float("nan"),)})], "saliency_scores that are no finite numbers: nan"),
+        ([with_saliency(STRICT, {0: ("a",)})], "saliency_scores that are no finite numbers: 'a'"),
+        (
+            [STRICT | {"relevant_clip_ids": [0], "saliency_scores": [3]}],
+            "saliency_scores that are",
+        ),
+        ([STRICT | {"saliency_scores": [[3]]}], "has no list relevant_clip_ids"),
+        (
+            [with_saliency(STRICT, {0: (1, 2)}), with_saliency(STRICT | {"qid": 2}, {0: (1,)})],
+            "line 2: .*annotators",
+        ),
+        ([with_saliency(STRICT, {0: (1, 2)}), STRICT | {"qid": 2}], "line 2: .*annotators"),
+        ([{key: value for key, value in STRICT.items() if key != "relevant_windows"}], "of a test split"),
+    ],
+)
+def test_strictly_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason) as caught:
+        read_highlights(write_lines(tmp_path / "val.jsonl", *lines))
+    assert str(caught.value).startswith(str(tmp_path / "val.jsonl"))
+
+
+def test_strictly_queries_have_numbers(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "test.json", {"v_a": in_seconds(9, (1, 2, "A dog"))})
+    with pytest.raises(InputError, match="v_a: has no qid"):
+        read_highlights(path)
+
+
+@pytest.mark.shared
+def test_all_published_annotations_are_read(shared: Path) -> None:
+    path = shared / "data" / "qvhighlights" / "highlight_val_release.jsonl"
+    queries = read_highlights(path)
+    assert len(queries) == 1550
+    for line in path.read_text().splitlines():
+        entry = json.loads(line)
+        saliency = queries[str(entry["qid"])].saliency
+        assert saliency is not None
+        assert saliency.shape == (entry["duration"] // 2, 3)
+        assert saliency[entry["relevant_clip_ids"]].tolist() == entry["saliency_scores"]
+        assert saliency.sum() == np.sum(entry["saliency_scores"])

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.datasets.highlights import HighlightQuery
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import Query
 from vidsum.datasets.published_features import read_clips
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation import models
@@ -32,15 +32,15 @@ CLIPS, DIMS, DIM_TEXT = 8, (4, 2), 4
 ROWS = {"x": 10, "short": 6, "long": 32}
 """Features of each video: one has a clip too few, one more than the models read."""
 QUERIES = {
-    "7": HighlightQuery("7", "a dog", "x", 20.0, ((0.0, 4.0),)),
-    "8": HighlightQuery("8", "a cat on a mat", "x", 20.0, ((4.0, 10.0),)),
-    "9": HighlightQuery("9", "a bird", "short", 15.0, ((0.0, 4.0),)),
-    "10": HighlightQuery("10", "a cow", "long", 62.0, ((0.0, 4.0),)),
+    "7": Query("7", "a dog", "x", 20.0, ((0.0, 4.0),)),
+    "8": Query("8", "a cat on a mat", "x", 20.0, ((4.0, 10.0),)),
+    "9": Query("9", "a bird", "short", 15.0, ((0.0, 4.0),)),
+    "10": Query("10", "a cow", "long", 62.0, ((0.0, 4.0),)),
 }
 VIDEOS = {
-    "x": MomentVideo("x", 20.0, tuple(MomentQuery(QUERIES[qid].text, ((0.0, 4.0),)) for qid in ("7", "8"))),
-    "none": MomentVideo("none", 10.0, ()),
-    "long": MomentVideo("long", 7200.0, (MomentQuery("a cow", ((0.0, 90.0),)),)),
+    "x": moment_video("x", 20.0, *((QUERIES[qid].text, (0.0, 4.0)) for qid in ("7", "8"))),
+    "none": moment_video("none", 10.0),
+    "long": moment_video("long", 7200.0, ("a cow", (0.0, 90.0))),
 }
 
 
@@ -256,7 +256,7 @@ def test_edges_are_rounded_as_published(moment: tuple[float, float], expected: t
     assert (rounded.start_s, rounded.end_s) == expected
 
 
-def answer(task: str, run: ModelRun, queries: dict[str, HighlightQuery] = QUERIES, **changes: Any) -> Any:
+def answer(task: str, run: ModelRun, queries: dict[str, Query] = QUERIES, **changes: Any) -> Any:
     """The answers of a run to the queries of one of the tasks."""
     changed = replace(run, **changes)
     if task == "highlights":

@@ -1,16 +1,16 @@
 """The evaluations of moments and of QVHighlights: the published figures, and the baselines."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.datasets.moment_layouts import write_lines
+from tests.datasets.moment_layouts import moment_video, write_lines
 from tests.evaluation.highlight_loop import clip_figures, moment_figures
-from vidsum.datasets.highlights import HighlightQuery, read_highlights
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import MomentVideo, Query, read_highlights
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
@@ -24,9 +24,9 @@ def clips(*scores: int) -> FloatArray:
 
 
 QUERIES = {
-    "7": HighlightQuery("7", "A girl", "x", 8.0, ((2.0, 6.0),), clips(0, 4, 2, 0)),
-    "8": HighlightQuery("8", "A dog", "x", 8.0, ((0.0, 8.0),), clips(3, 3, 3, 3)),
-    "9": HighlightQuery("9", "A cat", "y", 4.0, ((0.0, 2.0),), clips(4, 0)),
+    "7": Query("7", "A girl", "x", 8.0, ((2.0, 6.0),), clips(0, 4, 2, 0)),
+    "8": Query("8", "A dog", "x", 8.0, ((0.0, 8.0),), clips(3, 3, 3, 3)),
+    "9": Query("9", "A cat", "y", 4.0, ((0.0, 2.0),), clips(4, 0)),
 }
 
 
@@ -172,7 +172,7 @@ def test_what_predictions_lack_is_left_out_of_every_row(changes: dict[str, None]
 
 
 def test_data_without_annotators_has_moments_alone() -> None:
-    bare = {qid: HighlightQuery(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
+    bare = {qid: Query(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
     report = evaluate_highlights(bare, answers(), n_seeds=1)
     assert report.warnings == ("the data has no saliency_scores of annotators: moments alone are measured",)
     assert [row.measures.clips for row in report.rows] == [None] * 3
@@ -227,10 +227,9 @@ def test_what_makes_no_report() -> None:
 @pytest.fixture
 def videos() -> dict[str, MomentVideo]:
     """Two videos with three queries, one of them with two windows."""
-    first = (MomentQuery("a dog", ((0.0, 5.0), (8.0, 10.0))), MomentQuery("a cat", ((2.0, 4.0),)))
     return {
-        "v_a": MomentVideo("v_a", 10.0, first),
-        "v_b": MomentVideo("v_b", 20.0, (MomentQuery("a bird", ((0.0, 20.0),)),), ("cut",)),
+        "v_a": moment_video("v_a", 10.0, ("a dog", (0.0, 5.0), (8.0, 10.0)), ("a cat", (2.0, 4.0))),
+        "v_b": replace(moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))), repairs=("cut",)),
         "v_c": MomentVideo("v_c", 20.0, ()),
     }
 

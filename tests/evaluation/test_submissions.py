@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.datasets.moment_layouts import write_lines
-from vidsum.datasets.highlights import HighlightQuery
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.errors import InputError, OutputError
 from vidsum.evaluation.submissions import (
     QueryPrediction,
@@ -23,8 +22,8 @@ from vidsum.evaluation.submissions import (
 from vidsum.types import Moment
 
 QUERIES = {
-    "7": HighlightQuery("7", "A girl", "x", 9.0, ((2.0, 6.0),)),
-    "8": HighlightQuery("8", "A dog", "y", 6.0, ((0.0, 2.0),)),
+    "7": Query("7", "A girl", "x", 9.0, ((2.0, 6.0),)),
+    "8": Query("8", "A dog", "y", 6.0, ((0.0, 2.0),)),
 }
 
 
@@ -115,12 +114,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-AS_MOMENTS = {
-    query.video: MomentVideo(
-        query.video, query.duration_s, (MomentQuery(query.text, query.windows, query.qid),)
-    )
-    for query in QUERIES.values()
-}
+AS_MOMENTS = {query.video: MomentVideo(query.video, query.duration_s, (query,)) for query in QUERIES.values()}
 readers = pytest.mark.parametrize(
     "read",
     [
@@ -214,7 +208,7 @@ def test_what_is_wrong_with_an_answer_to_qvhighlights(tmp_path: Path, lines: lis
 
 
 def test_a_video_of_less_than_two_clips_needs_a_score(tmp_path: Path) -> None:
-    short = {"7": HighlightQuery("7", "A girl", "x", 3.0, ((0.0, 2.0),), np.ones((1, 3), np.float32))}
+    short = {"7": Query("7", "A girl", "x", 3.0, ((0.0, 2.0),), np.ones((1, 3), np.float32))}
     path = write_lines(tmp_path / "mine.jsonl", line(7, pred_saliency_scores=[]))
     with pytest.raises(InputError, match="has 0 pred_saliency_scores"):
         read_highlight_predictions(path, short)

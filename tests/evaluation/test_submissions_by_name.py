@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.datasets.moment_layouts import write_lines
+from tests.datasets.moment_layouts import moment_video, write_lines
 from tests.evaluation.annotated import dataset
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.documents import grounding_document
 from vidsum.errors import InputError
 from vidsum.evaluation.submissions import (
@@ -20,20 +20,20 @@ from vidsum.evaluation.submissions import (
 from vidsum.types import Grounding, Moment, QueryMoments, VideoInfo
 
 VIDEOS = {
-    "s1.avi": MomentVideo(
+    "s1.avi": moment_video(
         "s1.avi",
         30.0,
-        (
-            MomentQuery("She  cuts.", ((0.0, 5.0),)),
-            MomentQuery("She washes.", ((6.0, 8.0),)),
-            MomentQuery("She cuts.", ((20.0, 25.0),)),
-        ),
+        ("She  cuts.", (0.0, 5.0)),
+        ("She washes.", (6.0, 8.0)),
+        ("She cuts.", (20.0, 25.0)),
     ),
-    "v_b": MomentVideo("v_b", 20.0, (MomentQuery("a bird", ((0.0, 20.0),)),)),
+    "v_b": moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))),
 }
 NUMBERED = {
     "x": MomentVideo(
-        "x", 150.0, (MomentQuery("A dog", ((0.0, 4.0),), "1"), MomentQuery("A dog", ((6.0, 8.0),), "2"))
+        "x",
+        150.0,
+        (Query("1", "A dog", "x", 150.0, ((0.0, 4.0),)), Query("2", "A dog", "x", 150.0, ((6.0, 8.0),))),
     )
 }
 

@@ -23,7 +23,7 @@ def finite(*values: Any) -> None:
 
 
 def read_highlight_predictions(path: Path) -> None:
-    from vidsum.datasets.highlights import read_highlights
+    from vidsum.datasets.moments import read_highlights
     from vidsum.evaluation.moments import evaluate_highlights
     from vidsum.evaluation.submissions import read_highlight_predictions
 
@@ -71,7 +71,7 @@ def read_moments(path: Path) -> None:
 
 
 def read_highlights(path: Path) -> None:
-    from vidsum.datasets.highlights import read_highlights
+    from vidsum.datasets.moments import read_highlights
 
     for query in read_highlights(path).values():
         for start, end in query.windows:

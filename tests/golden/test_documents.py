@@ -235,7 +235,7 @@ def test_training_of_detr(vidsum: Program) -> None:
 
 def test_training_of_mrnet(vidsum: Program) -> None:
     sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
-    train = ("train", "mrnet", "--data", "planted", "--out", "run", *sizes, "--epochs", 1, *CPU)
+    train = ("train", "mrnet", "--data", "toy", "--out", "run", *sizes, "--epochs", 1, *CPU)
     check_close("train_mrnet.result.json", vidsum(*train, "--json").out)
 
 

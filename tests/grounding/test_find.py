@@ -170,7 +170,7 @@ def test_a_mask_alone_names_the_model_that_ships_with_it(
 @pytest.mark.parametrize(
     ("features", "read"),
     [
-        ({"space": "planted"}, "toy data"),
+        ({"space": "toy"}, "toy data"),
         ({"space": "features", "clip_s": 1.0}, "other features"),
         ({"space": "c3d", "clip_s": 1.0}, "c3d"),
     ],

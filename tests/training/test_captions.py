@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.datasets.moments import MomentQuery, MomentVideo
+from tests.datasets.moment_layouts import moment_video
+from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import UsageError
 from vidsum.training.captions import Captions, annotated, disorder, embed_captions, joined
 from vidsum.types import FloatArray
@@ -22,13 +23,9 @@ def one_hot(texts: Sequence[str]) -> FloatArray:
 
 def videos() -> dict[str, MomentVideo]:
     return {
-        "a": MomentVideo(
-            "a",
-            40.0,
-            (MomentQuery("dog runs snow", ((0.0, 10.0),)), MomentQuery("cook pan egg", ((20.0, 40.0),))),
-        ),
-        "b": MomentVideo("b", 20.0, (MomentQuery("drum plays", ((5.0, 10.0), (15.0, 20.0))),)),
-        "c": MomentVideo("c", 20.0, ()),
+        "a": moment_video("a", 40.0, ("dog runs snow", (0.0, 10.0)), ("cook pan egg", (20.0, 40.0))),
+        "b": moment_video("b", 20.0, ("drum plays", (5.0, 10.0), (15.0, 20.0))),
+        "c": moment_video("c", 20.0),
     }
 
 
@@ -65,7 +62,7 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> Non
     n_asked = len(asked)
     again = embed_captions(videos(), counted, "words")
     assert len(asked) == n_asked
-    assert np.array_equal(again.asked, first.asked)
+    assert np.array_equal(again.queries, first.queries)
     embed_captions(videos(), counted, "another encoder")
     assert len(asked) == 2 * n_asked
     for kept in (tmp_path / "captions").iterdir():
@@ -77,16 +74,16 @@ def test_an_annotated_video_is_that_of_the_file() -> None:
     rng = np.random.default_rng(0)
     scripts = {script.name: script for script in (annotated(captions(), rng) for _ in range(20))}
     assert scripts["b"].duration_s == 20.0
-    assert [tuple(one) for one in scripts["b"].stretches] == [(2, 5.0, 10.0), (2, 15.0, 20.0)]
-    assert [one.sentence for one in scripts["a"].stretches] == [0, 1]
+    assert [tuple(one) for one in scripts["b"].segments] == [(2, 5.0, 10.0), (2, 15.0, 20.0)]
+    assert [one.sentence for one in scripts["a"].segments] == [0, 1]
 
 
 def test_a_joined_video_has_no_gap() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         script = joined(captions(), 60.0, rng)
-        starts = [one.start_s for one in script.stretches]
-        ends = [one.end_s for one in script.stretches]
+        starts = [one.start_s for one in script.segments]
+        ends = [one.end_s for one in script.segments]
         assert starts[0] == 0
         assert ends[-1] == script.duration_s <= 60
         assert starts[1:] == ends[:-1]

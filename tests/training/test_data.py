@@ -12,8 +12,8 @@ import pytest
 from vidsum.datasets.examples import MomentExample
 from vidsum.datasets.published_features import read_clips, read_moment_features
 from vidsum.errors import InputError, UsageError
-from vidsum.training.data import Annotated, MomentData, annotated_data, planted_data
-from vidsum.training.toy import Planting
+from vidsum.training.data import Annotated, MomentData, annotated_moments, toy_moments
+from vidsum.training.toy import Toy
 from vidsum.types import FloatArray
 
 N_VIDEOS, CLIPS, DIM = 20, 4, 6
@@ -66,7 +66,7 @@ def _names(data: MomentData[MomentExample]) -> tuple[set[str], set[str]]:
 
 
 def test_examples_have_the_clips_the_queries_and_the_windows(source: Annotated) -> None:
-    data = annotated_data(source, CLIPS)
+    data = annotated_moments(source, CLIPS)
     assert data.examples(1) is data.examples(2)
     for example in (*data.examples(1), *data.validation):
         n = int(example.name.removeprefix("film_"))
@@ -77,30 +77,30 @@ def test_examples_have_the_clips_the_queries_and_the_windows(source: Annotated) 
 
 
 def test_a_share_of_the_videos_is_held_out(source: Annotated) -> None:
-    trained, judged = _names(annotated_data(source, CLIPS))
+    trained, judged = _names(annotated_moments(source, CLIPS))
     assert len(judged) == 2
     assert not trained & judged
     assert len(trained | judged) == N_VIDEOS
-    again, other = annotated_data(source, CLIPS), annotated_data(source, CLIPS, seed=1)
+    again, other = annotated_moments(source, CLIPS), annotated_moments(source, CLIPS, seed=1)
     assert _names(again) == (trained, judged)
     assert _names(other) != (trained, judged)
-    assert annotated_data(replace(source, validation=0.0), CLIPS).validation == []
+    assert annotated_moments(replace(source, validation=0.0), CLIPS).validation == []
 
 
 def test_a_file_for_validation_is_all_held_out(source: Annotated, tmp_path: Path) -> None:
     other = _write(tmp_path / "val.json", [30, 31])
-    data = annotated_data(replace(source, validation=other), CLIPS)
+    data = annotated_moments(replace(source, validation=other), CLIPS)
     trained, judged = _names(data)
     assert judged == {"film_30", "film_31"}
     assert len(trained) == N_VIDEOS
     assert data.about["validation"] == "val.json"
     assert [one["name"] for one in data.about["annotations"]] == ["train.json", "val.json"]
     with pytest.raises(UsageError, match="film_0 is among the training videos too"):
-        annotated_data(replace(source, validation=source.annotations), CLIPS)
+        annotated_moments(replace(source, validation=source.annotations), CLIPS)
 
 
 def test_the_checkpoint_will_say_what_it_reads(source: Annotated) -> None:
-    features = annotated_data(replace(source, validation=0.0), CLIPS).features
+    features = annotated_moments(replace(source, validation=0.0), CLIPS).features
     # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
     assert features == {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
 
@@ -110,11 +110,11 @@ def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
 ) -> None:
     (first,) = source.features
     (tmp_path / "second").mkdir()
-    for name in _names(annotated_data(replace(source, validation=0.0), CLIPS))[0]:
+    for name in _names(annotated_moments(replace(source, validation=0.0), CLIPS))[0]:
         rows = read_moment_features([first], name)[:, :2]
         np.save(tmp_path / "second" / f"{name}.npy", rows + 1)
     several = replace(source, features=(first, tmp_path / "second"), validation=0.0)
-    features = annotated_data(several, CLIPS).features
+    features = annotated_moments(several, CLIPS).features
     assert (features["dim"], features["dims"]) == (DIM + 2, [DIM, 2])
 
 
@@ -131,16 +131,16 @@ def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
 def test_a_space_has_its_encoder(
     source: Annotated, encoders: list[str], space: str, text: str | None, encoder: str
 ) -> None:
-    data = annotated_data(replace(source, space=space, text=text), CLIPS)
+    data = annotated_moments(replace(source, space=space, text=text), CLIPS)
     assert encoders == [encoder]
     assert (data.features["space"], data.features["text"]) == (space, encoder)
 
 
 def test_another_encoder_than_the_spaces_is_refused(source: Annotated) -> None:
     with pytest.raises(UsageError, match="in the space clip are embedded by clip, not by glove"):
-        annotated_data(replace(source, space="clip", text="glove"), CLIPS)
-    with pytest.raises(UsageError, match="no space 'klip'"):
-        annotated_data(replace(source, space="klip"), CLIPS)
+        annotated_moments(replace(source, space="clip", text="glove"), CLIPS)
+    with pytest.raises(UsageError, match="klip"):
+        annotated_moments(replace(source, space="klip"), CLIPS)
 
 
 def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     np.savez(tmp_path / "film.npz", features=np.ones((5, DIM), np.float32))
-    example = annotated_data(Annotated(path, (tmp_path,), validation=0.0), CLIPS).examples(1)[0]
+    example = annotated_moments(Annotated(path, (tmp_path,), validation=0.0), CLIPS).examples(1)[0]
     expected = [[[0, 0.2], [0.6, 0.8]], [[0.4, 1], [0, 0]]]
     np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
@@ -159,35 +159,35 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
 def test_what_cannot_be_trained_on_is_told(source: Annotated, tmp_path: Path) -> None:
     (tmp_path / "features" / "film_3.npy").unlink()
     with pytest.raises(InputError, match="no features of 1 of 20 videos, such as film_3"):
-        annotated_data(source, CLIPS)
-    with pytest.raises(UsageError, match="share from 0 to less than 1, not 1"):
-        annotated_data(replace(source, validation=1.0), CLIPS)
+        annotated_moments(source, CLIPS)
+    with pytest.raises(UsageError, match="from 0 to less than 1, not 1"):
+        annotated_moments(replace(source, validation=1.0), CLIPS)
     single = _write(tmp_path / "single.json", [5])
     with pytest.raises(UsageError, match="one video cannot be split") as refused:
-        annotated_data(replace(source, annotations=single), CLIPS)
+        annotated_moments(replace(source, annotations=single), CLIPS)
     assert refused.value.hint == "--validation 0"
     empty = {"film_5": {"duration": 10.0, "sentences": [" "], "timestamps": [[0.0, 1.0]]}}
     single.write_text(json.dumps(empty))
     with pytest.raises(UsageError, match="no video has a query"):
-        annotated_data(replace(source, annotations=single, validation=0.0), CLIPS)
+        annotated_moments(replace(source, annotations=single, validation=0.0), CLIPS)
 
 
 def test_mended_annotations_are_told(source: Annotated) -> None:
     videos = json.loads(source.annotations.read_text())
     videos["film_4"]["timestamps"][1] = [5.0, 4.0]
     source.annotations.write_text(json.dumps(videos))
-    data = annotated_data(replace(source, validation=0.0), CLIPS)
+    data = annotated_moments(replace(source, validation=0.0), CLIPS)
     assert any("film_4" in warning for warning in data.warnings)
 
 
-def test_planted_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> None:
-    data = planted_data(Planting(n_videos=3, clips=8), seed=1)
+def test_toy_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> None:
+    data = toy_moments(Toy(n_videos=3, clips=8), seed=1)
     first, again, second = data.examples(1), data.examples(1), data.examples(2)
     np.testing.assert_array_equal(first[0].video, again[0].video)
     others = (
         second[0],
         data.validation[0],
-        planted_data(Planting(n_videos=3, clips=8), seed=2).examples(1)[0],
+        toy_moments(Toy(n_videos=3, clips=8), seed=2).examples(1)[0],
     )
     for other in others:
         assert not np.array_equal(first[0].video, other.video)

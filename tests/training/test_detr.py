@@ -1,4 +1,4 @@
-"""Training the DETR models: a handful is learned by heart, words are found elsewhere, kills are mended."""
+"""Training the DETR models: a handful is learned by heart, words are found in other videos."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.highlight_examples import HighlightExample, Pair
-from vidsum.errors import OutputError, UsageError
+from vidsum.datasets.examples import HighlightExample, Pair
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.windows import with_endpoints
 from vidsum.models.configs import DETRConfig
@@ -19,16 +18,15 @@ from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import centre_width
-from vidsum.training.batches import DETRBatch, collate
+from vidsum.training.batches import collate_pairs
 from vidsum.training.data import MomentData
 from vidsum.training.detr import detr_loss, measured, train_detr
 from vidsum.training.detr_losses import detection_loss
-from vidsum.training.highlight_planted import planted_highlights_data
-from vidsum.training.loop import Fitted
+from vidsum.training.loop import FitResult
 from vidsum.training.settings import DETRLossSettings, DETRSettings, MatchWeights
-from vidsum.training.toy import Planting, planted_highlights
+from vidsum.training.toy import Toy, draw_highlights
 
-HOW = Planting(n_videos=8, clips=12, stretches=3, asked=1, noise=0.5)
+HOW = Toy(n_videos=8, clips=12, segments=3, queries=1, noise=0.5)
 SIZES = {"clips": 12, "words": 4, "d": 32, "heads": 4, "d_ff": 64, "n_moments": 5}
 CPU = torch.device("cpu")
 
@@ -41,7 +39,7 @@ def _settings(epochs: int, **choices: object) -> DETRSettings:
 def _fixed(
     examples: Sequence[HighlightExample], validation: Sequence[HighlightExample] = ()
 ) -> MomentData[HighlightExample]:
-    return MomentData(lambda epoch: examples, validation, {"space": "planted"}, {})
+    return MomentData(lambda epoch: examples, validation, {"space": "toy"}, {})
 
 
 def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
@@ -52,7 +50,7 @@ def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> None:
-    examples = planted_highlights(replace(HOW, n_videos=4), 1)
+    examples = draw_highlights(replace(HOW, n_videos=4), 1)
     settings = _settings(4, dropout=0.0, decay_at=(3,))
     before = measured(_model(name).eval(), examples)
     fitted = train_detr(_fixed(30 * examples, examples), name, settings, tmp_path)
@@ -64,7 +62,7 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
     assert found.mean_precision == pytest.approx(fitted.best.validation)
 
 
-def _measured_of(fitted: Fitted, examples: Sequence[HighlightExample]) -> WindowMeasures:
+def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> WindowMeasures:
     """What the checkpoint of a run finds."""
     trained = read_trained(fitted.checkpoint)
     model = build(trained.model, DETRConfig(**trained.config)).eval()
@@ -104,79 +102,23 @@ def test_what_words_show_is_found_in_other_videos(tmp_path: Path) -> None:
     assert _measured_of(fitted, others).recall[0.5] > 0.7
 
 
-def test_the_checkpoint_tells_what_it_is(tmp_path: Path) -> None:
-    data = replace(
-        _fixed(planted_highlights(HOW, 1)), features={"space": "clip", "clip_s": 2.0}, about={"from": "here"}
-    )
-    settings = _settings(1, mask={"kind": "lam", "depth": 3}, max_norm=0.5, patience=3)
-    trained = read_trained(train_detr(data, "qd-detr", settings, tmp_path).checkpoint)
-    assert trained.model == "qd-detr"
-    assert trained.features == {"space": "clip", "clip_s": 2.0}
-    assert trained.config.items() >= {"clips": 12, "dim_video": 66, "dim_query": 32}.items()
-    assert trained.config["mask"].items() >= {"kind": "lam", "depth": 3}.items()
-    assert trained.training.items() >= {"max_norm": 0.5, "data": {"from": "here"}, "patience": None}.items()
-    assert trained.training["loss"]["match"] == {"span": 10.0, "giou": 1.0, "label": 4.0}
-
-
-@pytest.mark.parametrize(("name", "steps"), [("qd-detr", 1), ("mrnet-detr", 4), ("moment-detr", 6)])
-def test_a_broken_off_run_ends_as_one_never_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, steps: int
-) -> None:
-    """Three epochs of two steps, drawn anew, with a rate that rises and falls, dropout and a mask."""
-    settings = _settings(3, warmup=1.5, decay_at=(2,), mask={"kind": "stamp"})
-    data = planted_highlights_data(HOW, 5)
-    train_detr(data, name, settings, tmp_path / "whole")
-    left = iter(range(steps))
-
-    def breaking(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_against: bool) -> Tensor:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return detr_loss(model, batch, how, with_against=with_against)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("vidsum.training.detr.detr_loss", breaking)
-        if steps < 6:
-            with pytest.raises(KeyboardInterrupt):
-                train_detr(data, name, settings, tmp_path / "broken")
-        else:
-            train_detr(data, name, settings, tmp_path / "broken")
-    resumed = train_detr(data, name, settings, tmp_path / "broken")
-    assert resumed.up_to_date == (steps == 6)
-    for file in ("best.safetensors", "last.safetensors"):
-        assert (tmp_path / "broken" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-
-
-def test_other_seeds_and_settings_are_another_run(tmp_path: Path) -> None:
-    examples = planted_highlights(HOW, 1)
-    train_detr(_fixed(examples), "qd-detr", _settings(1), tmp_path)
-    with pytest.raises(OutputError, match=r"training\.seed was 0, is 1"):
-        train_detr(_fixed(examples), "qd-detr", _settings(1, seed=1), tmp_path)
-    with pytest.raises(OutputError, match=r"qd-detr.*moment-detr"):
-        train_detr(_fixed(examples), "moment-detr", _settings(1), tmp_path)
-
-
-def test_bf16_learns_and_keeps_float32_weights(tmp_path: Path) -> None:
-    data = _fixed(planted_highlights(HOW, 1))
-    fitted = train_detr(data, "qd-detr", _settings(5, precision="bf16"), tmp_path)
-    assert fitted.history[-1].loss < fitted.history[0].loss - 1
-    assert {one.dtype for one in read_trained(fitted.checkpoint).tensors.values()} == {torch.float32}
-
-
 def test_the_loss_has_the_parts_of_its_model() -> None:
-    batch = collate(planted_highlights(HOW, 1), CPU)
+    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
     alone = DETRLossSettings(match=MatchWeights(0, 0, 0), lambda_s=0)
     for name in MODELS:
         model = _model(name).eval()
         with torch.no_grad():
             found = model(*batch.inputs)
-            detection = detection_loss(found, batch.windows, batch.is_window, DETRLossSettings())
+            detection = detection_loss(found, batch.gt_windows, batch.is_window, DETRLossSettings())
             silent = replace(alone, saliency=0)
-            assert float(detr_loss(model, batch, silent, with_against=True)) == 0
-            no_saliency = detr_loss(model, batch, DETRLossSettings(saliency=0, lambda_s=0), with_against=True)
+            assert float(detr_loss(model, batch, silent, with_negatives=True)) == 0
+            no_saliency = detr_loss(
+                model, batch, DETRLossSettings(saliency=0, lambda_s=0), with_negatives=True
+            )
             assert float(no_saliency) == pytest.approx(float(detection), rel=1e-4)
-            own, both = (float(detr_loss(model, batch, alone, with_against=one)) for one in (False, True))
+            own, both = (float(detr_loss(model, batch, alone, with_negatives=one)) for one in (False, True))
             assert both > own + 1
-            sparse = float(detr_loss(model, batch, replace(silent, lambda_s=7.0), with_against=True))
+            sparse = float(detr_loss(model, batch, replace(silent, lambda_s=7.0), with_negatives=True))
         of_mask = model.sparsity_loss().detach() if isinstance(model, MRNetDETR) else torch.zeros(())
         assert sparse == pytest.approx(7 * float(of_mask), rel=1e-4)
         assert (sparse > 0) == (name == "mrnet-detr")
@@ -185,20 +127,20 @@ def test_the_loss_has_the_parts_of_its_model() -> None:
 def test_a_false_pair_is_seen_only_where_there_is_one() -> None:
     """What lies in padding, or stands beside an example that has no false query, changes nothing."""
     model = _model().eval()
-    (example,) = planted_highlights(replace(HOW, n_videos=1), 1)
+    (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
     false = Pair(example.video, -example.words)
-    batches = [collate([one], CPU) for one in (example, replace(example, against=false))]
+    batches = [collate_pairs([one], CPU) for one in (example, replace(example, negative=false))]
     saliency_alone = DETRLossSettings(match=MatchWeights(0, 0, 0), margin=0)
     with torch.no_grad():
-        losses = [float(detr_loss(model, one, saliency_alone, with_against=True)) for one in batches]
-        outside = float(model.saliency(*batches[1].against).exp().log1p().sum())
+        losses = [float(detr_loss(model, one, saliency_alone, with_negatives=True)) for one in batches]
+        outside = float(model.saliency(*batches[1].negative).exp().log1p().sum())
     assert losses[1] - losses[0] > 0.9 * outside  # the rest is the rank loss, whose sum has more clips now
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_examples_of_all_kinds_have_finite_losses_and_gradients(name: str) -> None:
     """Shorter and longer ones, without a window, without saliency, with the same saliency everywhere."""
-    plain, *rest = planted_highlights(HOW, 1)[:4]
+    plain, *rest = draw_highlights(HOW, 1)[:4]
     nowhere = np.zeros((0, 2), np.float32)
     short = replace(rest[0], video=rest[0].video[:1], saliency=rest[0].saliency[:1])
     silent = replace(rest[1], saliency=np.zeros(12, np.float32))
@@ -206,7 +148,7 @@ def test_examples_of_all_kinds_have_finite_losses_and_gradients(name: str) -> No
     false = replace(plain, windows=nowhere, saliency=np.zeros(12, np.float32))
     for examples in ([plain, short, silent, equal, false], [false, false], [false], [equal], [short]):
         model = _model(name)
-        loss = detr_loss(model, collate(examples, CPU), DETRLossSettings(), with_against=True)
+        loss = detr_loss(model, collate_pairs(examples, CPU), DETRLossSettings(), with_negatives=True)
         loss.backward()  # type: ignore[no-untyped-call]
         assert loss.detach().isfinite()
         assert all(one.grad.isfinite().all() for one in model.parameters() if one.grad is not None)
@@ -234,7 +176,7 @@ def test_validation_is_that_of_the_benchmark() -> None:
     draw = torch.Generator().manual_seed(3)
     moments = torch.rand(8, 5, 2, generator=draw, dtype=torch.float64).sort(dim=-1).values
     scores = torch.rand(8, 5, generator=draw, dtype=torch.float64)
-    examples = planted_highlights(HOW, 1)
+    examples = draw_highlights(HOW, 1)
     right = np.stack([example.windows for example in examples]).astype(np.float64)
     moments[:, 2] = torch.from_numpy(right[:, 0]) + 0.02
     moments[0, 3] = torch.tensor([-0.5, 0.4])
@@ -248,22 +190,3 @@ def test_validation_is_that_of_the_benchmark() -> None:
     assert found.mean_precision == pytest.approx(expected.mean_precision)
     assert 0 < found.mean_precision < 1
     assert measured(_Fixed(moments, scores), nowhere[5:], 3) is None  # type: ignore[arg-type]
-
-
-def test_examples_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    examples = planted_highlights(HOW, 1)
-    other = replace(examples[1], name="other", words=np.zeros((3, 7), np.float32))
-    long = replace(
-        examples[1], name="long", video=np.zeros((13, 66), np.float32), saliency=np.zeros(13, np.float32)
-    )
-    for wrong, message in (
-        ([examples[0], other], r"planted_0 has clips of 66 .* other clips of 66 numbers and words of 7"),
-        ([examples[0], long], r"long has 13 clips and .* places for 12 and 4"),
-        ([], "no video to train on"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            train_detr(_fixed(wrong), "qd-detr", _settings(1), tmp_path)
-    with pytest.raises(UsageError, match="other"):
-        train_detr(_fixed(examples, [other]), "qd-detr", _settings(1), tmp_path)
-    with pytest.raises(UsageError, match="there is no 'detr'"):
-        train_detr(_fixed(examples), "detr", _settings(1), tmp_path)

@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vidsum.datasets.highlights import read_highlights
+from vidsum.datasets.moments import read_highlights
 from vidsum.errors import InputError, UsageError
-from vidsum.training.data import Annotated
-from vidsum.training.highlight_data import annotated_highlights
+from vidsum.training.data import Annotated, annotated_highlights
 from vidsum.types import FloatArray
 
 N_VIDEOS, DIM, DIM_WORDS = 10, 6, 5
@@ -26,7 +25,7 @@ def _words(texts: Sequence[str]) -> list[FloatArray]:
 @pytest.fixture(autouse=True)
 def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = SimpleNamespace(encode_words=_words)
-    monkeypatch.setattr("vidsum.training.highlight_data.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.training.data.load_text_encoder", lambda name, device: encoder)
 
 
 @pytest.fixture

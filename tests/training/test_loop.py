@@ -16,14 +16,16 @@ from torch import nn
 from tests.training.small import EPOCHS, SETTINGS, small_recipe
 from vidsum.checkpoints.trained import read_tensors, read_trained
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.training.loop import Fitted, best_of, fit, seed_of
+from vidsum.training.loop import FitResult, best_of, fit, seed_of
 from vidsum.training.settings import LoopSettings
 from vidsum.training.state import SCHEMA, Epoch
 
 PROGRAM = (sys.executable, "-m", "tests.training.small")
 
 
-def _fit(folder: Path, settings: LoopSettings = SETTINGS, overwrite: bool = False, **recipe: Any) -> Fitted:
+def _fit(
+    folder: Path, settings: LoopSettings = SETTINGS, overwrite: bool = False, **recipe: Any
+) -> FitResult:
     return fit(small_recipe(**recipe), settings, folder, overwrite=overwrite)
 
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.datasets.test_captions import WORDS, one_hot
+from tests.training.test_captions import WORDS, one_hot
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import CLASSIFIERS
-from vidsum.training import moment_captions
-from vidsum.training.moment_captions import CaptionRecipe, captions_data
+from vidsum.training import simulated_data
+from vidsum.training.simulated_data import CaptionRecipe, simulated_moments
 from vidsum.types import FloatArray
 
 N = len(WORDS)
@@ -25,8 +25,8 @@ def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
-    monkeypatch.setattr(moment_captions, "load_text_encoder", lambda name, device: encoder)
-    monkeypatch.setattr(moment_captions, "name_embeddings", names)
+    monkeypatch.setattr(simulated_data, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(simulated_data, "name_embeddings", names)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def recipe(*annotations: Path, **choices: object) -> CaptionRecipe:
 
 
 def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) -> None:
-    data = captions_data(recipe(annotations), clips=16)
+    data = simulated_moments(recipe(annotations), clips=16)
     first, again, second = data.examples(1), data.examples(1), data.examples(2)
     assert len(first) == 12
     assert np.array_equal(first[0].video, again[0].video)
@@ -60,7 +60,7 @@ def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) ->
 def test_validation_is_made_up_from_other_videos_and_all_its_queries_are_true_somewhere(
     annotations: Path,
 ) -> None:
-    data = captions_data(recipe(annotations, validation=0.3), clips=16)
+    data = simulated_moments(recipe(annotations, validation=0.3), clips=16)
     names = {example.name for example in data.validation} - {"joined"}
     assert len(names) == 3
     assert not names & {example.name for epoch in range(1, 9) for example in data.examples(epoch)}
@@ -68,22 +68,22 @@ def test_validation_is_made_up_from_other_videos_and_all_its_queries_are_true_so
 
 
 def test_no_validation_where_none_is_wanted(annotations: Path) -> None:
-    assert not captions_data(recipe(annotations, validation=0.0), clips=16).validation
+    assert not simulated_moments(recipe(annotations, validation=0.0), clips=16).validation
 
 
 def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
-    guided = captions_data(recipe(annotations, clip_s=2.0), clips=16)
+    guided = simulated_moments(recipe(annotations, clip_s=2.0), clips=16)
     assert guided.features == {"space": "conse", "dim": 2 * N + 3, "clip_s": 2.0, "guided": True}
-    plain = captions_data(recipe(annotations, guided=False), clips=16)
+    plain = simulated_moments(recipe(annotations, guided=False), clips=16)
     assert plain.features["dim"] == 2 * N
-    clip = captions_data(recipe(annotations, space="clip"), clips=16)
+    clip = simulated_moments(recipe(annotations, space="clip"), clips=16)
     assert clip.features == {"space": "clip", "dim": N + 1, "clip_s": 1.0, "guided": True}
 
 
 def test_several_files_may_tell_of_one_video(annotations: Path, tmp_path: Path) -> None:
     other = tmp_path / "more.json"
     other.write_text(annotations.read_text())
-    data = captions_data(recipe(annotations, other, validation=0.0), clips=16)
+    data = simulated_moments(recipe(annotations, other, validation=0.0), clips=16)
     names = {example.name for epoch in range(1, 30) for example in data.examples(epoch)}
     assert {"train/v_3", "more/v_3"} <= names
     assert [one["name"] for one in data.about["annotations"]] == ["train.json", "more.json"]

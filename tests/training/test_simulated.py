@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.datasets.test_captions import WORDS, captions, one_hot
+from tests.datasets.moment_layouts import moment_video
+from tests.training.test_captions import WORDS, captions, one_hot
 from vidsum.datasets.examples import MomentExample
-from vidsum.datasets.moments import MomentQuery, MomentVideo
 from vidsum.errors import UsageError
-from vidsum.training.captions import Script, Stretch, embed_captions
-from vidsum.training.simulated import Classifier, Haze, Making, make_up, see
+from vidsum.training.captions import Script, Segment, embed_captions
+from vidsum.training.simulated import Classifier, Noise, Simulation, simulate_moments, simulate_video
 
-CLEAR = Haze(temperature=0.02, noise=(0.0, 1e-9), clip_share=0.5)
-HAZY = Haze(temperature=0.02, noise=(9.0, 9.0), clip_share=0.5)
+CLEAR = Noise(temperature=0.02, deviation=(0.0, 1e-9), clip_fraction=0.5)
+NOISY = Noise(temperature=0.02, deviation=(9.0, 9.0), clip_fraction=0.5)
 N = len(WORDS)
 
 
@@ -23,13 +23,13 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
 
 
-def making(haze: Haze = CLEAR) -> Making:
-    classifiers = [Classifier(one_hot(WORDS), haze)] * 2
-    return Making(captions(), classifiers, clips=20, clip_s=1.0)
+def making(noise: Noise = CLEAR) -> Simulation:
+    classifiers = [Classifier(one_hot(WORDS), noise)] * 2
+    return Simulation(captions(), classifiers, clips=20, clip_s=1.0)
 
 
-def made_up(haze: Haze = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
-    return make_up(making(haze), n_videos, (seed,))
+def made_up(noise: Noise = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
+    return simulate_moments(making(noise), n_videos, (seed,))
 
 
 def inside(example: MomentExample) -> tuple[np.ndarray, np.ndarray]:
@@ -71,11 +71,11 @@ def test_noise_hides_what_is_said() -> None:
     def passing(examples: list[MomentExample]) -> float:
         return float(np.mean([np.abs(np.diff(example.video[:, :N], axis=0)).mean() for example in examples]))
 
-    assert passing(made_up(HAZY)) > 2 * passing(made_up(CLEAR))
+    assert passing(made_up(NOISY)) > 2 * passing(made_up(CLEAR))
 
 
 def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
-    first, again, other = made_up(HAZY), made_up(HAZY), made_up(HAZY, seed=1)
+    first, again, other = made_up(NOISY), made_up(NOISY), made_up(NOISY, seed=1)
     assert all(np.array_equal(a.video, b.video) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
 
@@ -99,24 +99,24 @@ def test_windows_lie_inside_the_example() -> None:
 
 
 def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> None:
-    one = {"a": MomentVideo("a", 40.0, (MomentQuery("dog runs", ((0.0, 40.0),)),))}
+    one = {"a": moment_video("a", 40.0, ("dog runs", (0.0, 40.0)))}
     how = replace(making(), captions=embed_captions(one, one_hot, "words"))
     with pytest.raises(UsageError, match="1 captions are too few") as refused:
-        make_up(how, 1, (0,))
+        simulate_moments(how, 1, (0,))
     assert refused.value.hint == "more --data"
 
 
 def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
     plain = replace(making(), guided=False, n_queries=3)
-    examples = make_up(plain, 40, (0,))
+    examples = simulate_moments(plain, 40, (0,))
     assert {example.video.shape for example in examples} == {(20, 2 * N)}
     assert max(len(example.queries) for example in examples) == 3
 
 
-def test_a_clip_that_two_stretches_share_shows_both() -> None:
-    script = Script("x", 4.0, (Stretch(0, 0.0, 1.5), Stretch(1, 1.5, 4.0)))
-    video = see(script, making(), np.random.default_rng(0))
-    chances = video.mixtures[0].probabilities
+def test_a_clip_that_two_segments_share_shows_both() -> None:
+    script = Script("x", 4.0, (Segment(0, 0.0, 1.5), Segment(1, 1.5, 4.0)))
+    video = simulate_video(script, making(), np.random.default_rng(0))
+    chances = video.mixtures[0].chances
     assert len(video) == 4
     assert chances[0, :3].sum() == pytest.approx(1, abs=1e-3)  # dog runs snow
     assert chances[2, 3:6].sum() == pytest.approx(1, abs=1e-3)  # cook pan egg
@@ -124,9 +124,9 @@ def test_a_clip_that_two_stretches_share_shows_both() -> None:
 
 
 def test_a_space_without_classes_shows_the_sentence_itself_through_noise() -> None:
-    script = Script("x", 8.0, (Stretch(0, 0.0, 4.0), Stretch(1, 4.0, 8.0)))
+    script = Script("x", 8.0, (Segment(0, 0.0, 4.0), Segment(1, 4.0, 8.0)))
     direct = replace(making(), classifiers=())
-    video = see(script, direct, np.random.default_rng(0))
+    video = simulate_video(script, direct, np.random.default_rng(0))
     (part,) = video.parts
     assert np.linalg.norm(part, axis=1) == pytest.approx(1)
     fits = part @ captions().vectors[:2].T

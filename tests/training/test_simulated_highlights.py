@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.datasets.test_captions import WORDS, captions, one_hot, videos
-from tests.datasets.test_made_up import CLEAR, making
-from vidsum.datasets.highlight_examples import HighlightExample
-from vidsum.datasets.moments import MomentQuery, MomentVideo
-from vidsum.training.captions import Captions, Script, Stretch, embed_captions, filled, script_of, words_of
-from vidsum.training.simulated import saliency_of, see
-from vidsum.training.simulated_highlights import make_up_highlights
+from tests.datasets.moment_layouts import moment_video
+from tests.training.test_captions import WORDS, captions, one_hot, videos
+from tests.training.test_simulated import CLEAR, making
+from vidsum.datasets.examples import HighlightExample
+from vidsum.training.captions import Captions, Script, Segment, embed_captions, filled, script_of, words_of
+from vidsum.training.simulated import saliency_of, simulate_highlights, simulate_video
 from vidsum.types import FloatArray
 
 N = len(WORDS)
@@ -32,7 +31,7 @@ def each_word(texts: Sequence[str]) -> list[FloatArray]:
 
 def made_up(n_videos: int = 40, seed: int = 0, most: int = 9) -> list[HighlightExample]:
     how = making()
-    return make_up_highlights(how, words_of(how.captions, each_word, most), n_videos, (seed,))
+    return simulate_highlights(how, words_of(how.captions, each_word, most), n_videos, (seed,))
 
 
 def test_saliency_and_windows_tell_of_the_same_clips() -> None:
@@ -68,14 +67,14 @@ def test_the_last_two_numbers_of_a_clip_are_its_endpoints() -> None:
 def test_a_false_query_stands_beside_the_same_video_with_a_guide_of_its_own() -> None:
     differ = []
     for example in made_up():
-        assert example.against is not None
-        np.testing.assert_array_equal(example.video[:, : 2 * N], example.against.video[:, : 2 * N])
-        differ.append(not np.array_equal(example.video, example.against.video))
+        assert example.negative is not None
+        np.testing.assert_array_equal(example.video[:, : 2 * N], example.negative.video[:, : 2 * N])
+        differ.append(not np.array_equal(example.video, example.negative.video))
     assert np.mean(differ) > 0.5  # of three sentences the other one is now and then the same
 
 
 def test_words_are_those_of_the_query_cut_to_the_most() -> None:
-    known = each_word(captions().asked_texts)
+    known = each_word(captions().query_texts)
     for example in made_up(most=2):
         assert len(example.words) <= 2
         assert any(np.array_equal(example.words, rows[:2]) for rows in known)
@@ -99,40 +98,41 @@ def test_the_words_of_a_sentence_are_embedded_once() -> None:
     first = words([2, 0, 2])
     assert [np.array_equal(first[0], one) for one in first] == [True, False, True]
     assert words([0, 1])[0] is first[1]
-    assert asked == [captions().asked_texts[number] for number in (0, 2, 1)]
+    assert asked == [captions().query_texts[number] for number in (0, 2, 1)]
 
 
 def test_what_annotators_scored_high_shows_more() -> None:
+    scores = np.array([[0], [0], [12], [12], [0], [6]], np.float32)
     one = {
-        "z": MomentVideo("z", 20.0, (MomentQuery("dog runs", ((4.0, 12.0),), "1", (0, 0, 12, 12, 0, 6)),)),
+        "z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores),
         **videos(),
     }
     known = embed_captions(one, one_hot, "words")
     script = script_of(known, 0)
     how = replace(making(CLEAR), captions=known)
-    video = see(script, how, np.random.default_rng(0))
+    video = simulate_video(script, how, np.random.default_rng(0))
     saliency = saliency_of(script, 0, video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
     shown = video.mixtures[0].probabilities[:, :2].sum(axis=1)  # the words dog and runs
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
 
 
-STRETCHES = st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 30)), min_size=1, max_size=5)
+SEGMENTS = st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 30)), min_size=1, max_size=5)
 
 
-@given(STRETCHES, st.integers(0, 99))
-def test_no_gap_is_left_where_nothing_is_said(stretches: list[tuple[float, float]], seed: int) -> None:
-    own = tuple(Stretch(0, start, min(60.0, start + length)) for start, length in stretches)
+@given(SEGMENTS, st.integers(0, 99))
+def test_no_gap_is_left_where_nothing_is_said(segments: list[tuple[float, float]], seed: int) -> None:
+    own = tuple(Segment(0, start, min(60.0, start + length)) for start, length in segments)
     known = Captions((), np.zeros(0, np.int64), np.eye(4, dtype=np.float32), np.eye(4, dtype=np.float32), ())
     full = filled(Script("x", 60.0, own), known, np.random.default_rng(seed))
-    assert full.stretches[: len(own)] == own
+    assert full.segments[: len(own)] == own
     tenths = np.arange(600) / 10 + 0.05
     bare = np.ones(600, bool)
-    for one in full.stretches:
+    for one in full.segments:
         assert 0 <= one.start_s < one.end_s <= 60
         bare &= (tenths < one.start_s) | (tenths >= one.end_s)
     # what is left are gaps shorter than the shortest stretch
     edges = np.flatnonzero(np.diff(np.concatenate([[0], bare.astype(int), [0]])))
     assert (np.diff(edges)[::2] <= 20).all()
-    for other in full.stretches[len(own) :]:
+    for other in full.segments[len(own) :]:
         assert all(other.end_s <= one.start_s or other.start_s >= one.end_s for one in own)

@@ -1,4 +1,4 @@
-"""Planted moments: they are where they are said to be, and the same seeds give the same."""
+"""Toy data: the windows are where they are said to be, and the same seeds give the same."""
 
 from dataclasses import replace
 
@@ -11,32 +11,32 @@ from vidsum.errors import UsageError
 from vidsum.training.toy import (
     DIM_QUERY,
     DIM_VIDEO,
-    Planting,
+    Toy,
+    draw_highlights,
+    draw_moments,
     patterns_of,
-    planted,
-    planted_highlights,
 )
 
-FEW = Planting(n_videos=3)
+FEW = Toy(n_videos=3)
 
 
 @given(
     clips=st.integers(4, 40),
-    stretches=st.integers(1, 10),
-    asked=st.integers(1, 10),
+    segments=st.integers(1, 10),
+    n_queries=st.integers(1, 10),
     seed=st.integers(0, 99),
 )
 def test_each_query_is_true_in_its_window_and_nowhere_else(
-    clips: int, stretches: int, asked: int, seed: int
+    clips: int, segments: int, n_queries: int, seed: int
 ) -> None:
-    if asked > stretches or clips < 2 * stretches:
-        with pytest.raises(UsageError, match="do not go into"):
-            Planting(clips=clips, stretches=stretches, asked=asked)
+    if n_queries > segments or clips < 2 * segments:
+        with pytest.raises(UsageError, match="do not fit into"):
+            Toy(clips=clips, segments=segments, queries=n_queries)
         return
-    how = Planting(n_videos=1, clips=clips, stretches=stretches, asked=asked, noise=0)
-    for example in planted(how, seed):
+    how = Toy(n_videos=1, clips=clips, segments=segments, queries=n_queries, noise=0)
+    for example in draw_moments(how, seed):
         assert example.video.shape == (clips, DIM_VIDEO)
-        assert example.queries.shape == (asked, DIM_QUERY)
+        assert example.queries.shape == (n_queries, DIM_QUERY)
         for pattern, window in zip(patterns_of(example.queries), example.windows, strict=True):
             shown = np.isclose(example.video, pattern, atol=1e-5).all(axis=1)
             first, end = np.round(window * clips).astype(int)
@@ -45,22 +45,22 @@ def test_each_query_is_true_in_its_window_and_nowhere_else(
 
 
 def test_the_other_stretches_hold_patterns_of_other_queries() -> None:
-    for example in planted(Planting(n_videos=5, stretches=5, asked=1, noise=0), 0):
+    for example in draw_moments(Toy(n_videos=5, segments=5, queries=1, noise=0), 0):
         different = np.unique(example.video.round(4), axis=0)
         assert len(different) in (5, 6)  # with or without a clip of nothing
 
 
 def test_noise_has_the_length_that_was_asked_for() -> None:
-    how = Planting(n_videos=20, stretches=1, asked=1, noise=2.5)
+    how = Toy(n_videos=20, segments=1, queries=1, noise=2.5)
     lengths = []
-    for example in planted(how, 4):
+    for example in draw_moments(how, 4):
         first, end = np.round(example.windows[0] * how.clips).astype(int)
         lengths += np.linalg.norm(np.delete(example.video, slice(first, end), axis=0), axis=1).tolist()
     assert np.mean(lengths) == pytest.approx(2.5, rel=0.05)
 
 
 def test_the_same_seeds_give_the_same_others_do_not() -> None:
-    one, again, other, later = (planted(FEW, *seeds) for seeds in [(1, 2), (1, 2), (2, 2), (1, 3)])
+    one, again, other, later = (draw_moments(FEW, *seeds) for seeds in [(1, 2), (1, 2), (2, 2), (1, 3)])
     for first, second in zip(one, again, strict=True):
         np.testing.assert_array_equal(first.video, second.video)
         np.testing.assert_array_equal(first.windows, second.windows)
@@ -84,8 +84,8 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> Non
 
 
 def test_words_add_up_to_the_query_whose_clips_are_salient() -> None:
-    how = Planting(n_videos=30, noise=0, clips=12, stretches=2, asked=1)
-    examples = planted_highlights(how, 3)
+    how = Toy(n_videos=30, noise=0, clips=12, segments=2, queries=1)
+    examples = draw_highlights(how, 3)
     assert {len(example.words) for example in examples} == {1, 2, 3, 4}
     for example in examples:
         (pattern,) = patterns_of(example.words.sum(axis=0, keepdims=True))
@@ -96,7 +96,7 @@ def test_words_add_up_to_the_query_whose_clips_are_salient() -> None:
 
 
 def test_each_query_of_a_video_is_an_example_and_seeds_tell_them_apart() -> None:
-    examples, again, others = (planted_highlights(FEW, 3, epoch) for epoch in (1, 1, 2))
-    assert [example.name for example in examples] == [f"planted_{number}" for number in (0, 0, 1, 1, 2, 2)]
+    examples, again, others = (draw_highlights(FEW, 3, epoch) for epoch in (1, 1, 2))
+    assert [example.name for example in examples] == [f"toy_{number}" for number in (0, 0, 1, 1, 2, 2)]
     assert all(np.array_equal(a.words, b.words) for a, b in zip(examples, again, strict=True))
     assert not np.array_equal(examples[0].words.sum(axis=0), others[0].words.sum(axis=0))

@@ -1,8 +1,9 @@
 """Videos with timed sentences: ActivityNet Captions, Charades-STA, TACoS and QVHighlights, read alike.
 
-What cannot be used is mended or left out as the field does it (2D-TAN and those after it): a window that ends
-at or before its start is dropped, one that reaches out of its video is cut, a sentence without words is
-dropped. Each video tells what was done, and `mended` counts it over all.
+`read_moments` repairs or leaves out what cannot be used, as the field does it (2D-TAN and those after it): a
+window that ends at or before its start is dropped, one that reaches out of its video is cut, a sentence
+without words is dropped. `read_highlights` is strict, as the official evaluation of QVHighlights: a fault
+is an error.
 """
 
 import os
@@ -10,11 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vidsum.datasets.highlights import CLIP_S
+import numpy as np
+
 from vidsum.datasets.moment_files import Annotation, read_annotations
 from vidsum.errors import InputError
 from vidsum.text_files import named
-from vidsum.types import Interval
+from vidsum.types import FloatArray, Interval
+
+CLIP_S = 2.0
+"""Length of the clips whose saliency QVHighlights' annotators scored."""
 
 _INVERTED = "annotations left out that end at or before their start"
 _OUTSIDE = "annotations left out that lie outside their video"
@@ -23,44 +28,50 @@ _WORDLESS = "annotations left out whose sentence has no words"
 _WINDOWLESS = "annotations left out that have no window"
 
 
-@dataclass(frozen=True)
-class MomentQuery:
-    """A sentence, and where in its video it is true."""
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A sentence, where in its video it is true, and how well each clip shows it."""
 
+    qid: str
+    """The query's number; empty where the file has none: only QVHighlights does."""
     text: str
-    """Without space at its ends; never empty."""
+    video: str
+    duration_s: float
     windows: tuple[Interval, ...]
     """One or more [start_s, end_s) inside the video, none of them empty; only QVHighlights has several."""
-    qid: str | None = None
-    """The query's number where the file has one: QVHighlights."""
-    saliency: tuple[float, ...] = ()
-    """What annotators gave each clip of `vidsum.datasets.highlights.CLIP_S`, added up, from the first clip to
-    the last that they scored; empty where the file has none."""
+    saliency: FloatArray | None = None
+    """[C, U] score of each clip of `CLIP_S` by each of U annotators, from 0 (very bad, or outside the
+    windows) to 4 (very good); None where the file has none."""
+
+    @property
+    def n_clips(self) -> int:
+        """The whole clips of the video; a rest at its end does not count."""
+        return int(self.duration_s / CLIP_S)
 
 
 @dataclass(frozen=True)
 class MomentVideo:
-    """A video and the sentences that are said of it."""
+    """A video and its queries."""
 
     name: str
     duration_s: float
-    queries: tuple[MomentQuery, ...]
+    queries: tuple[Query, ...]
     """In the order of the file; empty where none could be used."""
-    mended: tuple[str, ...] = ()
-    """What was done to its annotations, one entry for each that was mended or left out."""
+    repairs: tuple[str, ...] = ()
+    """What was repaired or left out, an entry for each annotation."""
 
 
 def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
-    """Read the timed sentences of one split of a data set.
+    """Read the timed sentences of one split of a data set, and repair them.
 
     Args:
         path: a file in one of the layouts that `vidsum.datasets.moment_files` lists.
 
     Returns:
-        The videos by name, in the order of the file. What was mended in them, `mended` tells.
+        The videos by name, in the order of the file; `repaired` counts their repairs.
 
     Raises:
-        InputError: the file cannot be read, is of no known layout, holds nothing, or lacks something; the
+        InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
             message names the entry.
     """
     source = Path(path)
@@ -70,57 +81,136 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
     if not annotations:
         raise InputError(f"{source}: holds no annotation")
     for name, of_video in annotations.items():
-        if len({one.duration_s for one in of_video}) > 1:
+        if len({annotation.duration_s for annotation in of_video}) > 1:
             raise InputError(f"{source}: {named(name)}: two of its entries give it different durations")
     return {name: _video(of_video) for name, of_video in annotations.items()}
 
 
-def mended(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
-    """One sentence for each kind of fault in the annotations: how many, and in which video first."""
-    found: dict[str, list[str]] = {}
+def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
+    """Read the annotated queries of one split of QVHighlights, strictly.
+
+    Args:
+        path: JSON lines, {"qid", "query", "vid", "duration", "relevant_windows"} with or without
+            {"relevant_clip_ids", "saliency_scores"}.
+
+    Returns:
+        The queries by number, in the order of the file: all with the saliency [C, U] of all whole clips, or
+        all without.
+
+    Raises:
+        InputError: the file cannot be read, or holds nothing; a line lacks something, or repeats a number; a
+            window is inverted, empty or outside its video; or the annotators do not go with the clips. The
+            message names the line.
+    """
+    source = Path(path)
+    queries: dict[str, Query] = {}
+    counts: set[int] = set()
+    for annotation in read_annotations(source):
+        if annotation.qid is None:
+            raise InputError(f"{annotation.where}: has no qid", hint="annotations in QVHighlights' layout")
+        if annotation.qid in queries:
+            raise InputError(f"{annotation.where}: has qid {named(annotation.qid)} again")
+        _check_windows(annotation)
+        _check_saliency(annotation)
+        query = _query(annotation, annotation.text, annotation.windows)
+        counts.add(0 if query.saliency is None else query.saliency.shape[1])
+        if len(counts) > 1:
+            raise InputError(f"{annotation.where}: has another number of annotators than those before it")
+        queries[annotation.qid] = query
+    if not queries:
+        raise InputError(f"{source}: holds no annotation")
+    return queries
+
+
+def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
+    """A sentence for each kind of repair: how many annotations, and the first video."""
+    names: dict[str, list[str]] = {}
     for name, video in videos.items():
-        for note in video.mended:
-            found.setdefault(note, []).append(name)
-    return tuple(f"{note}: {len(names)}, first in {named(names[0])}" for note, names in found.items())
+        for repair in video.repairs:
+            names.setdefault(repair, []).append(name)
+    return tuple(f"{repair}: {len(each)}, first in {named(each[0])}" for repair, each in names.items())
+
+
+def _query(annotation: Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
+    return Query(
+        annotation.qid or "", text, annotation.video, annotation.duration_s, windows, _saliency(annotation)
+    )
+
+
+def _saliency(annotation: Annotation) -> FloatArray | None:
+    """[C, U] of all clips; those that annotators did not score, and annotators that are missing, have 0."""
+    scores = annotation.saliency
+    if not scores:
+        return None
+    n_clips = max(int(annotation.duration_s / CLIP_S), max(scores) + 1)
+    saliency = np.zeros((n_clips, max(map(len, scores.values()))), np.float32)
+    for clip, of_clip in scores.items():
+        saliency[clip, : len(of_clip)] = of_clip
+    return saliency
+
+
+def _check_windows(annotation: Annotation) -> None:
+    if not annotation.windows:
+        raise InputError(f"{annotation.where}: has no window")
+    for start, end in annotation.windows:
+        if not 0 <= start < end <= annotation.duration_s:
+            raise InputError(
+                f"{annotation.where}: has a window that is inverted, empty or outside its video of "
+                f"{annotation.duration_s:g} s: {[start, end]}"
+            )
+
+
+def _check_saliency(annotation: Annotation) -> None:
+    """Refuse scores that are not one of each annotator for whole clips."""
+    scores = annotation.saliency
+    if scores is None:
+        return
+    if not scores or len({len(of_clip) for of_clip in scores.values()}) > 1 or () in scores.values():
+        raise InputError(
+            f"{annotation.where}: has saliency_scores that are not one of each annotator for each clip"
+        )
+    last = int(annotation.duration_s / CLIP_S) - 1
+    if max(scores) > last:
+        raise InputError(
+            f"{annotation.where}: has clip {max(scores)} in relevant_clip_ids; the last is {last}"
+        )
 
 
 def _video(annotations: list[Annotation]) -> MomentVideo:
-    notes: list[str] = []
-    queries = (_query(annotation, notes) for annotation in annotations)
+    repairs: list[str] = []
+    queries = (_repaired(annotation, repairs) for annotation in annotations)
     return MomentVideo(
         name=annotations[0].video,
         duration_s=annotations[0].duration_s,
         queries=tuple(query for query in queries if query),
-        mended=tuple(notes),
+        repairs=tuple(repairs),
     )
 
 
-def _query(annotation: Annotation, notes: list[str]) -> MomentQuery | None:
-    """The query of an annotation, if it can be used; what was done to it is added to the notes."""
+def _repaired(annotation: Annotation, repairs: list[str]) -> Query | None:
+    """The query of an annotation, if it can be used; what was done to it is added to the repairs."""
     text = annotation.text.strip()
     if not text or not annotation.windows:
-        notes.append(_WINDOWLESS if text else _WORDLESS)
+        repairs.append(_WINDOWLESS if text else _WORDLESS)
         return None
-    windows = [_window(window, annotation.duration_s, notes) for window in annotation.windows]
+    windows = [_inside(window, annotation.duration_s, repairs) for window in annotation.windows]
     kept = tuple(window for window in windows if window)
-    return MomentQuery(text, kept, annotation.qid, _saliency(annotation)) if kept else None
-
-
-def _saliency(annotation: Annotation) -> tuple[float, ...]:
-    scored = annotation.saliency or {}
-    if scored and max(scored) * CLIP_S >= annotation.duration_s:
+    if not kept:
+        return None
+    if annotation.saliency and max(annotation.saliency) * CLIP_S >= annotation.duration_s:
+        last = max(annotation.saliency)
         raise InputError(
-            f"{annotation.where}: has clip {max(scored)} in relevant_clip_ids, which begins after the end"
+            f"{annotation.where}: has clip {last} in relevant_clip_ids, which begins after the end"
         )
-    return tuple(float(sum(scored.get(clip, ()))) for clip in range(max(scored, default=-1) + 1))
+    return _query(annotation, text, kept)
 
 
-def _window(window: Interval, duration_s: float, notes: list[str]) -> Interval | None:
+def _inside(window: Interval, duration_s: float, repairs: list[str]) -> Interval | None:
     start, end = window
     inside = max(start, 0.0), min(end, duration_s)
     if start >= end or inside[0] >= inside[1]:
-        notes.append(_INVERTED if start >= end else _OUTSIDE)
+        repairs.append(_INVERTED if start >= end else _OUTSIDE)
         return None
     if inside != window:
-        notes.append(_CUT)
+        repairs.append(_CUT)
     return inside

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
-from vidsum.datasets.highlights import CLIP_S, HighlightQuery
-from vidsum.datasets.moments import MomentVideo
+from vidsum.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.datasets.published_features import check_features, read_parts, read_words
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
@@ -73,7 +72,7 @@ def moments_by(
 
 
 def highlights_by(
-    run: ModelRun, queries: Mapping[str, HighlightQuery], progress: Progress | None = None
+    run: ModelRun, queries: Mapping[str, Query], progress: Progress | None = None
 ) -> dict[str, QueryPrediction]:
     """The answers of a model to all queries of QVHighlights, by qid.
 
@@ -169,7 +168,7 @@ def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
     return _Model(run, trained, grounder)
 
 
-def _embedded(model: _Model, queries: Mapping[str, HighlightQuery]) -> list[FloatArray]:
+def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     """The queries as the model reads them: their published words, or by a text encoder.
 
     Raises:
@@ -194,7 +193,7 @@ def _embedded(model: _Model, queries: Mapping[str, HighlightQuery]) -> list[Floa
         raise WeightsError(error.message, hint=hint) from error
 
 
-def _parts_of_clips(sources: Sequence[Path], query: HighlightQuery) -> tuple[FloatArray, ...]:
+def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
     """The features of a video, those of its whole clips, an [N, D] for each source.
 
     Raises:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vidsum.datasets.highlights import HighlightQuery
-from vidsum.datasets.moments import MomentVideo, mended
+from vidsum.datasets.moments import MomentVideo, Query, repaired
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import (
     MAX_MOMENTS,
@@ -71,7 +70,7 @@ def evaluate_moments(
         "moments",
         tuple(Row(row, measure(best_ious(given, gt_windows), comparison)) for row, given in answers.items()),
         {"n_videos": n_videos, "n_queries": n_queries, "comparison": comparison, "n_seeds": n_seeds},
-        warnings=(*mended(videos), *_empty_moments(predictions)),
+        warnings=(*repaired(videos), *_empty_moments(predictions)),
         title=f"{n_queries} queries of {n_videos} videos, per cent",
         note=f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
         f"random: {n_seeds} draws",
@@ -95,7 +94,7 @@ def _in_order(row: str, moments: MomentPredictions, videos: Mapping[str, MomentV
 
 
 def evaluate_highlights(
-    queries: Mapping[str, HighlightQuery],
+    queries: Mapping[str, Query],
     predictions: Mapping[str, QueryPrediction],
     *,
     name: str = "predictions",
@@ -104,7 +103,7 @@ def evaluate_highlights(
     """Measure moments and saliency as QVHighlights' official evaluation does.
 
     Args:
-        queries: from `vidsum.datasets.highlights.read_highlights`.
+        queries: from `vidsum.datasets.moments.read_highlights`.
         predictions: by qid, for all queries, as `read_highlight_predictions` returns them.
         name: of the row of the predictions.
         n_seeds: number of draws that the random row is the mean of.
@@ -140,7 +139,7 @@ def evaluate_highlights(
 
 
 def _moment_rows(
-    name: str, queries: Sequence[HighlightQuery], answers: Sequence[QueryPrediction], n_seeds: int
+    name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
 ) -> dict[str, dict[str, WindowMeasures | None]]:
     """The measures of moments by the name of the row; none where the predictions have no moments."""
     ranked = [answer.moments[:MAX_MOMENTS] for answer in answers if answer.moments is not None]
@@ -160,7 +159,7 @@ def _moment_rows(
 
 
 def _clip_rows(
-    name: str, queries: Sequence[HighlightQuery], answers: Sequence[QueryPrediction], n_seeds: int
+    name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
 ) -> dict[str, dict[str, ClipMeasures]]:
     """The measures of saliency by the name of the row; none where the predictions or the data have none.
 
@@ -196,7 +195,7 @@ def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
     return filled
 
 
-def _warnings(queries: Sequence[HighlightQuery], answers: Sequence[QueryPrediction]) -> Iterator[str]:
+def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> Iterator[str]:
     if answers[0].moments is None:
         yield "the predictions have no pred_relevant_windows: saliency alone is measured"
     moments = [answer.moments for answer in answers if answer.moments]

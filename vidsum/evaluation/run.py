@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from vidsum.checkpoints.named import BEST, named_file
-from vidsum.datasets.highlights import read_highlights
-from vidsum.datasets.moments import read_moments
+from vidsum.datasets.moments import read_highlights, read_moments
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import InputError, UsageError

@@ -153,7 +153,7 @@ class HighlightsRequest:
     PANEL = PANEL
 
     annotations: Path
-    """See `vidsum.datasets.highlights.read_highlights`."""
+    """See `vidsum.datasets.moments.read_highlights`."""
     predictions: Path | None = None
     """See `vidsum.evaluation.submissions.read_highlight_predictions`."""
     run: Annotated[

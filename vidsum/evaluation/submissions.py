@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.datasets.entries import Entry, entry_of, parse_lines
-from vidsum.datasets.highlights import CLIP_S, HighlightQuery
-from vidsum.datasets.moments import MomentVideo
+from vidsum.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
 from vidsum.outputs import as_utf8, atomic_write
@@ -109,9 +108,7 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
     }
 
 
-def read_highlight_predictions(
-    path: Path, queries: Mapping[str, HighlightQuery]
-) -> dict[str, QueryPrediction]:
+def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict[str, QueryPrediction]:
     """Read a submission for all queries of the data, in the data's order.
 
     Moments stay in the order of the file. All lines have moments or none has; the same holds for saliency.
@@ -199,7 +196,7 @@ def _positions(videos: Mapping[str, MomentVideo]) -> dict[_Key, list[_Position]]
     for name, video in videos.items():
         for number, query in enumerate(video.queries):
             found.setdefault((name, False, _plain(query.text)), []).append((name, number))
-            if query.qid is not None:
+            if query.qid:
                 found.setdefault((name, True, query.qid), []).append((name, number))
     return found
 
@@ -271,7 +268,7 @@ def _moment(entry: Entry, row: Any) -> Moment:
     return Moment(start, end, score)
 
 
-def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str, HighlightQuery]) -> None:
+def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str, Query]) -> None:
     """Features often end within the last clip: the official evaluation takes its score for 0."""
     query = queries.get(prediction.qid)
     if query is None:

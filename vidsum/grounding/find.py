@@ -209,7 +209,7 @@ def _check_space(trained: "Trained", model: str) -> None:
     space = str(trained.features.get("space", "conse"))
     if space in ("clip", "conse"):
         return
-    read = {"planted": "toy data", "features": "other features"}.get(space, space)
+    read = {"toy": "toy data", "features": "other features"}.get(space, space)
     command = "detr" if trained.model in _DETR else "mrnet"
     raise UsageError(
         f"{model} cannot read videos: it was trained on {read}",

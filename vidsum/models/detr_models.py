@@ -14,8 +14,8 @@ MODELS: Mapping[str, type[DETRModel]] = MappingProxyType(
     {"moment-detr": MomentDETR, "qd-detr": QDDETR, "mrnet-detr": MRNetDETR}
 )
 
-WITHOUT_AGAINST = ("moment-detr",)
-"""Models whose loss has no queries that are false of their video: their saliency has no zero."""
+WITHOUT_NEGATIVES = ("moment-detr",)
+"""Models whose loss has no negative pairs: their saliency has no zero."""
 
 
 def build(name: str, config: DETRConfig) -> DETRModel:

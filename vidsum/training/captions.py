@@ -1,6 +1,6 @@
 """Captions as scripts of videos: what happens when, taken from annotations, with each sentence embedded.
 
-Some scripts are as annotated; the others join stretches of any videos, as edited footage does.
+Some scripts are as annotated; the others join segments of any videos, as edited footage does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,16 +22,16 @@ Words = Callable[[Sequence[int]], list[FloatArray]]
 """Numbers of sentences to their words, an [L, D] for each."""
 
 DROPPED, REPLACED = 0.12, 0.05
-"""Shares of a query's words that are left out, and that are replaced by words of other sentences."""
-_STRETCH_S = (2.0, 20.0)
-"""Shortest and longest stretch of a joined video."""
+"""Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
+_SEGMENT_S = (2.0, 20.0)
+"""Shortest and longest segment of a joined video."""
 _SHORTEST_S = 12.0
 """Shortest joined video."""
 _AT_ONCE = 1024
 """Sentences embedded between two reports of progress."""
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """A sentence that is true from start_s to end_s."""
 
     sentence: int
@@ -44,9 +44,9 @@ class Script(NamedTuple):
 
     name: str
     duration_s: float
-    stretches: tuple[Stretch, ...]
-    saliency: Mapping[int, tuple[float, ...]] = MappingProxyType({})
-    """Sentence -> what annotators gave each clip for it, where they did: `MomentQuery.saliency`."""
+    segments: tuple[Segment, ...]
+    saliency: Mapping[int, FloatArray] = MappingProxyType({})
+    """Sentence -> the annotators' scores [C, U] of it where there are any, see `Query.saliency`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,11 @@ class Captions:
     first: npt.NDArray[np.int64]
     """[V] number of each video's first sentence."""
     vectors: FloatArray
-    """[N, D] of the sentences as they are: what is seen."""
-    asked: FloatArray
-    """[N, D] of the sentences with words dropped and replaced: what is asked."""
-    asked_texts: tuple[str, ...]
-    """Those."""
+    """[N, D] of the sentences as they are, for the clips."""
+    queries: FloatArray
+    """[N, D] of the sentences with words dropped and replaced, for the queries."""
+    query_texts: tuple[str, ...]
+    """Those sentences."""
 
 
 def embed_captions(
@@ -71,15 +71,15 @@ def embed_captions(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Captions:
-    """Annotated videos with their sentences embedded, once as they are and once in disorder.
+    """Embed the sentences of annotated videos, once as they are and once with words dropped and replaced.
 
     Embeddings are kept on disk under `vidsum.disk_cache.home()`: tens of thousands of sentences take minutes.
 
     Args:
         videos: by name.
         embed: the text encoder.
-        encoder: what tells it from others: its weights' hash.
-        seed: of the disorder.
+        encoder: identifies it: its weights' hash.
+        seed: of the dropped words.
         progress: called while sentences are embedded.
 
     Raises:
@@ -88,31 +88,31 @@ def embed_captions(
     used = tuple(video for video in videos.values() if video.queries)
     texts = [query.text for video in used for query in video.queries]
     if not texts:
-        raise UsageError("there is no caption to make videos from")
+        raise UsageError("there is no caption to simulate videos from")
     counts = [len(video.queries) for video in used]
     first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
-    disordered = disorder(texts, np.random.default_rng(seed))
-    vectors, asked = (_kept(some, embed, encoder, progress) for some in (texts, disordered))
-    return Captions(used, first, vectors, asked, tuple(disordered))
+    query_texts = disorder(texts, np.random.default_rng(seed))
+    vectors, queries = (_kept(each, embed, encoder, progress) for each in (texts, query_texts))
+    return Captions(used, first, vectors, queries, tuple(query_texts))
 
 
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """What gives the words of sentences as they are asked.
+    """A function that gives the words of the queries' sentences.
 
     Those of a sentence are embedded once and kept: L x D x 4 bytes, 23 kB for 15 words of MiniLM's.
 
     Args:
         captions: the sentences.
         encode: a text encoder, see `TextEncoder.encode_words`.
-        most: words of a sentence that are taken.
+        most: maximum number of words per sentence.
     """
     known: dict[int, FloatArray] = {}
 
     def words(sentences: Sequence[int]) -> list[FloatArray]:
         new = sorted(set(sentences) - known.keys())
-        embedded = encode([captions.asked_texts[one] for one in new])
-        known.update((one, rows[:most].copy()) for one, rows in zip(new, embedded, strict=True))
-        return [known[one] for one in sentences]
+        embedded = encode([captions.query_texts[sentence] for sentence in new])
+        known.update((sentence, rows[:most].copy()) for sentence, rows in zip(new, embedded, strict=True))
+        return [known[sentence] for sentence in sentences]
 
     return words
 
@@ -138,49 +138,50 @@ def annotated(captions: Captions, rng: np.random.Generator) -> Script:
 def script_of(captions: Captions, number: int) -> Script:
     """The video of a number as it is annotated."""
     video, first = captions.videos[number], int(captions.first[number])
-    stretches = tuple(
-        Stretch(first + place, *window)
-        for place, query in enumerate(video.queries)
+    segments = tuple(
+        Segment(first + number, *window)
+        for number, query in enumerate(video.queries)
         for window in query.windows
     )
-    scored = {first + place: one.saliency for place, one in enumerate(video.queries) if one.saliency}
-    return Script(video.name, video.duration_s, stretches, MappingProxyType(scored))
+    scores = {first + number: query.saliency for number, query in enumerate(video.queries)}
+    scored = {sentence: saliency for sentence, saliency in scores.items() if saliency is not None}
+    return Script(video.name, video.duration_s, segments, MappingProxyType(scored))
 
 
 def joined(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
-    """Stretches of any sentences, one after the other."""
+    """Segmentes of any sentences, one after the other."""
     duration_s = _between(rng, min(_SHORTEST_S, longest_s / 2), longest_s)
     return Script("joined", duration_s, tuple(_any(captions, 0.0, duration_s, rng)))
 
 
 def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
-    """The script with stretches of any sentences where none of its own is true.
+    """Fill the gaps of a script with segments of any sentences.
 
     What goes on between the moments of a real video changes as often as they do.
     """
-    others: list[Stretch] = []
+    others: list[Segment] = []
     end_s = 0.0
     for start, end in sorted(
-        [*((one.start_s, one.end_s) for one in script.stretches), (script.duration_s,) * 2]
+        [*((segment.start_s, segment.end_s) for segment in script.segments), (script.duration_s,) * 2]
     ):
-        if start - end_s >= _STRETCH_S[0]:
+        if start - end_s >= _SEGMENT_S[0]:
             others += _any(captions, end_s, start, rng)
         end_s = max(end_s, end)
-    return script._replace(stretches=(*script.stretches, *others))
+    return script._replace(segments=(*script.segments, *others))
 
 
-def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Stretch]:
-    """Stretches of any sentences, one after the other, from one time to another."""
-    stretches: list[Stretch] = []
+def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Segment]:
+    """Segmentes of any sentences, one after the other, from one time to another."""
+    segments: list[Segment] = []
     while start_s < stop_s:
-        end_s = min(stop_s, start_s + _between(rng, *_STRETCH_S))
-        stretches.append(Stretch(int(rng.integers(len(captions.vectors))), start_s, end_s))
+        end_s = min(stop_s, start_s + _between(rng, *_SEGMENT_S))
+        segments.append(Segment(int(rng.integers(len(captions.vectors))), start_s, end_s))
         start_s = end_s
-    return stretches
+    return segments
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    """A draw whose logarithm is even."""
+    """A draw whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 

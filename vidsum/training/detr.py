@@ -1,7 +1,7 @@
-"""The recipe for the DETR models: their published losses, judged by mean average precision of moments."""
+"""The DETR models' recipe: their published losses, validated by mean average precision of moments."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -9,27 +9,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vidsum.checkpoints.trained import Trained
-from vidsum.datasets.highlight_examples import HighlightExample
-from vidsum.device import choose_device
+from vidsum.datasets.examples import HighlightExample
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
-from vidsum.models.detr_models import MODELS, WITHOUT_AGAINST, DETRModel, build
+from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import start_end
-from vidsum.training.batches import DETRBatch, DETRBatches, in_order, shuffled
-from vidsum.training.data import MomentData, Source
+from vidsum.training.batches import Batches, DETRBatch, collate_pairs, shuffled
+from vidsum.training.data import MomentData
 from vidsum.training.detr_losses import (
     clips_inside,
     detection_loss,
-    false_pair_loss,
     margin_loss,
+    negative_pair_loss,
     rank_loss,
 )
-from vidsum.training.loop import Fitted, Recipe, first_weights, fit
+from vidsum.training.loop import FitResult
+from vidsum.training.moments import MomentRecipe, check_sizes, train_moments
 from vidsum.training.settings import DETRLossSettings, DETRSettings
 from vidsum.types import FloatArray, Progress
 
@@ -42,53 +41,66 @@ def train_detr(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> Fitted:
-    """Train a DETR model, or go on with the run in a folder.
+) -> FitResult:
+    """Train a DETR model, or go on with the run in a folder: see `train_moments`.
 
     Args:
-        data: its first example says how many numbers a clip and a word have.
-        name: which model: moment-detr, qd-detr or mrnet-detr.
+        data: its first example gives the sizes of a clip and a word.
+        name: of the model: moment-detr, qd-detr or mrnet-detr.
         settings: of the model and of training.
         out: folder of the run; made if it is not there.
         overwrite: drop a run with other settings that is there.
+        progress: called after each step.
 
     Raises:
         UsageError: there are no examples, or they do not go together, or there is no such model.
         OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
     """
-    recipe = _recipe(data, name, settings)
-    loop = settings.loop if recipe.validate else replace(settings.loop, patience=None)
-    return fit(recipe, loop, out, overwrite=overwrite, progress=progress)
+    config = _config(settings.model, data)
+    if name not in MODELS:
+        raise UsageError(f"unknown model {name!r}", hint=f"choose from {', '.join(MODELS)}")
+    recipe = MomentRecipe(
+        name=name,
+        config=config,
+        build=partial(_build, name, config),
+        batches=lambda examples, device: Batches(
+            shuffled(examples), settings.batch_size, collate_pairs, device
+        ),
+        loss=partial(detr_loss, how=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
+        score=partial(_mean_precision, batch_size=settings.batch_size),
+        monitor="mAP",
+    )
+    return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 
 
-def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_against: bool) -> Tensor:
+def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_negatives: bool) -> Tensor:
     """The published loss on a batch.
 
     Args:
         model: in training mode.
         batch: of examples.
         how: the constants.
-        with_against: whether false queries have a part in it, as in QD-DETR.
+        with_negatives: whether negative pairs have a part in it, as in QD-DETR.
     """
-    found = model(*batch.inputs)
-    against = model.saliency(*batch.against) if with_against else None
-    with torch.autocast(batch.windows.device.type, enabled=False):
-        found = Detections(*(one.float() for one in found))
-        loss = detection_loss(found, batch.windows, batch.is_window, how)
+    detections = model(*batch.inputs)
+    negative = model.saliency(*batch.negative) if with_negatives else None
+    with torch.autocast(batch.gt_windows.device.type, enabled=False):
+        detections = Detections(*(each.float() for each in detections))
+        loss = detection_loss(detections, batch.gt_windows, batch.is_window, how)
         is_clip, given = batch.inputs.is_clip, batch.saliency
-        saliency = margin_loss(found.saliency, given, clips_inside(batch), is_clip, how.margin)
-        if against is not None:
-            saliency = saliency + _against_loss(found.saliency, against.float(), batch, how)
+        saliency = margin_loss(detections.saliency, given, clips_inside(batch), is_clip, how.margin)
+        if negative is not None:
+            saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, how)
         loss = loss + how.saliency * saliency
         return loss + how.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
 
 
-def _against_loss(scores: Tensor, against: Tensor, batch: DETRBatch, how: DETRLossSettings) -> Tensor:
-    counts = batch.against.is_clip & batch.has_against[:, None]
-    every = torch.cat([scores, against], dim=1)
-    given = torch.cat([batch.saliency, torch.zeros_like(against)], dim=1)
+def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, how: DETRLossSettings) -> Tensor:
+    counts = batch.negative.is_clip & batch.has_negative[:, None]
+    every = torch.cat([scores, negative], dim=1)
+    given = torch.cat([batch.saliency, torch.zeros_like(negative)], dim=1)
     ranked = rank_loss(every, given, torch.cat([batch.inputs.is_clip, counts], dim=1), how.tau)
-    return ranked + false_pair_loss(against, counts)
+    return ranked + negative_pair_loss(negative, counts)
 
 
 def measured(
@@ -99,83 +111,52 @@ def measured(
     None where no example has a window.
     """
     device = next(model.parameters()).device
-    found = [_answers(model, batch) for batch in in_order(examples, batch_size, device).values()]
-    moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*found, strict=True))
+    batches = Batches(examples, batch_size, collate_pairs, device)
+    predictions = [_predictions(model, batch) for batch in batches.values()]
+    moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*predictions, strict=True))
     # R1 takes the first one for the answer
     order = np.argsort(-scores, axis=1, kind="stable")
     moments = np.take_along_axis(moments, order[..., None], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
-    windows = stacked([one.windows.tolist() for one in examples])
-    return measure_moments(moments, scores, windows)["full"]
+    gt_windows = stacked([example.windows.tolist() for example in examples])
+    return measure_moments(moments, scores, gt_windows)["full"]
 
 
 @torch.inference_mode()
-def _answers(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
-    """[B, N, 2] moments as shares of the video, and [B, N] how likely each is one."""
-    found = model(*batch.inputs)
-    moments = start_end(found.spans[-1]).clamp(0, 1)
-    scores = found.logits[-1].softmax(-1)[..., 0]
+def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
+    """[B, N, 2] moments as fractions of the video, and [B, N] the probability of each."""
+    detections = model(*batch.inputs)
+    moments = start_end(detections.spans[-1]).clamp(0, 1)
+    scores = detections.logits[-1].softmax(-1)[..., 0]
     return moments.float().cpu().numpy(), scores.float().cpu().numpy()
 
 
-def _judge(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
-    """Average mAP, a share."""
-    of_all = measured(model, examples, batch_size)
-    return 0.0 if of_all is None else of_all.mean_precision
+def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
+    """Average mAP, a fraction."""
+    measures = measured(model, examples, batch_size)
+    return 0.0 if measures is None else measures.mean_precision
 
 
-def _recipe(
-    data: MomentData[HighlightExample], name: str, settings: DETRSettings
-) -> Recipe[DETRModel, DETRBatch]:
-    config = _config(settings.model, data.examples(1), data.validation)
-    device = choose_device(settings.device)
-    if name not in MODELS:
-        raise UsageError(f"there is no {name!r}", hint=f"choose from {', '.join(MODELS)}")
+def _build(name: str, config: DETRConfig) -> DETRModel:
     try:
-        with first_weights(settings.loop.seed):
-            model = build(name, config).to(device)
+        return build(name, config)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    judge = partial(_judge, examples=data.validation, batch_size=settings.batch_size)
-    training = {
-        **settings.own,
-        "data": dict(data.about),
-        "device": device.type,
-        "validated_by": "mAP",
-    }
-    return Recipe(
-        model=model,
-        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
-        examples=partial(_batches, data.examples, settings, device),
-        loss=partial(detr_loss, how=settings.loss, with_against=name not in WITHOUT_AGAINST),
-        validate=judge if data.validation else None,
-        about=Trained(name, asdict(config), dict(data.features), training, {}),
-        lr_share=settings.lr_share,
-        max_norm=settings.max_norm,
+
+
+def _config(config: DETRConfig, data: MomentData[HighlightExample]) -> DETRConfig:
+    """With the dimensions of the examples, which must fit into the model's positions."""
+    examples, validation = data.examples(1), data.validation
+    dim_video, dim_query = check_sizes(
+        examples,
+        validation,
+        lambda example: (example.video.shape[1], example.words.shape[1]),
+        "clips of {} numbers and words of {}",
     )
-
-
-def _batches(
-    source: Source[HighlightExample], settings: DETRSettings, device: torch.device, epoch: int
-) -> DETRBatches:
-    return shuffled(source(epoch), settings.batch_size, device)
-
-
-def _config(
-    config: DETRConfig, examples: Sequence[HighlightExample], validation: Sequence[HighlightExample]
-) -> DETRConfig:
-    """With the dimensions of the examples, which must be the same; no longer than it has places for."""
-    if not examples:
-        raise UsageError("there is no video to train on")
-    first = examples[0]
     for example in (*examples, *validation):
-        sizes = [(one.video.shape[1], one.words.shape[1]) for one in (first, example)]
-        if sizes[0] != sizes[1]:
-            texts = ["clips of {} numbers and words of {}".format(*size) for size in sizes]
-            raise UsageError(f"{first.name} has {texts[0]}, {example.name} {texts[1]}")
         if len(example.video) > config.clips or len(example.words) > config.words:
             raise UsageError(
                 f"{example.name} has {len(example.video)} clips and {len(example.words)} words, the model "
-                f"places for {config.clips} and {config.words}"
+                f"positions for {config.clips} and {config.words}"
             )
-    return replace(config, dim_video=first.video.shape[1], dim_query=first.words.shape[1])
+    return replace(config, dim_video=dim_video, dim_query=dim_query)

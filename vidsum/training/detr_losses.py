@@ -3,44 +3,89 @@
 docs/algorithms/detr.md has the equations under "Losses", and where the codes differ from their papers.
 """
 
+from typing import NamedTuple
+
+import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
-from vidsum.datasets.highlight_examples import MOST_SALIENT
+from vidsum.datasets.examples import MOST_SALIENT
 from vidsum.models.detr import Detections
-from vidsum.models.spans import centre_width, generalized_iou_of_pairs, start_end
+from vidsum.models.spans import centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.training.batches import DETRBatch
-from vidsum.training.detr_matching import match
-from vidsum.training.settings import DETRLossSettings
+from vidsum.training.settings import DETRLossSettings, MatchWeights
 
 _MOMENT, _NONE = 0, 1
 _RANKS = int(MOST_SALIENT)
 
 
-def detection_loss(found: Detections, windows: Tensor, is_window: Tensor, how: DETRLossSettings) -> Tensor:
-    """Labels and spans of the moments of each decoder layer against the windows: the sum over the layers.
+class Matched(NamedTuple):
+    """K pairs of a moment and a ground-truth window; each of a sample is in one pair at most."""
+
+    sample: Tensor
+    """[K]"""
+    moment: Tensor
+    """[K]"""
+    window: Tensor
+    """[K]"""
+
+
+@torch.no_grad()
+def match(
+    logits: Tensor, spans: Tensor, gt_windows: Tensor, is_window: Tensor, weights: MatchWeights
+) -> Matched:
+    """The one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each sample.
+
+    As many pairs as there are moments or windows, whichever are fewer; a sample without a window has none.
 
     Args:
-        found: of a batch.
-        windows: [B, n, 2] start and end.
-        is_window: [B, n] which windows are no padding; of a batch without any, only the labels count.
+        logits: [B, N, 2] of moment and none.
+        spans: [B, N, 2] centre and width.
+        gt_windows: [B, n, 2] start and end.
+        is_window: [B, n] which windows are not padding.
+        weights: of the three parts.
+    """
+    distance = torch.cdist(spans, centre_width(gt_windows), p=1)
+    overlap = generalized_iou(start_end(spans), gt_windows)
+    cost = weights.span * distance - weights.giou * overlap
+    cost -= weights.label * logits.softmax(-1)[..., :1]
+    costs = cost.nan_to_num().cpu().numpy()  # of a model that diverged: its loss tells, not its assignment
+    triples = []
+    for sample, is_there in enumerate(is_window.cpu().numpy()):
+        moments, chosen = linear_sum_assignment(costs[sample][:, is_there])
+        windows = np.flatnonzero(is_there)[chosen]
+        triples.append(np.stack([np.full_like(moments, sample), moments, windows]))
+    sample, moment, window = torch.from_numpy(np.concatenate(triples, axis=1)).to(spans.device)
+    return Matched(sample, moment, window)
+
+
+def detection_loss(
+    detections: Detections, gt_windows: Tensor, is_window: Tensor, how: DETRLossSettings
+) -> Tensor:
+    """Loss of the labels and spans of each decoder layer: the sum over the layers.
+
+    Args:
+        detections: of a batch.
+        gt_windows: [B, n, 2] start and end.
+        is_window: [B, n] which windows are not padding; of a batch without any, only the labels count.
         how: the weights.
     """
-    layers = len(found.logits)
+    layers = len(detections.logits)
     # a layer's batch is some more samples
-    logits, spans = found.logits.flatten(0, 1), found.spans.flatten(0, 1)
-    windows, is_window = windows.repeat(layers, 1, 1), is_window.repeat(layers, 1)
-    pairs = match(logits, spans, windows, is_window, how.match)
+    logits, spans = detections.logits.flatten(0, 1), detections.spans.flatten(0, 1)
+    gt_windows, is_window = gt_windows.repeat(layers, 1, 1), is_window.repeat(layers, 1)
+    pairs = match(logits, spans, gt_windows, is_window, how.match)
     labels = torch.full(logits.shape[:2], _NONE, device=logits.device)
     labels[pairs.sample, pairs.moment] = _MOMENT
     weights = torch.where(labels == _NONE, how.no_moment, 1.0)
     label = (weights * cross_entropy(logits.transpose(1, 2), labels, reduction="none")).mean()
 
-    own, right = spans[pairs.sample, pairs.moment], windows[pairs.sample, pairs.window]
+    own, target = spans[pairs.sample, pairs.moment], gt_windows[pairs.sample, pairs.window]
     n_pairs = max(1, len(own))
-    distance = (own - centre_width(right)).abs().mean(1).sum() / n_pairs
-    apart = (1 - generalized_iou_of_pairs(start_end(own), right)).sum() / n_pairs
+    distance = (own - centre_width(target)).abs().mean(1).sum() / n_pairs
+    apart = (1 - generalized_iou_of_pairs(start_end(own), target)).sum() / n_pairs
     # each layer has as many moments and pairs: the sum of its means is so many times the mean of all
     return layers * (how.match.label * label + how.match.span * distance + how.match.giou * apart)
 
@@ -50,7 +95,7 @@ def clips_inside(batch: DETRBatch) -> Tensor:
     is_clip = batch.inputs.is_clip
     n_clips = is_clip.sum(1)[:, None]
     middles = (torch.arange(is_clip.shape[1], device=is_clip.device) + 0.5) / n_clips
-    starts, ends = batch.windows[:, None].unbind(-1)
+    starts, ends = batch.gt_windows[:, None].unbind(-1)
     in_window = ((starts <= middles[..., None]) & (middles[..., None] < ends)).any(-1)
     return is_clip & (in_window | (batch.saliency > 0))
 
@@ -65,7 +110,7 @@ def margin_loss(scores: Tensor, given: Tensor, is_inside: Tensor, is_clip: Tenso
         scores: [B, T] the model's.
         given: [B, T] the annotators'.
         is_inside: [B, T] clips inside the windows.
-        is_clip: [B, T] clips that are no padding.
+        is_clip: [B, T] clips that are not padding.
         margin: by how much above.
     """
     best = given.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
@@ -89,31 +134,31 @@ def _one_of(scores: Tensor, chosen: Tensor) -> Tensor:
 
 
 def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Tensor:
-    """QD-DETR's rank-contrastive loss: clips of r and more stand out from all, for each r from 1 to 11.
+    """QD-DETR's rank-contrastive loss: clips of score r and more stand out from all, for each r from 1 to 11.
 
     Args:
-        scores: [B, T] of the clips of a sample, those beside a false query among them.
-        given: [B, T] the annotators'; 0 beside a false query.
-        is_clip: [B, T] clips that are no padding.
+        scores: [B, T] of the clips of a sample and of its negative pair.
+        given: [B, T] the annotators'; 0 in a negative pair.
+        is_clip: [B, T] clips that are not padding.
         tau: temperature.
 
     Returns:
         The mean over samples; a sample has no part in an r that none of its clips has. The sum over r is
         divided by 12, as published.
     """
-    log_shares = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
+    log_probabilities = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
     ranks = torch.arange(1, _RANKS, device=given.device)
-    is_right = (given[:, None] >= ranks[:, None]) & is_clip[:, None]  # [B, R, T]
-    of_right = log_shares[:, None].expand_as(is_right).masked_fill(~is_right, 0.0).sum(2)
-    means = of_right / is_right.sum(2).clamp(min=1)
+    is_positive = (given[:, None] >= ranks[:, None]) & is_clip[:, None]  # [B, R, T]
+    of_positive = log_probabilities[:, None].expand_as(is_positive).masked_fill(~is_positive, 0.0).sum(2)
+    means = of_positive / is_positive.sum(2).clamp(min=1)
     return -(means.sum(1) / _RANKS).mean()
 
 
-def false_pair_loss(scores: Tensor, is_clip: Tensor) -> Tensor:
+def negative_pair_loss(scores: Tensor, is_clip: Tensor) -> Tensor:
     """QD-DETR's loss of negative pairs: -log(1 - sigmoid(s)), summed over clips, the mean over samples.
 
     Args:
-        scores: [B, T] beside a query that is false.
+        scores: [B, T] of negative pairs.
         is_clip: [B, T] clips that count.
     """
     return (softplus(scores) * is_clip).sum(1).mean()

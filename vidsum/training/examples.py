@@ -5,12 +5,15 @@ The draws are those of PyTorch's global generator, which the loop seeds anew for
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample
+from vidsum.evaluation.key_shots import BUDGET, at_every_frame
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
-from vidsum.training.targets import key_frames
+from vidsum.summary.knapsack import knapsack, values_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,24 @@ class VideoExample:
 
     video: AnnotatedVideo
     whole: Example
+
+
+def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
+    """[L] indices of the samples in the key shots, in order of time; none where no shot fits the budget.
+
+    Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames, and
+    of their frames those that are samples.
+    """
+    first, last = video.change_points.T
+    scores = at_every_frame(video.gtscore, video.picks, video.n_frames)
+    sums = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
+    lengths = last - first + 1
+    means = np.maximum((sums[last + 1] - sums[first]) / lengths, 0)
+    chosen = knapsack(values_of(means), lengths, int(BUDGET * video.n_frames))
+    in_summary = np.zeros(video.n_frames, np.bool_)
+    for start, end in zip(first[chosen], last[chosen], strict=True):
+        in_summary[start : end + 1] = True
+    return np.flatnonzero(in_summary[video.picks])
 
 
 def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:

@@ -24,7 +24,7 @@ from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of
-from vidsum.training.loop import Fitted, Recipe, first_weights, fit
+from vidsum.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.training.run import claim_run
 from vidsum.training.settings import FullTransNetSettings
 from vidsum.types import Progress
@@ -55,7 +55,7 @@ class SplitResult:
     """A trained split."""
 
     split: Split
-    fitted: Fitted
+    fitted: FitResult
     warnings: tuple[str, ...]
 
 

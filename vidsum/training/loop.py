@@ -53,8 +53,8 @@ class Recipe(Generic[Model, Example]):
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """How a run ended."""
+class FitResult:
+    """The end of a run."""
 
     history: tuple[Epoch, ...]
     best: Epoch
@@ -71,7 +71,7 @@ def fit(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> Fitted:
+) -> FitResult:
     """Train, or go on with the run that the folder holds.
 
     Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
@@ -105,7 +105,7 @@ def fit(
         save_state(folder, recipe.model, recipe.optimizer, facts, history)
     if found < len(history) or not (folder / CURVES).exists():
         plot_curves(history, best_of(history), folder / CURVES)
-    return Fitted(history, best_of(history), folder / BEST, up_to_date=found == len(history))
+    return FitResult(history, best_of(history), folder / BEST, up_to_date=found == len(history))
 
 
 def best_of(history: Sequence[Epoch]) -> Epoch:

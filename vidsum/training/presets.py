@@ -45,7 +45,7 @@ MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "weight_decay": 1e-2,
             "dropout_in": 0.1,
         },
-        "planted": {
+        "toy": {
             "clips": 64,
             "lr": 2e-3,
             "epochs": 40,
@@ -56,7 +56,7 @@ MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The paper's settings, and where it is silent, those of its code. On QVHighlights the paper has the head of
-Moment-DETR and no rate; rate and epochs are those of Moment-DETR. `captions` and `planted` are ours."""
+Moment-DETR and no rate; rate and epochs are those of Moment-DETR. `captions` and `toy` are ours."""
 
 MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {"charades": {"kernel": 17, "convolutions": 2}, "tacos": {"kernel": 5, "convolutions": 3}}
@@ -74,7 +74,7 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "batch_size": 8,
             "dropout_in": 0.0,
         },
-        "planted": {
+        "toy": {
             "clips": 16,
             "epochs": 30,
             "lr": 1e-3,
@@ -85,4 +85,4 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """`qvhighlights`: as published for Moment-DETR and QD-DETR, and the depth of STAMP's mask on them; what is
-missing is the default. `captions` and `planted` are ours."""
+missing is the default. `captions` and `toy` are ours."""

@@ -277,8 +277,8 @@ class DataSettings:
         tuple[str, ...],
         Option(
             "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); can "
-            "be repeated with --recipe captions. planted: toy moments, to try the model on.",
-            metavar="FILE|planted",
+            "be repeated with --recipe captions. toy: toy data, to try the model on.",
+            metavar="FILE|toy",
         ),
     ]
     recipe: Annotated[

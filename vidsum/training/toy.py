@@ -1,9 +1,9 @@
-"""Made-up moments: each query's pattern, planted in a stretch of feature noise.
+"""Toy data: the pattern of each query in a segment of feature noise.
 
-Whether an architecture can find a moment at all shows here without any video, and the truth is exact. A
+It shows without any video whether an architecture can find a moment at all, and its windows are exact. A
 query is a random direction; its pattern is that direction through a linear map, which is the same for all
-videos and has to be learned. What the other stretches of a video hold are patterns of other queries, so that
-it is not enough to find what stands out.
+videos and has to be learned. The other segments of a video hold patterns of other queries, so that it is not
+enough to find what stands out.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.datasets.examples import MomentExample
-from vidsum.datasets.highlight_examples import MOST_SALIENT, HighlightExample
+from vidsum.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample
 from vidsum.errors import UsageError
 from vidsum.grounding.windows import with_endpoints
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32
@@ -23,23 +23,23 @@ _MOST_WORDS = 4
 
 
 @dataclass(frozen=True)
-class Planting:
-    """How hard it is."""
+class Toy:
+    """Size and difficulty of toy data."""
 
     n_videos: int = 600
     clips: int = 16
     """T"""
-    stretches: int = 4
-    """Patterns in a video, each in a stretch of its own."""
-    asked: int = 2
-    """Queries of a video; the patterns of the other stretches are distractors."""
+    segments: int = 4
+    """Patterns in a video, each in a segment of its own."""
+    queries: int = 2
+    """Of a video; the patterns of the other segments are distractors."""
     noise: float = 1.0
     """Length of the noise in a clip, where a pattern has length 1."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.asked <= self.stretches or self.clips < 2 * self.stretches:
+        if not 1 <= self.queries <= self.segments or self.clips < 2 * self.segments:
             raise UsageError(
-                f"{self.asked} queries, {self.stretches} stretches of two clips and more do not go into "
+                f"{self.queries} queries, {self.segments} segments of two clips and more do not fit into "
                 f"{self.clips} clips"
             )
         if self.n_videos < 1 or self.noise < 0:
@@ -48,45 +48,45 @@ class Planting:
             )
 
 
-def planted(how: Planting, *seeds: int) -> list[MomentExample]:
-    """Videos with planted moments; the same seeds give the same.
+def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:
+    """Toy videos with their queries; the same seeds give the same.
 
     Args:
-        how: how many, and how hard.
+        toy: size and difficulty.
         seeds: for example a seed and the number of an epoch.
     """
     draw = np.random.default_rng(seeds)
-    return [_video(f"planted_{number}", how, draw) for number in range(how.n_videos)]
+    return [_video(f"toy_{number}", toy, draw) for number in range(toy.n_videos)]
 
 
-def planted_highlights(how: Planting, *seeds: int) -> list[HighlightExample]:
+def draw_highlights(toy: Toy, *seeds: int) -> list[HighlightExample]:
     """The same for models that read words: each query by itself, in a few words that add up to it."""
     draw = np.random.default_rng((*seeds, _MOST_WORDS))
     return [
-        _told_in_words(video, query, draw)
-        for video in planted(how, *seeds)
+        _with_words(video, query, draw)
+        for video in draw_moments(toy, *seeds)
         for query in range(len(video.queries))
     ]
 
 
 def patterns_of(queries: FloatArray) -> FloatArray:
-    """[M, Dv] what a clip shows where each query [M, Dq] is true; of length 1."""
+    """[M, Dv] the pattern of each query [M, Dq], of length 1."""
     linear = np.random.default_rng(_MAP_SEED).standard_normal((DIM_QUERY, DIM_VIDEO))
-    return _of_length_1(queries @ linear)
+    return unit_rows(queries @ linear)
 
 
-def _video(name: str, how: Planting, draw: np.random.Generator) -> MomentExample:
-    queries = _of_length_1(draw.standard_normal((how.stretches, DIM_QUERY)))
-    stretches = _stretches(how, draw)
-    video = draw.standard_normal((how.clips, DIM_VIDEO)) * (how.noise / DIM_VIDEO**0.5)
-    for pattern, (first, end) in zip(patterns_of(queries), stretches, strict=True):
+def _video(name: str, toy: Toy, draw: np.random.Generator) -> MomentExample:
+    queries = unit_rows(draw.standard_normal((toy.segments, DIM_QUERY)))
+    segments = _segments(toy, draw)
+    video = draw.standard_normal((toy.clips, DIM_VIDEO)) * (toy.noise / DIM_VIDEO**0.5)
+    for pattern, (first, end) in zip(patterns_of(queries), segments, strict=True):
         video[first:end] += pattern
-    asked = draw.permutation(how.stretches)[: how.asked]
-    windows = (stretches[asked] / how.clips).astype(np.float32)
-    return MomentExample(name, video.astype(np.float32), queries[asked], windows)
+    chosen = draw.permutation(toy.segments)[: toy.queries]
+    windows = (segments[chosen] / toy.clips).astype(np.float32)
+    return MomentExample(name, video.astype(np.float32), queries[chosen], windows)
 
 
-def _told_in_words(video: MomentExample, query: int, draw: np.random.Generator) -> HighlightExample:
+def _with_words(video: MomentExample, query: int, draw: np.random.Generator) -> HighlightExample:
     words = draw.standard_normal((draw.integers(1, _MOST_WORDS + 1), DIM_QUERY)) / DIM_QUERY**0.5
     words += (video.queries[query] - words.sum(axis=0)) / len(words)
     middles = (np.arange(len(video.video)) + 0.5) / len(video.video)
@@ -101,12 +101,8 @@ def _told_in_words(video: MomentExample, query: int, draw: np.random.Generator) 
     )
 
 
-def _stretches(how: Planting, draw: np.random.Generator) -> npt.NDArray[np.int64]:
-    """[S, 2] first clip and end of stretches that do not overlap, in order, each of two clips or more."""
-    free = how.clips - 2 * how.stretches
-    cuts = np.sort(draw.integers(0, free + 1, (how.stretches, 2)).ravel()).reshape(-1, 2)
-    return np.asarray(cuts + 2 * np.arange(how.stretches)[:, None] + np.array([0, 2]), np.int64)
-
-
-def _of_length_1(rows: npt.NDArray[np.floating]) -> FloatArray:
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+def _segments(toy: Toy, draw: np.random.Generator) -> npt.NDArray[np.int64]:
+    """[S, 2] first clip and end of segments that do not overlap, in order, each of two clips or more."""
+    free = toy.clips - 2 * toy.segments
+    cuts = np.sort(draw.integers(0, free + 1, (toy.segments, 2)).ravel()).reshape(-1, 2)
+    return np.asarray(cuts + 2 * np.arange(toy.segments)[:, None] + np.array([0, 2]), np.int64)

@@ -1,4 +1,4 @@
-"""Training examples made up from captions: no video, and no features, are needed."""
+"""Training examples simulated from captions: no video, and no features, are needed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,27 +6,23 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from vidsum import checkpoints
-from vidsum.datasets.examples import MomentExample
-from vidsum.datasets.highlight_examples import HighlightExample
-from vidsum.datasets.moments import MomentVideo, mended, read_moments
+from vidsum.datasets.examples import HighlightExample, MomentExample
+from vidsum.datasets.moments import MomentVideo, read_moments, repaired
 from vidsum.errors import UsageError
 from vidsum.grounding.class_names import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.provenance import of_file
 from vidsum.training.captions import Captions, embed_captions, words_of
-from vidsum.training.data import Made, MomentData, share_of
-from vidsum.training.simulated import HAZE, Classifier, Making, make_up
-from vidsum.training.simulated_highlights import make_up_highlights
+from vidsum.training.data import N_VALIDATION, Example, MomentData, files_of, held_out_of
+from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_highlights, simulate_moments
 from vidsum.types import Progress
 
-_FOR_VALIDATION = 200
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
 
 
 @dataclass(frozen=True)
 class CaptionRecipe:
-    """What examples are made up from, and how many."""
+    """What examples are simulated from, and how many."""
 
     annotations: tuple[Path, ...]
     """Files as `vidsum.datasets.moments` reads them; their videos are not needed."""
@@ -36,25 +32,25 @@ class CaptionRecipe:
     guided: bool = True
     """Whether clips come with a guide, see `vidsum.grounding.spaces.guided_rows`."""
     videos: int = 1200
-    """Made up anew for each epoch."""
+    """Simulated anew for each epoch."""
     n_queries: int = 4
-    """Of an example at most, where there is no guide."""
+    """Maximum per example, where there is no guide."""
     validation: float = 0.1
-    """Share of the annotated videos that the examples for validation are made up from, and no others."""
+    """Fraction of the annotated videos that the validation examples, and no others, are simulated from."""
 
     def __post_init__(self) -> None:
         if self.space not in ("conse", "clip"):
             raise UsageError(
-                f"captions cannot be made into features of the space {self.space}", hint="--space conse"
+                f"features of the space {self.space} cannot be simulated from captions", hint="--space conse"
             )
         if not (self.clip_s > 0 and self.videos >= 1 and self.n_queries >= 1):
             raise UsageError("clip_s must be positive, videos and n_queries at least 1")
 
 
-def captions_data(
+def simulated_moments(
     recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Examples that are made up from captions, others in each epoch.
+    """Examples simulated from captions, others in each epoch.
 
     Args:
         recipe: from what, and how.
@@ -68,10 +64,10 @@ def captions_data(
         UsageError: there is no caption, or no video to hold out.
         WeightsError: the text encoder's weights cannot be had.
     """
-    return _made_up(recipe, make_up, clips, seed, device, progress)
+    return _simulated(recipe, simulate_moments, clips, seed, device, progress)
 
 
-def highlight_captions_data(
+def simulated_highlights(
     recipe: CaptionRecipe,
     clips: int,
     words: int,
@@ -83,50 +79,56 @@ def highlight_captions_data(
 
     Args:
         recipe: from what, and how; each example has one query.
-        clips: T, of an example at most.
-        words: of a query at most.
-        seed, device, progress: see `captions_data`.
+        clips: maximum T of an example.
+        words: maximum per query.
+        seed, device, progress: see `simulated_moments`.
 
     Raises:
-        InputError, UsageError, WeightsError: see `captions_data`.
+        InputError, UsageError, WeightsError: see `simulated_moments`.
     """
     encode = partial(embed_words, recipe.space, device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
-    def make(how: Making, n_videos: int, of_seed: Sequence[int]) -> list[HighlightExample]:
-        return make_up_highlights(how, book(how.captions), n_videos, of_seed)
+    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
+        return simulate_highlights(how, book(how.captions), n_videos, seeds)
 
-    return _made_up(replace(recipe, n_queries=1), make, clips, seed, device, progress)
+    return _simulated(replace(recipe, n_queries=1), simulate, clips, seed, device, progress)
 
 
-def _made_up(
+def _simulated(
     recipe: CaptionRecipe,
-    make: Callable[[Making, int, Sequence[int]], list[Made]],
+    simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
     clips: int,
     seed: int,
     device: str,
     progress: Progress | None,
-) -> MomentData[Made]:
-    videos = _read(recipe.annotations)
-    held_out = share_of(videos, recipe.validation, seed)
-    kept = {name: video for name, video in videos.items() if name not in held_out}
+) -> MomentData[Example]:
+    # by the file's name too, since two files may tell of one video
+    videos = {
+        f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
+        for path in recipe.annotations
+        for name, video in read_moments(path).items()
+        if video.queries
+    }
+    held_out = held_out_of(videos, recipe.validation, seed)
+    train = {name: video for name, video in videos.items() if name not in held_out}
     extractors = CLASSIFIERS if recipe.space == "conse" else ()
-    classifiers = [Classifier(name_embeddings(one, device), HAZE[one]) for one in extractors]
-    made_of = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
-    making = Making(_embedded(kept, recipe.space, seed, device, progress), *made_of)
-    judged: list[Made] = []
+    classifiers = [Classifier(name_embeddings(each, device), NOISE[each]) for each in extractors]
+    sizes = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
+    of_train = Simulation(_embedded(train, recipe.space, seed, device, progress), *sizes)
+    val: list[Example] = []
     if held_out:
-        judging = Making(_embedded(held_out, recipe.space, seed, device, progress), *made_of)
-        judged = make(judging, _FOR_VALIDATION, (seed, _VALIDATION_SEED))
-    first = make(making, 1, (seed,))[0]
+        of_val = Simulation(_embedded(held_out, recipe.space, seed, device, progress), *sizes)
+        val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
+    first = simulate(of_train, 1, (seed,))[0]
 
     @lru_cache(maxsize=1)
-    def examples(epoch: int) -> list[Made]:
-        return make(making, recipe.videos, (seed, _TRAINING_SEED, epoch))
+    def examples(epoch: int) -> list[Example]:
+        return simulate(of_train, recipe.videos, (seed, _TRAINING_SEED, epoch))
 
     return MomentData(
         examples=examples,
-        validation=[example for example in judged if example.windows.any()],
+        validation=[example for example in val if example.windows.any()],
         features={
             "space": recipe.space,
             "dim": int(first.video.shape[1]),
@@ -135,22 +137,12 @@ def _made_up(
         },
         about={
             "recipe": "captions",
-            "annotations": [{"name": path.name, **of_file(path)} for path in recipe.annotations],
+            "annotations": files_of(recipe.annotations),
             "videos": recipe.videos,
             "validation": recipe.validation,
         },
-        warnings=mended(videos),
+        warnings=repaired(videos),
     )
-
-
-def _read(paths: Sequence[Path]) -> dict[str, MomentVideo]:
-    """The videos of all files; by the file's name too, since two files may tell of one video."""
-    return {
-        f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
-        for path in paths
-        for name, video in read_moments(path).items()
-        if video.queries
-    }
 
 
 def _embedded(

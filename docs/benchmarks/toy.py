@@ -1,6 +1,6 @@
-"""MRNet on planted moments: does it learn, and what do its masks give?
+"""MRNet on toy data: does it learn, and what do its masks give?
 
-    python -m docs.benchmarks.planted [--masks both decay sparse none] [--seeds 1] [--test-seed 0]
+    python -m docs.benchmarks.toy [--masks both decay sparse none] [--seeds 1] [--test-seed 0]
         [--clips 64] [--noise 1] [--gamma 0.98] [--epochs 15] [--decay-at 10] [--map light] [--lr 8e-4]
 
 Trains a small MRNet for each mask and seed on 600 new videos an epoch (see vidsum.training.toy) and asks
@@ -20,10 +20,10 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.evaluation.moment_metrics import MomentMeasures, measure
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
-from vidsum.training.data import planted_data
+from vidsum.training.data import toy_moments
 from vidsum.training.mrnet import best_ious, train_mrnet
 from vidsum.training.settings import MRNetSettings
-from vidsum.training.toy import Planting, planted
+from vidsum.training.toy import Toy, draw_moments
 
 MASKS = {
     "both": {"decay": "bidirectional", "sparse": True},
@@ -38,15 +38,15 @@ TEST_SEED = 1_000_000
 """Far from the seeds of training."""
 
 
-def run(mask: str, seed: int, how: Planting, test_seed: int, **choices: Any) -> MomentMeasures:
+def run(mask: str, seed: int, how: Toy, test_seed: int, **choices: Any) -> MomentMeasures:
     """Train and test one model."""
     settings = MRNetSettings.of(**SIZES, **MASKS[mask], **choices, warmup=1.0, seed=seed, device="cpu")
     with tempfile.TemporaryDirectory() as folder:
-        trained = read_trained(train_mrnet(planted_data(how, seed), settings, Path(folder)).checkpoint)
+        trained = read_trained(train_mrnet(toy_moments(how, seed), settings, Path(folder)).checkpoint)
     model = MRNet(MRNetConfig(**trained.config)).eval()
     model.load_state_dict(dict(trained.tensors))
     with torch.inference_mode():
-        test = planted(Planting(**{**asdict(how), "n_videos": 500}), TEST_SEED + test_seed)
+        test = draw_moments(Toy(**{**asdict(how), "n_videos": 500}), TEST_SEED + test_seed)
         return measure(best_ious(model, test), "mmn")
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--test-seed", type=int, default=0, help="other videos to test on")
     parser.add_argument("--clips", type=int, default=64)
-    parser.add_argument("--noise", type=float, default=Planting.noise)
+    parser.add_argument("--noise", type=float, default=Toy.noise)
     parser.add_argument("--gamma", type=float, default=0.98)
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--lr", type=float, default=8e-4)
@@ -68,7 +68,7 @@ def main() -> None:
     asked = parser.parse_args()
     choices = {"gamma": asked.gamma, "epochs": asked.epochs, "decay_at": tuple(asked.decay_at)}
     choices |= {"lr": asked.lr, **MAPS[asked.map]}
-    how = Planting(clips=asked.clips, noise=asked.noise)
+    how = Toy(clips=asked.clips, noise=asked.noise)
     print("| masks | seed | R@1 IoU .5 | .7 | mIoU | s |\n|---|---|---|---|---|---|")
     for seed in asked.seeds:
         for mask in asked.masks:

@@ -1,0 +1,117 @@
+"""The trainer of all models that find moments; what differs between them is a `MomentRecipe`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from vidsum.checkpoints.trained import Trained
+from vidsum.datasets.examples import HighlightExample, MomentExample
+from vidsum.device import choose_device
+from vidsum.errors import UsageError
+from vidsum.training.data import MomentData
+from vidsum.training.loop import FitResult, Recipe, first_weights, fit
+from vidsum.training.settings import DETRSettings, MRNetSettings
+from vidsum.types import Progress
+
+Model = TypeVar("Model", bound=nn.Module)
+Example = TypeVar("Example", MomentExample, HighlightExample)
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True, eq=False)
+class MomentRecipe(Generic[Model, Example, Batch]):
+    """A model that finds moments, and how it is trained and validated."""
+
+    name: str
+    """The model's, as its checkpoints have it."""
+    config: Any
+    """A dataclass, with the dimensions of the examples."""
+    build: Callable[[], Model]
+    """Make the model, its weights drawn by PyTorch's generator."""
+    batches: Callable[[Sequence[Example], torch.device], Mapping[str, Batch]]
+    """Those of an epoch, in an order drawn by PyTorch's generator."""
+    loss: Callable[[Model, Batch], Tensor]
+    score: Callable[[Model, Sequence[Example]], float]
+    """The measure of validation, higher is better."""
+    monitor: str
+    """What that measure is called in checkpoints."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Of AdamW."""
+
+
+def train_moments(
+    data: MomentData[Example],
+    recipe: MomentRecipe[Model, Example, Batch],
+    settings: MRNetSettings | DETRSettings,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Train a model that finds moments, or go on with the run in a folder.
+
+    Args:
+        data: what it is trained and validated on.
+        recipe: the model, its loss and its measure.
+        settings: of training.
+        out: folder of the run; made if it is not there.
+        overwrite: drop a run with other settings that is there.
+        progress: called after each step.
+
+    Raises:
+        OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
+    """
+    device = choose_device(settings.device)
+    with first_weights(settings.loop.seed):
+        model = recipe.build().to(device)
+    training = {
+        **settings.own,
+        "data": dict(data.about),
+        "device": device.type,
+        "validated_by": recipe.monitor,
+    }
+    of_loop = Recipe(
+        model=model,
+        optimizer=torch.optim.AdamW(
+            model.parameters(), lr=settings.lr, betas=recipe.betas, weight_decay=settings.weight_decay
+        ),
+        examples=lambda epoch: recipe.batches(data.examples(epoch), device),
+        loss=recipe.loss,
+        validate=(lambda model: recipe.score(model, data.validation)) if data.validation else None,
+        about=Trained(recipe.name, asdict(recipe.config), dict(data.features), training, {}),
+        lr_share=settings.lr_share,
+        max_norm=settings.max_norm,
+    )
+    loop = settings.loop if data.validation else replace(settings.loop, patience=None)
+    return fit(of_loop, loop, out, overwrite=overwrite, progress=progress)
+
+
+def check_sizes(
+    examples: Sequence[MomentExample] | Sequence[HighlightExample],
+    validation: Sequence[MomentExample] | Sequence[HighlightExample],
+    sizes: Callable[[Any], tuple[int, ...]],
+    sentence: str,
+) -> tuple[int, ...]:
+    """The sizes that all examples of training and validation share; the model could read no others later.
+
+    Args:
+        examples: of an epoch.
+        validation: those for validation.
+        sizes: those of one example.
+        sentence: describes them, a `{}` for each.
+
+    Raises:
+        UsageError: there is no training example, or two differ.
+    """
+    if not examples:
+        raise UsageError("there is no video to train on")
+    first = sizes(examples[0])
+    for example in (*examples, *validation):
+        if sizes(example) != first:
+            texts = [sentence.format(*each) for each in (first, sizes(example))]
+            raise UsageError(f"{examples[0].name} has {texts[0]}, {example.name} {texts[1]}")
+    return first
