@@ -194,7 +194,7 @@ def test_false_pairs_are_summed_over_their_clips() -> None:
 
 @pytest.mark.parametrize("wrong", [{"no_moment": -1}, {"tau": 0}, {"margin": -0.1}, {"lambda_s": -1}])
 def test_constants_that_make_no_loss_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="must not be negative, tau must be positive"):
+    with pytest.raises(UsageError, match=next(iter(wrong))):
         DETRLossSettings(**wrong)  # type: ignore[arg-type]
 
 
@@ -274,5 +274,5 @@ def test_numbers_of_a_model_that_diverged_are_no_fault_of_the_matching() -> None
 
 
 def test_negative_weights_are_refused() -> None:
-    with pytest.raises(UsageError, match="must not be negative"):
+    with pytest.raises(UsageError, match="giou"):
         MatchWeights(giou=-1)

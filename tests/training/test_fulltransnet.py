@@ -1,7 +1,8 @@
-"""The recipe for FullTransNet: what a run writes, that it learns what was planted, and what it refuses."""
+"""The recipe for FullTransNet: what a run writes, that it learns the toy rule, and what it refuses."""
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file
 from vidsum.summary.fulltransnet import importance, load_summarizer
-from vidsum.training.fulltransnet import prepare_run, train_split, train_splits
+from vidsum.training.fulltransnet import SplitResult, prepare_run, train_split
 from vidsum.training.run import read_run
 from vidsum.training.settings import FullTransNetSettings, LoopSettings
 
@@ -40,6 +41,18 @@ def splits(videos: dict[str, AnnotatedVideo]) -> list[Split]:
 
 def _with(changes: dict[str, Any]) -> FullTransNetSettings:
     return replace(SETTINGS, **changes)
+
+
+def train_splits(
+    videos: dict[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: FullTransNetSettings,
+    out: Path,
+    sources: Sequence[Path] = (),
+) -> list[SplitResult]:
+    """Train a model for each split."""
+    run = prepare_run(videos, splits, settings, out, sources=sources)
+    return [train_split(run, number) for number in range(len(splits))]
 
 
 def test_a_run_has_a_folder_a_split_and_says_what_it_was(
@@ -231,7 +244,7 @@ def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_i
 ) -> None:
     name = splits[0].train[0]
     longer = {**videos, name: made_up_video(name, n_shots=20)}
-    with pytest.raises(UsageError, match="has 80 samples; the model has places for 64") as refused:
+    with pytest.raises(UsageError, match="has 80 samples; the model has positions for 64") as refused:
         train_splits(longer, splits[:1], SETTINGS, tmp_path)
     assert "--head pointer" in str(refused.value.hint)
     pointer = _with({"model": replace(SMALL, head="pointer")})

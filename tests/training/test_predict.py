@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.training.test_fulltransnet import train_splits
 from tests.training.videos import made_up_video, made_up_videos
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
-from vidsum.training.fulltransnet import train_splits
 from vidsum.training.predict import predict_run
 from vidsum.training.settings import FullTransNetSettings, LoopSettings
 
@@ -67,7 +67,7 @@ def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
 def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path) -> None:
     name = SPLITS[0].test[0]
     longer = {**VIDEOS, name: made_up_video(name, n_shots=20)}
-    with pytest.raises(UsageError, match=f"{name} has 80 samples; the model has places for 64"):
+    with pytest.raises(UsageError, match=f"{name} has 80 samples; the model has positions for 64"):
         predict_run(run, longer, "paper", device="cpu")
     assert len(predict_run(run, longer, device="cpu").scores[name]) == 80
     wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))

@@ -16,10 +16,10 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
-    """The objects of JSON lines; those that are blank are passed over.
+    """The objects of JSON lines; blank lines are skipped.
 
     Raises:
-        InputError: a line is no JSON object.
+        InputError: a line is not a JSON object.
     """
     for where, values in json_lines(path, text):
         yield entry_of(where, values)
@@ -39,13 +39,13 @@ def entry_of(where: str, values: Any) -> "Entry":
         InputError: it is something else.
     """
     if not isinstance(values, Mapping):
-        raise InputError(f"{where}: is no JSON object")
+        raise InputError(f"{where}: is not a JSON object")
     return Entry(where, values)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One object of a file. All that it gives is checked: what will not do is an InputError."""
+    """One object of a file, whose values are checked: a wrong one is an InputError."""
 
     where: str
     """File, and line or name in it."""
@@ -99,17 +99,17 @@ class Entry:
         try:
             start, end = self.numbers(value, "a window")
         except (InputError, ValueError) as error:
-            raise self.fault(f"has a window that is no start and end: {shown(value)}") from error
+            raise self.fault(f"has a window that is not a start and an end: {shown(value)}") from error
         return start, end
 
     def numbers(self, values: Any, called: str) -> tuple[float, ...]:
         """What must be a list of finite numbers."""
         if not isinstance(values, list):
-            raise self.fault(f"has {called} that are no list: {shown(values)}")
-        found = []
+            raise self.fault(f"has {called} that are not a list: {shown(values)}")
+        numbers = []
         for value in values:
             number = number_of(value)
             if number is None:
-                raise self.fault(f"has {called} that are no finite numbers: {shown(value)}")
-            found.append(number)
-        return tuple(found)
+                raise self.fault(f"has {called} that are not finite numbers: {shown(value)}")
+            numbers.append(number)
+        return tuple(numbers)

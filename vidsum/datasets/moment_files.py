@@ -1,4 +1,4 @@
-"""The files in which the field keeps timed sentences: the annotations in them, one by one, as they stand.
+"""The annotations in the field's files of timed sentences, one by one, as they stand.
 
 Told apart by what is in them, not by name:
 
@@ -80,7 +80,7 @@ def _of_json(path: Path, text: str) -> Iterator[Annotation]:
         duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
         for window, sentence in zip(windows, sentences, strict=True):
             if not isinstance(sentence, str):
-                raise entry.fault(f"has a sentence that is no text: {shown(sentence)}")
+                raise entry.fault(f"has a sentence that is not a text: {shown(sentence)}")
             start, end = entry.window(window)
             yield Annotation(entry.where, name, duration_s, sentence, ((start / per_s, end / per_s),))
 
@@ -89,7 +89,7 @@ def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
     """Seconds of a video, by a length of so many units a second."""
     length = entry.positive(key)
     if key == "num_frames" and not length.is_integer():
-        raise entry.fault(f"has num_frames that are no whole number: {length:g}")
+        raise entry.fault(f"has num_frames that are not a whole number: {length:g}")
     if length > per_s * LONGEST_S:
         raise entry.fault(f"has a duration of more than {LONGEST_S:g} s")
     return length / per_s

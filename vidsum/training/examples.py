@@ -1,4 +1,4 @@
-"""Training videos as FullTransNet takes them: whole and told the truth, as in the paper, or varied at random.
+"""Training videos as FullTransNet takes them: whole with their own key frames, as in the paper, or varied.
 
 The draws are those of PyTorch's global generator, which the loop seeds anew for each epoch.
 """
@@ -79,25 +79,24 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
     Args:
         model: on the example's device.
         example: the video.
-        crop: least share of the shots that a random part of the video has; 1: the whole video, as the paper.
-        noise: most that is replaced, by frames drawn at random, of what the decoder is told of the steps
-            before; 0: nothing, as the paper. A decoder that always hears the truth learns to go on with what
-            looks like its last frame, and a wrong first choice spoils the summary.
+        crop: least fraction of the shots in a random part of the video; 1: the whole video, as in the paper.
+        noise: maximum fraction of the decoder's input tokens to replace by frames drawn at random; 0: none,
+            as in the paper. A decoder that is always given the right frames learns to go on with what looks
+            like its last frame, and a wrong first choice spoils the summary.
     """
-    shown = example.whole
+    part = example.whole
     if crop < 1:
-        part = random_part(example.video, crop)
-        shown = example_of(part, model.config.global_tokens, shown.features.device) or shown
-    told = with_noise(shown.key_frames, shown.features.shape[1], noise) if noise else shown.key_frames
-    log_probabilities = model(shown.features, shown.is_global, told)
-    return fulltransnet_loss(log_probabilities.float(), shown.key_frames)
+        cropped = random_part(example.video, crop)
+        part = example_of(cropped, model.config.global_tokens, part.features.device) or part
+    tokens = with_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
+    log_probabilities = model(part.features, part.is_global, tokens)
+    return fulltransnet_loss(log_probabilities.float(), part.key_frames)
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
-    """A run of a video's shots, at least this share of them, with importance scores and no annotators' own.
+    """A run of a video's shots, at least this fraction of them, with `gtscore` but no scores of annotators.
 
-    The summary that is wanted of it is another one than that of the whole video: what is important there may
-    not be the most important here.
+    Its summary is not a part of the whole video's, where other shots may be more important.
     """
     n_shots = len(video.change_points)
     n_kept = min(n_shots, int(torch.empty(()).uniform_(least, 1).item() * n_shots) + 1)
@@ -128,8 +127,8 @@ def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
 
 
 def with_noise(key_frames: Tensor, n_samples: int, most: float) -> Tensor:
-    """Key frames [1, L] of which a random share, up to `most`, are any of the samples instead."""
-    share = torch.rand(()) * most
-    is_replaced = (torch.rand(key_frames.shape) < share).to(key_frames.device)
+    """Key frames [1, L] of which a random fraction, up to `most`, are any of the samples instead."""
+    fraction = torch.rand(()) * most
+    is_replaced = (torch.rand(key_frames.shape) < fraction).to(key_frames.device)
     others = torch.randint(n_samples, key_frames.shape).to(key_frames.device)
     return torch.where(is_replaced, others, key_frames)

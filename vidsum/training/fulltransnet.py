@@ -59,23 +59,6 @@ class SplitResult:
     warnings: tuple[str, ...]
 
 
-def train_splits(
-    videos: Mapping[str, AnnotatedVideo],
-    splits: Sequence[Split],
-    settings: FullTransNetSettings,
-    out: Path,
-    *,
-    sources: Sequence[Path] = (),
-    overwrite: bool = False,
-    progress: Progress | None = None,
-) -> tuple[SplitResult, ...]:
-    """Train a model for each split: `prepare_run`, then `train_split` for all. Their errors are its own."""
-    run = prepare_run(videos, splits, settings, out, sources=sources, overwrite=overwrite)
-    return tuple(
-        train_split(run, number, overwrite=overwrite, progress=progress) for number in range(len(splits))
-    )
-
-
 def prepare_run(
     videos: Mapping[str, AnnotatedVideo],
     splits: Sequence[Split],
@@ -173,7 +156,7 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
     longest = max(videos, key=lambda video: len(video.features))
     if len(longest.features) > most:
         raise UsageError(
-            f"{longest.name} has {len(longest.features)} samples; the model has places for {most}",
+            f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}",
             hint="--head pointer without --mask trains on videos of any length",
         )
 

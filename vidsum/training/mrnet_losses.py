@@ -16,16 +16,16 @@ def window_iou(a: Tensor, b: Tensor) -> Tensor:
     return common / hull.clamp(min=1e-9)
 
 
-def proposal_ious(windows: Tensor, n_clips: int) -> Tensor:
-    """[B, M, T, T] IoU of proposal (i, j), the stretch [i, j + 1) / T, with the best of each query's windows.
+def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
+    """[B, M, T, T] IoU of proposal (i, j), the segment [i, j + 1) / T, with the best window of each query.
 
     Args:
-        windows: [B, M, W, 2] as shares of the video.
+        gt_windows: [B, M, W, 2] as fractions of the video.
         n_clips: T.
     """
-    edges = torch.arange(n_clips + 1, device=windows.device, dtype=windows.dtype) / n_clips
-    stretches = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
-    ious = [window_iou(stretches, one[:, :, None, None]) for one in windows.unbind(2)]
+    edges = torch.arange(n_clips + 1, device=gt_windows.device, dtype=gt_windows.dtype) / n_clips
+    segments = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
+    ious = [window_iou(segments, each[:, :, None, None]) for each in gt_windows.unbind(2)]
     return torch.stack(ious).amax(0)
 
 
@@ -38,7 +38,7 @@ def iou_loss(
         logits: [B, M, T, T] scores before the sigmoid.
         ious: [B, M, T, T]
         valid: [T, T] which proposals there are.
-        is_query: [B, M] which queries are no padding.
+        is_query: [B, M] which queries are not padding.
         low: IoU of target 0.
         high: IoU of target 1.
 
@@ -51,21 +51,21 @@ def iou_loss(
 
 
 def contrastive_loss(
-    proposals: Tensor, queries: Tensor, ious: Tensor, windows: Tensor, is_query: Tensor, how: LossSettings
+    proposals: Tensor, queries: Tensor, ious: Tensor, gt_windows: Tensor, is_query: Tensor, how: LossSettings
 ) -> Tensor:
-    """Eq. 11 with the samples of MMN: a query and its moment belong together, in both directions.
+    """Eq. 11 with the samples of MMN: a query and its moment are a positive pair, in both directions.
 
-    Which query is meant by a moment is asked among all queries of the batch, but for those of the same video
-    whose windows overlap its own; which moment is meant by a query among all proposals of the batch, but for
-    those of the same video that overlap its window. A query that is true nowhere in its video (no proposal
-    meets a window of it) has no moment of its own, and is a wrong one for the moments of others.
+    The negatives of a moment are all queries of the batch but those of the same video whose windows overlap
+    its own; the negatives of a query are all proposals of the batch but those of the same video that overlap
+    its window. A no-target query (no proposal meets a window of it) has no moment of its own, and is a
+    negative for the moments of others.
 
     Args:
         proposals: [B, P, D] of length 1; those that exist.
         queries: [B, M, D] of length 1.
         ious: [B, M, P] of proposals and queries of a video.
-        windows: [B, M, W, 2]
-        is_query: [B, M] which queries are no padding.
+        gt_windows: [B, M, W, 2]
+        is_query: [B, M] which queries are not padding.
         how: temperature, margin, and what is positive and negative.
 
     Returns:
@@ -80,25 +80,25 @@ def contrastive_loss(
 
     itself = torch.eye(len(texts), dtype=torch.bool, device=texts.device)
     cosines = torch.einsum("nkd,md->nkm", own, texts) / how.temperature
-    others = ~itself & ~_overlapping(windows[is_query], owner, how.negative_iou)
-    query_of_moment = _log_share(positive, cosines, others[:, None])
+    others = ~itself & ~_overlapping(gt_windows[is_query], owner, how.negative_iou)
+    query_of_moment = _log_fraction(positive, cosines, others[:, None])
 
     cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / how.temperature
     same_video = owner[:, None] == torch.arange(len(proposals), device=owner.device)
     others = ~same_video[..., None] | (ious < how.negative_iou)[:, None]
-    moment_of_query = _log_share(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
+    moment_of_query = _log_fraction(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
     is_somewhere = (ious.amax(1) > 0).float()[:, None]
     total = -((query_of_moment + moment_of_query) * is_somewhere).sum()
     return total / (is_somewhere.sum() * how.positives).clamp(min=1)
 
 
 def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
-    """[N, N] whether two queries are of the same video and describe much the same stretch."""
+    """[N, N] whether two queries are of the same video and their windows overlap."""
     ious = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
     return (owner[:, None] == owner) & (ious >= negative_iou)
 
 
-def _log_share(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
-    """[N, K] log of the share that a positive [N, K] has beside the negatives of [N, K or 1, S]."""
+def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
+    """[N, K] log of the softmax of a positive [N, K] beside its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)

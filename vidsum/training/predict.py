@@ -1,4 +1,4 @@
-"""What the models of a training run say of the videos that they were not trained on."""
+"""The predictions of a training run's models for the videos that they were not trained on."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from vidsum.types import FloatArray, Progress
 Protocol = Literal["auto", "paper"]
 
 LEAK: Final = "uses ground truth at test time"
-"""What every result of the protocol `paper` is labelled with."""
+"""Label of every result of the protocol `paper`."""
 
 
 def predict_run(
@@ -80,7 +80,7 @@ def run_files(out: Path) -> list[Path]:
 
 
 def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """The checkpoint of each split; that all are there is seen to before any is used."""
+    """The checkpoint of each split; all must be there before any is used."""
     files = [out / split["folder"] / BEST for split in splits]
     for file in files:
         if not file.is_file():
@@ -104,7 +104,7 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     most, n_samples = summarizer.model.config.most_samples, len(video.features)
     if most is not None and n_samples > most:
         raise UsageError(
-            f"{video.name} has {n_samples} samples; the model has places for {most}",
+            f"{video.name} has {n_samples} samples; the model has positions for {most}",
             hint="only decoding without labels goes through longer videos in windows",
         )
     return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
@@ -112,9 +112,9 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
 
 @torch.inference_mode()
 def _teacher_forced(summarizer: Summarizer, video: AnnotatedVideo) -> Decoded:
-    """The model's steps, each told all key frames before it that it should have chosen."""
+    """The model's steps, each given all key frames before it that it should have chosen."""
     model = summarizer.model
-    told = teaching_example(video, model.config.global_tokens, next(model.parameters()).device)
-    log_probabilities = model(told.features, told.is_global, told.key_frames)
-    wanted = tuple(told.key_frames[0].tolist())
-    return Decoded(wanted, log_probabilities[0, :, :-1].exp().cpu().numpy())
+    example = teaching_example(video, model.config.global_tokens, next(model.parameters()).device)
+    log_probabilities = model(example.features, example.is_global, example.key_frames)
+    key_frames = tuple(example.key_frames[0].tolist())
+    return Decoded(key_frames, log_probabilities[0, :, :-1].exp().cpu().numpy())
