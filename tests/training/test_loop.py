@@ -311,7 +311,7 @@ def test_bf16_keeps_float32_weights_and_learns(tmp_path: Path) -> None:
     "wrong", [{"epochs": 0}, {"seed": -1}, {"patience": 0}, {"precision": "fp16"}, {"precision": "x"}]
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong)) if "precision" not in wrong else "fp32 or bf16"):
+    with pytest.raises(UsageError, match=next(iter(wrong))):
         LoopSettings(**wrong)
 
 

@@ -36,7 +36,7 @@ def _fixed(
 def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
     examples = draw_moments(HOW, 1)
     fitted = train_mrnet(
-        _fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=20), tmp_path
+        _fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path
     )
     assert fitted.best.validation == 1.0
     assert fitted.history[0].validation is not None
