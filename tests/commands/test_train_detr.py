@@ -36,7 +36,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         def encode_words(texts: list[str]) -> list[np.ndarray]:
             return [np.ones((3, 4), np.float32) for _ in texts]
 
-    monkeypatch.setattr("vidsum.training.highlight_data.load_text_encoder", lambda name, device: Encoder)
+    monkeypatch.setattr("vidsum.training.data.load_text_encoder", lambda name, device: Encoder)
     return path
 
 
@@ -132,7 +132,7 @@ def test_a_mask_is_as_deep_as_published_on_qvhighlights(
     assert read_trained("run/best.safetensors").config["mask"]["depth"] == depth
 
 
-def test_planted_moments_need_no_features(run: Run) -> None:
+def test_toy_data_need_no_features(run: Run) -> None:
     assert _train(run, "toy").code == 0
     trained = read_trained("run/best.safetensors")
     assert trained.features == {"space": "toy"}
@@ -149,7 +149,7 @@ def test_planted_moments_need_no_features(run: Run) -> None:
         ("--validation", "val.jsonl"),
     ],
 )
-def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
+def test_toy_data_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "toy", *unread)
     assert ran.code == 2
     assert f"{unread[0]} has no effect with --data toy" in ran.err
@@ -162,7 +162,7 @@ def test_one_file_of_annotations_is_read_and_no_other_left_out(run: Run, data: P
         assert ran.err.splitlines()[1:] == ["  try: one --data"]
 
 
-def test_planted_moments_have_no_captions(run: Run) -> None:
+def test_toy_data_have_no_captions(run: Run) -> None:
     ran = _train(run, "toy", "--recipe", "captions")
     assert (ran.code, "--data toy has no captions" in ran.err) == (2, True)
     assert ran.err.splitlines()[1:] == ["  try: --data FILE, or leave out --recipe captions"]
@@ -189,7 +189,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
         (("--features", "nowhere"), 3, "nowhere: no such file or folder", None),
         (("--features", "features", "--text-features", "nowhere"), 3, "nowhere", None),
         (("--features", "features", "--validation", "val.json"), 3, "val.json", None),
-        (("--features", "features", "--validation", "2"), 2, "a share from 0 to less than 1, not 2", None),
+        (("--features", "features", "--validation", "2"), 2, "from 0 to less than 1, not 2", None),
         (("--features", "features", "--d", "18"), 2, "d must be a multiple of 4", None),
         (("--features", "features", "--lr", "0"), 2, "lr must be above 0", None),
         (

@@ -113,7 +113,7 @@ def test_a_mask_reaches_the_checkpoint(run: Run, data: Path) -> None:
     assert trained.tensors["blocks.0.mask.layers.2.weight"].shape == (8, 16)
 
 
-def test_planted_moments_need_no_features(run: Run) -> None:
+def test_toy_data_need_no_features(run: Run) -> None:
     ran = _train(run, "toy")
     assert ran.code == 0
     trained = read_trained("run/best.safetensors")
@@ -124,13 +124,13 @@ def test_planted_moments_need_no_features(run: Run) -> None:
 @pytest.mark.parametrize(
     "unread", [("--features", "f"), ("--space", "conse"), ("--text", "clip"), ("--validation", "0")]
 )
-def test_planted_moments_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
+def test_toy_data_refuse_what_they_would_not_read(run: Run, unread: tuple[str, str]) -> None:
     ran = _train(run, "toy", *unread)
     assert ran.code == 2
     assert f"{unread[0]} has no effect with --data toy" in ran.err
 
 
-def test_planted_moments_have_no_captions(run: Run) -> None:
+def test_toy_data_have_no_captions(run: Run) -> None:
     ran = _train(run, "toy", "--recipe", "captions")
     assert (ran.code, "--data toy has no captions" in ran.err) == (2, True)
     assert ran.err.splitlines()[1:] == ["  try: --data FILE, or leave out --recipe captions"]
@@ -159,7 +159,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
         (
             ("--features", "features", "--validation", "1.5"),
             2,
-            "a share from 0 to less than 1, not 1.5",
+            "from 0 to less than 1, not 1.5",
             None,
         ),
         (

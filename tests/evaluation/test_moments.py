@@ -230,7 +230,7 @@ def videos() -> dict[str, MomentVideo]:
     return {
         "v_a": moment_video("v_a", 10.0, ("a dog", (0.0, 5.0), (8.0, 10.0)), ("a cat", (2.0, 4.0))),
         "v_b": replace(moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))), repairs=("cut",)),
-        "v_c": MomentVideo("v_c", 20.0, ()),
+        "v_c": moment_video("v_c", 20.0),
     }
 
 
