@@ -108,9 +108,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             if not (group := groups[parameter.name]):
                 arguments[parameter.name] = values[parameter.name]
                 continue
-            chosen = {
-                leaf.name: _value(leaf, values[leaf.parameter]) for leaf in group if _is_given(context, leaf)
-            }
+            given = [leaf for leaf in group if _is_given(context, leaf)]
+            chosen = {leaf.name: _value(leaf, values[leaf.parameter]) for leaf in given}
             kind = _kind(parameter.annotation)
             arguments[parameter.name] = build(kind, chosen) if kind else chosen
         function(**arguments)
@@ -193,8 +192,9 @@ def _base(leaf: Leaf, kind: Any) -> Any:
 
 
 def _is_given(context: typer.Context, leaf: Leaf) -> bool:
+    """Whether a flag, a variable or a file sets an option; null in a file does not."""
     source = context.get_parameter_source(leaf.parameter)
-    return source is not None and source.name != "DEFAULT"
+    return source is not None and source.name != "DEFAULT" and context.params[leaf.parameter] is not None
 
 
 def _value(leaf: Leaf, value: Any) -> Any:
