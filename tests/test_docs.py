@@ -1,16 +1,33 @@
-"""The documentation is true: its Python runs, its links lead somewhere."""
+"""The documentation is true: its commands and Python run, its links lead somewhere, its flags exist."""
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from docs import console
 from tests.conftest import real_weights
 
-ROOT = Path(__file__).parents[1]
+ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
+WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm", "transnetv2")
+OPTIONS = json.loads((ROOT / "tests" / "golden" / "options.json").read_text())
+"""The options of every command, as tests/golden/test_options.py compares them with the program."""
+
+PAGE_OF = {
+    "train fulltransnet": "train",
+    "train mrnet": "train_mrnet",
+    "train detr": "train_detr",
+    "evaluate summary": "evaluate",
+    "evaluate moments": "evaluate_moments",
+    "evaluate highlights": "evaluate_highlights",
+}
+"""The page of a command, where it is not called like its first word."""
+SHARED_PAGES = ("cli", "extract", "shots")
+"""Pages that explain flags of several commands."""
 
 
 @pytest.mark.weights
@@ -30,8 +47,72 @@ def test_the_page_has_examples() -> None:
     assert len(BLOCKS) >= 5
 
 
+@pytest.mark.weights
+def test_console_examples_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in WEIGHTS:
+        real_weights(name)
+    _compare(console.PAGES, tmp_path, tmp_path, monkeypatch)
+
+
+@pytest.mark.shared
+def test_console_examples_on_annotations(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _compare(console.DATA_PAGES, tmp_path, shared, monkeypatch)
+
+
+def _compare(pages: tuple[str, ...], folder: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    console.prepare(folder, shared)
+    monkeypatch.chdir(folder)
+    for page in pages:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert console.outputs(text) == text, f"{page}: renew it with python -m docs.console"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
-    missing = [link for link in links if not (page.parent / link).exists()]
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text())
+    missing = [
+        f"{path}#{anchor}"
+        for path, anchor in links
+        if not (target := page.parent / path if path else page).exists()
+        or (anchor and anchor not in _anchors(target))
+    ]
     assert missing == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = (
+        re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) for found in re.findall(r"^#+ (.*)$", text, re.M)
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_every_flag_is_explained(command: str) -> None:
+    page = PAGE_OF.get(command, command.split()[0])
+    explained = _flags("".join((ROOT / "docs" / f"{name}.md").read_text() for name in (page, *SHARED_PAGES)))
+    assert _flags_of(command) - explained == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_flag_of_a_vidsum_command_exists(page: Path) -> None:
+    text = page.read_text().replace("\\\n", " ")
+    lines = re.findall(r"vidsum ((?:train|evaluate|weights) \w+|\w+)([^`\n#|]*)", text)
+    unknown = [
+        f"{command} {flag}"
+        for command, rest in lines
+        if command in OPTIONS
+        for flag in _flags(rest) - _flags_of(command)
+    ]
+    assert unknown == []
+
+
+def _flags_of(command: str) -> set[str]:
+    return {flag for option in OPTIONS[command].values() for flag in option["flags"] if flag.startswith("--")}
+
+
+def _flags(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text))
