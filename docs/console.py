@@ -2,8 +2,8 @@
 
     python -m docs.console [PAGE ...]
 
-A block marked ```console holds commands after `$ ` and their output. A line
-`<!-- not run: reason -->` before a block leaves it as it is. tests/test_docs.py compares the output of all others.
+A block marked ```console holds commands after `$ ` and their output. A line `<!-- not run: reason -->`
+before a block leaves it as it is. tests/test_docs.py compares the output of all others.
 """
 
 import io
@@ -38,15 +38,12 @@ def _run(command: str) -> str:
     """The command after `$ `, and what it prints."""
     from vidsum.commands.app import main
 
-    printed = io.StringIO()
     words = shlex.split(command.replace("\\\n", " "))
-    argv, streams = (
-        mock.patch.object(sys, "argv", words),
-        (redirect_stdout(printed), redirect_stderr(printed)),
-    )
-    with argv, streams[0], streams[1], suppress(SystemExit):
+    out = io.StringIO()
+    argv = mock.patch.object(sys, "argv", words)
+    with argv, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
         main()
-    return f"$ {command}\n{printed.getvalue()}"
+    return f"$ {command}\n{out.getvalue()}"
 
 
 def prepare(folder: Path, shared: Path) -> None:
