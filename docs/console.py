@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "info")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in VIDEO_PAGES))
 """The pages whose commands need the sample video and weights."""
-DATA_PAGES = ("docs/evaluate.md", "docs/evaluate_moments.md", "docs/evaluate_highlights.md")
+DATA_PAGES = ("docs/evaluate_moments.md", "docs/evaluate_highlights.md")
 """The pages whose commands need the annotations of the shared folder."""
 
 _BLOCK = re.compile(r"(?<!-->\n)```console\n(.*?)```", re.DOTALL)
@@ -49,7 +49,7 @@ def _run(command: str) -> str:
 def prepare(folder: Path, shared: Path) -> None:
     """Put into a folder what the commands read: docs/sample and, from the shared folder, annotations."""
     shutil.copytree(ROOT / "docs" / "sample", folder / "docs" / "sample")
-    for file in (*shared.glob("data/tvsum/*.mat"), *shared.glob("data/qvhighlights/*.jsonl")):
+    for file in shared.glob("data/qvhighlights/*.jsonl"):
         (folder / file.name).symlink_to(file)
 
 

@@ -13,7 +13,7 @@ from tests.conftest import real_weights
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
-WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm", "transnetv2")
+WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm")
 OPTIONS = json.loads((ROOT / "tests" / "golden" / "options.json").read_text())
 """The options of every command, as tests/golden/test_options.py compares them with the program."""
 
