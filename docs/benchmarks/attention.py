@@ -9,7 +9,6 @@ the inputs, the T x T mask of the dense ways being one of them: so they are not 
 the byte, as the resident size of a process is not.
 """
 
-import argparse
 import json
 import math
 import tempfile
@@ -22,6 +21,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
+from docs.benchmarks import argument_parser
 from vidsum.models.attention.local_global import local_global_attention, local_global_mask
 
 SIZES = (150, 500, 1536, 5000, 15_000, 50_000)
@@ -159,9 +159,7 @@ def print_table(sizes: Sequence[int], device: str, *, few: bool, backward: bool)
 
 def main() -> None:
     """Print a table for each device, share of global tokens and direction."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", help="T, in tokens")
     parser.add_argument("--device", choices=["cpu", "cuda"], help="both, where there is a GPU")
     options = parser.parse_args()

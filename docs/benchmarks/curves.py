@@ -6,13 +6,13 @@ Prints the mean Kendall tau-b of each with the annotators. `chosen` is 1 for sam
 else 0: tau-b flatters it, as ties cost nothing.
 """
 
-import argparse
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.summary.decoding import Decoded
@@ -53,15 +53,13 @@ def taus(summarizer: Summarizer, video: AnnotatedVideo) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("run", type=Path)
-    asked = parser.parse_args()
-    videos, found = read_annotated(asked.data), defaultdict(list)
-    for split in read_run(asked.run)["splits"]:
-        summarizer = load_summarizer(str(asked.run / split["folder"] / BEST), "cpu")
+    options = parser.parse_args()
+    videos, found = read_annotated(options.data), defaultdict(list)
+    for split in read_run(options.run)["splits"]:
+        summarizer = load_summarizer(str(options.run / split["folder"] / BEST), "cpu")
         for name in split["test"]:
             for curve, tau in taus(summarizer, videos[name]).items():
                 found[curve].append(tau)

@@ -25,7 +25,7 @@ SHOT = 24
 """Samples of a shot."""
 
 
-def made_up(head: Head, n_samples: int) -> tuple[FullTransNet, Tensor, Tensor]:
+def simulated(head: Head, n_samples: int) -> tuple[FullTransNet, Tensor, Tensor]:
     """A model that never ends a summary, features [T, D], and the first, middle and last of equal shots."""
     torch.manual_seed(0)
     model = FullTransNet(FullTransNetConfig(head=head)).eval()
@@ -62,7 +62,7 @@ def seconds_of(run: Callable[[], object]) -> float:
 
 def measure(head: Head, n_samples: int, n_steps: int, repeat: int) -> dict[str, float]:
     """Least seconds of each way; they take turns, so that a busy machine slows all alike."""
-    given = made_up(head, n_samples)
+    given = simulated(head, n_samples)
     runs: dict[str, Callable[[], object]] = {
         "encode": partial(encode, *given),
         "encode, decode": partial(decode, *given, n_steps),
@@ -88,7 +88,7 @@ def main() -> None:
             for name, seconds in times.items():
                 print(f"  {threads} threads  {head:9}{name:26}{seconds:8.2f} s", flush=True)
     torch.set_num_threads(options.threads[0])
-    no_cache = partial(decode_again_and_again, *made_up("linear", options.samples), options.steps)
+    no_cache = partial(decode_again_and_again, *simulated("linear", options.samples), options.steps)
     print(f"  {options.threads[0]} threads  linear   no cache                  {seconds_of(no_cache):8.2f} s")
 
 

@@ -1,20 +1,19 @@
-"""How well models keep dull footage out of a summary: what the default of `vidsum summarize` was chosen by.
+"""How well models keep dull footage out of a summary: the basis of the default of `vidsum summarize`.
 
     python -m docs.benchmarks.dull CLIP... [--model NAME|FILE ...] [--videos 40] [--seed 0]
 
-Videos are strung together of stretches of 3 to 10 s: half the time a clip as it is, half the time a clip made
-dull (see spoiled.py). Prints how much of a 15 % summary is footage as it is, and how importance ranks that
-(Kendall's tau-b).
+Videos are joined from segments of 3 to 10 s: half real footage, half the same clips made dull (degraded.py).
+Prints the fraction of real footage in a 15 % summary, and how importance ranks it (Kendall's tau-b).
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 import vidsum
-from docs.benchmarks.spoiled import SPOILS, Rng, features_of, pictures_of, videos_in
+from docs.benchmarks import argument_parser
+from docs.benchmarks.degraded import DEGRADATIONS, Rng, features_of, pictures_of, videos_in
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
@@ -23,14 +22,14 @@ from vidsum.types import Features, FloatArray, Summary
 FPS = 2.0
 
 
-def stretches(
+def segments(
     clips: Sequence[Path], rng: Rng, extractor: Extractor
 ) -> list[tuple[FloatArray, list[FloatArray]]]:
-    """Of each clip, its features as it is and made dull in each way."""
+    """Features of each clip, as it is and made dull in each way."""
     made = []
     for clip in clips:
         pictures = pictures_of(clip, extractor)
-        dull = [features_of(spoil(pictures, rng), extractor) for spoil in SPOILS]
+        dull = [features_of(degrade(pictures, rng), extractor) for degrade in DEGRADATIONS]
         made.append((features_of(pictures, extractor), dull))
     return made
 
@@ -38,7 +37,7 @@ def stretches(
 def video_of(
     made: Sequence[tuple[FloatArray, list[FloatArray]]], rng: Rng, samples: int, name: str
 ) -> tuple[Features, FloatArray]:
-    """Features of a made-up video, and 1 where it is footage as it is, 0 where it is dull."""
+    """Features of a simulated video, and its real footage: 1, dull: 0."""
     rows: list[FloatArray] = []
     is_live: list[float] = []
     while len(is_live) < samples:
@@ -52,8 +51,8 @@ def video_of(
     return Features.from_array(np.concatenate(rows), FPS, extractor=name), np.array(is_live, np.float32)
 
 
-def live_share(summary: Summary, is_live: FloatArray) -> float:
-    """Share of a summary's time that is footage as it is."""
+def live_fraction(summary: Summary, is_live: FloatArray) -> float:
+    """Fraction of a summary's time that is real footage."""
     times = (np.arange(len(is_live)) + 0.5) / FPS
     inside = np.zeros(len(is_live), np.bool_)
     for start, end in summary.segments:
@@ -63,28 +62,26 @@ def live_share(summary: Summary, is_live: FloatArray) -> float:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("clips", type=Path, nargs="+")
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--videos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    rng = np.random.default_rng(asked.seed)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
     extractor = load_extractor(describe("mobilenet_v2"), device="cpu")
-    made = stretches(videos_in(asked.clips), rng, extractor)
+    made = segments(videos_in(options.clips), rng, extractor)
     videos = [
-        video_of(made, rng, int(rng.uniform(180, 480)), extractor.spec.name) for _ in range(asked.videos)
+        video_of(made, rng, int(rng.uniform(180, 480)), extractor.spec.name) for _ in range(options.videos)
     ]
     truth = np.mean([is_live.mean() for _, is_live in videos])
-    print(f"{len(videos)} videos, {truth:.0%} of the time footage as it is\n")
-    print("| model | footage as it is, of the summary | tau |\n|---|---|---|")
-    for model in [*asked.model, "contrastive", "cluster", "uniform", "random"]:
+    print(f"{len(videos)} videos, {truth:.0%} of the time real footage\n")
+    print("| model | real footage, fraction of the summary | tau |\n|---|---|---|")
+    for model in [*options.model, "contrastive", "cluster", "uniform", "random"]:
         shares, taus = [], []
         for features, is_live in videos:
             summary = vidsum.summarize(features, model=model)
-            shares.append(live_share(summary, is_live))
+            shares.append(live_fraction(summary, is_live))
             taus.append(float(kendall_tau_b(summary.importance[None], is_live[None])[0, 0]))
         print(f"| {Path(model).stem} | {np.mean(shares):.2f} | {np.mean(taus):.3f} |", flush=True)
 

@@ -7,7 +7,6 @@ python -m docs.benchmarks.extractors edges      # shots of composites whose edge
 `film` and `edges` need the shared clips and real weights.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -23,6 +22,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from docs.benchmarks import argument_parser
 from tests.conftest import SHARED
 from tests.features.networks import WEIGHTS
 from vidsum import checkpoints
@@ -168,9 +168,7 @@ def report(name: str, scores: list[tuple[float, float, float]], rest: str = "") 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("what", choices=["networks", "film", "edges"])
     parser.add_argument("--only", choices=CLIPS_PER_BATCH, help="one network of `networks`")
     parser.add_argument("--shared", type=Path, default=SHARED)

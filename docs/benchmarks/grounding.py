@@ -7,7 +7,6 @@ Joins the shared clips into videos in FOLDER, one a seed (those that are there a
 each for the captions of its clips. Settings were chosen with `--clips even --seeds 0 1 2 3 4` alone.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
@@ -131,7 +131,7 @@ def decoded(grounder: Grounder, video: ClipEmbeddings, asked: Request, top_k: in
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:
     """The measures of each row, in Markdown."""
     report = evaluate_moments(truths, rows)
-    lines = [f"{report.n_videos} videos, {report.n_queries} queries", ""]
+    lines = [f"{report.facts['n_videos']} videos, {report.facts['n_queries']} queries", ""]
     lines += ["| | R@1 IoU .5 | R@1 IoU .7 | R@5 IoU .5 | mIoU |", "|---|---|---|---|---|"]
     for row in report.rows:
         recall = row.measures.recall
@@ -142,23 +142,21 @@ def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPrediction
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clips", choices=HALVES, default="all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[5, 6, 7, 8, 9])
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--model", action="append", default=[])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     spaces = ["conse"] if checkpoints.find("clip") is None else ["conse", "clip"]
     truths: dict[str, MomentVideo] = {}
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
-    for seed in asked.seeds:
-        path, truth = composite(asked.folder, asked.clips, asked.seconds, seed)
+    for seed in options.seeds:
+        path, truth = composite(options.folder, options.clips, options.seconds, seed)
         truths[truth.name] = truth
         texts = [query.text for query in truth.queries]
-        for row, found in answers(path, texts, spaces, asked.model).items():
+        for row, found in answers(path, texts, spaces, options.model).items():
             rows.setdefault(row, {})[truth.name] = found
     print(table(truths, rows))
     lengths = [

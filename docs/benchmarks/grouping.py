@@ -7,13 +7,13 @@ out in time, each clip of a second standing for four or ten; and, for each query
 videos, with all videos one after the other, six times, where only one moment of the query is left.
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import HALVES, TOP_K, by_curve, composite, embed, table
 from vidsum import ground
 from vidsum.datasets.moments import MomentVideo, Query
@@ -126,19 +126,17 @@ def shown(heading: str, videos: Sequence[Asked], rows: Answers) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clips", choices=HALVES, default="even")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--model", action="append", default=[])
-    asked = parser.parse_args()
-    films = [composite(asked.folder, asked.clips, SECONDS, seed) for seed in asked.seeds]
+    options = parser.parse_args()
+    films = [composite(options.folder, options.clips, SECONDS, seed) for seed in options.seeds]
     videos = [(embed(path, "conse"), truth) for path, truth in films]
     ways = {"hybrid": by("hybrid"), "contrast": by("contrast")}
-    ways |= {name: by_model(name) for name in asked.model}
-    shown("As they are", videos, answered(videos, ways) | snapped(films, ["similarity", *asked.model]))
+    ways |= {name: by_model(name) for name in options.model}
+    shown("As they are", videos, answered(videos, ways) | snapped(films, ["similarity", *options.model]))
     for times in (4, 10):
         drawn = [drawn_out(video, truth, times) for video, truth in videos]
         shown(f"Drawn out {times} times", drawn, answered(drawn, ways))

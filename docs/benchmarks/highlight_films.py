@@ -1,4 +1,4 @@
-"""Films of real footage with dull stretches between, made so that what is worth seeing in them is known."""
+"""Films of real footage and dull segments, in which the interesting parts are known."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import av
 import cv2
 import numpy as np
 
-from docs.benchmarks.spoiled import Rng, Spoil, blurred, dark, frozen
+from docs.benchmarks.degraded import Degradation, Rng, blurred, dark, frozen
 from tests.conftest import SHARED
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import Sampling, ShortSide
@@ -34,7 +34,7 @@ GRADES = {
     "bars": 0,
     "static": 0,
 }
-"""What a stretch is worth, on QVHighlights' scale from 0 (very bad) to 4 (very good), as we have set it."""
+"""What a segment is worth, on QVHighlights' scale from 0 (very bad) to 4 (very good), as we have set it."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Film:
     """A video and what is shown when."""
 
     path: Path
-    stretches: tuple[tuple[float, float, str], ...]
+    segments: tuple[tuple[float, float, str], ...]
     """(start_s, end_s, one of GRADES), one after the other."""
 
     def shares(self, clip_s: float, kinds: Sequence[str]) -> FloatArray:
         """[C] the share of each clip that shows one of the kinds; the last clip may be shorter."""
-        end_s = self.stretches[-1][1]
+        end_s = self.segments[-1][1]
         starts = np.arange(0, end_s, clip_s)
         ends = np.minimum(starts + clip_s, end_s)
         shown = np.zeros(len(starts))
-        for start_s, stop_s, kind in self.stretches:
+        for start_s, stop_s, kind in self.segments:
             if kind in kinds:
                 shown += np.clip(np.minimum(ends, stop_s) - np.maximum(starts, start_s), 0, None)
         return np.asarray(shown / (ends - starts), np.float32)
@@ -99,7 +99,7 @@ def static(pictures: Picture, rng: Rng) -> Picture:
     return grains.repeat(2, axis=1).repeat(2, axis=2).repeat(3, axis=3)
 
 
-DULL: tuple[Spoil, ...] = (blurred, dark, panned, shaken, frozen, black, bars, static)
+DULL: tuple[Degradation, ...] = (blurred, dark, panned, shaken, frozen, black, bars, static)
 
 
 def film(folder: Path, half: str, seed: int, seconds: float = 120) -> Film:
@@ -108,8 +108,8 @@ def film(folder: Path, half: str, seed: int, seconds: float = 120) -> Film:
     if not target.with_suffix(".json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         _make(target, _clips(half), np.random.default_rng(seed), seconds)
-    stretches = json.loads(target.with_suffix(".json").read_text())
-    return Film(target, tuple((start_s, end_s, kind) for start_s, end_s, kind in stretches))
+    segments = json.loads(target.with_suffix(".json").read_text())
+    return Film(target, tuple((start_s, end_s, kind) for start_s, end_s, kind in segments))
 
 
 def _clips(half: str) -> list[Path]:
@@ -124,29 +124,29 @@ def _clips(half: str) -> list[Path]:
 def _make(target: Path, clips: Sequence[Path], rng: Rng, seconds: float) -> None:
     """Write a film and what it shows; how much of it is dull differs from film to film."""
     read = [_pictures(clip) for clip in clips]
-    is_dull, stretches = rng.uniform(0.3, 0.7), list[tuple[float, float, str]]()
+    is_dull, segments = rng.uniform(0.3, 0.7), list[tuple[float, float, str]]()
     n_frames, seen = 0, list[Picture]()
     with av.open(str(target), "w") as box:
         stream: Any = box.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "23"})
         stream.width, stream.height, stream.pix_fmt = SIDE, SIDE, "yuv420p"
         while n_frames < seconds * FPS:
-            kind, pictures = _stretch(read, seen, is_dull, rng)
+            kind, pictures = _segment(read, seen, is_dull, rng)
             for picture in pictures:
                 box.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-            stretches.append((n_frames / FPS, (n_frames + len(pictures)) / FPS, kind))
+            segments.append((n_frames / FPS, (n_frames + len(pictures)) / FPS, kind))
             n_frames += len(pictures)
         box.mux(stream.encode())
-    target.with_suffix(".json").write_text(json.dumps(stretches))
+    target.with_suffix(".json").write_text(json.dumps(segments))
 
 
-def _stretch(read: Sequence[Picture], seen: list[Picture], is_dull: float, rng: Rng) -> tuple[str, Picture]:
+def _segment(read: Sequence[Picture], seen: list[Picture], is_dull: float, rng: Rng) -> tuple[str, Picture]:
     """Three to nine seconds of something, and what it is; footage is added to what was seen."""
     source, length = read[rng.integers(len(read))], int(rng.integers(3 * FPS, 9 * FPS))
     start = int(rng.integers(max(1, len(source) - length)))
     footage = source[start : start + length]
     if rng.random() < is_dull:
-        spoil = DULL[rng.integers(len(DULL))]
-        return spoil.__name__, spoil(footage, rng)
+        degrade = DULL[rng.integers(len(DULL))]
+        return degrade.__name__, degrade(footage, rng)
     if seen and rng.random() < 0.2:
         return "footage again", seen[rng.integers(len(seen))]
     seen.append(footage)

@@ -2,10 +2,9 @@
 
     python -m docs.benchmarks.highlights [PREDICTIONS ANNOTATIONS]
 
-Without files: random answers to 1,550 made-up queries of 150 s.
+Without files: random answers to 1,550 simulated queries of 150 s.
 """
 
-import argparse
 import json
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from tests.datasets.moment_layouts import write_lines
 from tests.evaluation.highlight_loop import clip_figures, moment_figures
 from vidsum.datasets.moments import read_highlights
@@ -24,7 +24,7 @@ from vidsum.evaluation.submissions import read_highlight_predictions
 N_QUERIES = 1550
 
 
-def made_up(folder: Path) -> tuple[Path, Path]:
+def simulated(folder: Path) -> tuple[Path, Path]:
     """Files of random answers and random annotations."""
     rng = np.random.default_rng(0)
     predictions: list[dict[str, Any]] = []
@@ -81,13 +81,11 @@ def seconds(function: Callable[[Path, Path], None], files: tuple[Path, Path]) ->
 
 def main() -> None:
     """Print both times and their ratio."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
     given = parser.parse_args().files
     with TemporaryDirectory() as folder:
-        predictions, annotations = given or made_up(Path(folder))
+        predictions, annotations = given or simulated(Path(folder))
         ours = min(seconds(at_once, (predictions, annotations)) for _ in range(3))
         loop = seconds(by_loop, (predictions, annotations))
     print(f"whole report, with 10 random draws {ours:.2f} s; direct loop, no draws {loop:.2f} s")

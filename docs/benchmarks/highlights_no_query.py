@@ -1,4 +1,4 @@
-"""How well sources of saliency tell footage from dull stretches, with no query.
+"""How well sources of saliency tell footage from dull segments, with no query.
 
     python -m docs.benchmarks.highlights_no_query FOLDER [--half even|odd|untaught] [--seeds 10 11 12 13 14]
 
@@ -8,16 +8,16 @@ fulltransnet. The source was chosen with `--half even --seeds 0 1 2 3 4` alone.
 
 Prints for each source, of clips of 2 s: AP and HIT@1 as QVHighlights has them, a clip being right that shows
 footage for half its time or more; and Spearman's rho with the grades. Then, of `vidsum highlights`, the mean
-saliency of what is shown, and how much footage is in the stretches found.
+saliency of what is shown, and how much footage is in the segments found.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
 from vidsum.datasets.moments import CLIP_S
 from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
@@ -74,7 +74,7 @@ def curves(seen: Seen) -> list[tuple[str, FloatArray, Features]]:
         assert features.logits is not None
         found.append((f"contrastive, {network}", SCORERS["contrastive"](features, 0), features))
         found.append((f"highlights, {network}", highlights(features), features))
-        found.append((f"score of the surest class, {network}", features.logits.max(axis=1), features))
+        found.append((f"score of the most likely class, {network}", features.logits.max(axis=1), features))
     return found
 
 
@@ -84,10 +84,12 @@ def sources(seen: Seen, n_clips: int) -> dict[str, FloatArray]:
     found = {
         name: on_grid(curve[:, None], features, times, CLIP_S)[:, 0] for name, curve, features in curves(seen)
     }
-    actions, objects = (found[f"score of the surest class, {name}"] for name in ("I3D", "EfficientNet-Lite0"))
-    surest = standard(actions) + standard(objects)
-    change, all_change = "change of its direction, MobileNetV2", "surest classes of both + change"
-    found[all_change] = standard(surest) + standard(found[change])
+    actions, objects = (
+        found[f"score of the most likely class, {name}"] for name in ("I3D", "EfficientNet-Lite0")
+    )
+    certainty = standard(actions) + standard(objects)
+    change, all_change = "change of its direction, MobileNetV2", "most likely classes of both + change"
+    found[all_change] = standard(certainty) + standard(found[change])
     seconds = Features.from_array(np.zeros((len(seen.space), 1)), 1.0)
     found["likeness to what the film shows most"] = on_grid(
         by_names(seen.space)[:, None], seconds, times, CLIP_S
@@ -135,7 +137,7 @@ def table(films: Sequence[Film], found: Sequence[Highlights]) -> str:
 
 
 def of_kinds(films: Sequence[Film], found: Sequence[Highlights]) -> str:
-    """The mean saliency of each kind of stretch, in words."""
+    """The mean saliency of each kind of segment, in words."""
     means = []
     for kind in GRADES:
         shares = [
@@ -148,8 +150,8 @@ def of_kinds(films: Sequence[Film], found: Sequence[Highlights]) -> str:
     return ", ".join(means)
 
 
-def in_stretches(film: Film, found: Highlights) -> tuple[float, float]:
-    """Share of the stretches' time that is footage, and their share of the film."""
+def in_segments(film: Film, found: Highlights) -> tuple[float, float]:
+    """Share of the segments' time that is footage, and their share of the film."""
     clips = np.zeros(len(found.saliency), bool)
     for moment in found.moments:
         clips |= (found.timestamps >= moment.start_s) & (found.timestamps < moment.end_s)
@@ -158,20 +160,18 @@ def in_stretches(film: Film, found: Highlights) -> tuple[float, float]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--half", choices=HALVES, default="odd")
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14])
-    asked = parser.parse_args()
-    films = [film(asked.folder, asked.half, seed) for seed in asked.seeds]
+    options = parser.parse_args()
+    films = [film(options.folder, options.half, seed) for seed in options.seeds]
     found = [find_highlights(one.path, precision=HOW.precision) for one in films]
     base = np.mean([one.shares(CLIP_S, FOOTAGE).mean() for one in films])
     print(f"{len(films)} films of two minutes, {base:.0%} footage\n\n{table(films, found)}\n")
     print(f"mean saliency: {of_kinds(films, found)}")
-    footage, share = np.mean([in_stretches(*pair) for pair in zip(films, found, strict=True)], axis=0)
-    print(f"stretches: {share:.0%} of the films, {footage:.0%} of that footage")
+    footage, share = np.mean([in_segments(*pair) for pair in zip(films, found, strict=True)], axis=0)
+    print(f"segments: {share:.0%} of the films, {footage:.0%} of that footage")
 
 
 if __name__ == "__main__":

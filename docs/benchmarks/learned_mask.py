@@ -8,7 +8,6 @@ Times are the least of all rounds; in a round each row runs once, so that what e
 rows alike. FLOPs are those of PyTorch's counter, which counts matrix products and attention; a MAC is two.
 """
 
-import argparse
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.functional import pad, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
+from docs.benchmarks import argument_parser
 from docs.benchmarks.attention import peak_bytes
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig
@@ -292,9 +292,7 @@ def _new_mask(depth: int, reset: Callable[[nn.Linear], None]) -> tuple[float, fl
 
 def main() -> None:
     """See the module."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--spread", action="store_true")
     chosen = parser.parse_args()

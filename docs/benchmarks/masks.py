@@ -4,8 +4,8 @@
         [--epochs 6] [--videos 2400] [--depth 2] [--identity] [--queries 1550]
 
 Trains each on the captions of QVHighlights' training split, as `vidsum train detr --recipe captions --size
-light` does (runs in OUT; those that are there are used again), and answers the validation split on made-up
-videos (docs/benchmarks/made_up_highlights.py). Prints the mean and the standard deviation over the seeds.
+light` does (runs in OUT; those that are there are used again), and answers the validation split on simulated
+videos (docs/benchmarks/simulated_highlights.py). Prints the mean and the standard deviation over the seeds.
 """
 
 import argparse
@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from docs.benchmarks.made_up_highlights import FILE, heading, measured, rows_of
+from docs.benchmarks import argument_parser
+from docs.benchmarks.simulated_highlights import FILE, heading, measured, rows_of
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.report import Row
 from vidsum.training.detr import train_detr
@@ -52,9 +53,7 @@ def line(name: str, of_seeds: Sequence[Row[HighlightMeasures]]) -> str:
 
 def main() -> None:
     """Train what is not there yet, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--model", default="qd-detr")
     parser.add_argument("--masks", nargs="+", default=["none", "stamp", "lam"])
@@ -64,16 +63,16 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--queries", type=int, default=1550)
     parser.add_argument("--identity", action="store_true")
-    asked = parser.parse_args()
-    runs = {mask: [str(trained(asked, mask, seed)) for seed in asked.seeds] for mask in asked.masks}
+    options = parser.parse_args()
+    runs = {mask: [str(trained(options, mask, seed)) for seed in options.seeds] for mask in options.masks}
     models = ["similarity", *(one for of_mask in runs.values() for one in of_mask)]
-    rows = {row.name: row for row in rows_of(models, asked.queries, 7)}
+    rows = {row.name: row for row in rows_of(models, options.queries, 7)}
     print(heading())
     for name in ("random", "whole video", "similarity"):
         print(line(name, [rows[name]]))
     for mask, of_mask in runs.items():
-        print(line(f"{asked.model}, {mask}, spans", [rows[f"{one}, spans"] for one in of_mask]))
-        print(line(f"{asked.model}, {mask}, saliency", [rows[one] for one in of_mask]))
+        print(line(f"{options.model}, {mask}, spans", [rows[f"{one}, spans"] for one in of_mask]))
+        print(line(f"{options.model}, {mask}, saliency", [rows[one] for one in of_mask]))
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ On the CPU it is processor time on one thread, which other work on the machine c
 wall time.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from docs.benchmarks import argument_parser
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
 
@@ -105,14 +105,12 @@ def print_table(device: str) -> None:
 
 def main() -> None:
     """Print a table for each device."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--device", choices=["cpu", "cuda"], help="both, where there is a GPU")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     for device in (
-        [asked.device] if asked.device else ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+        [options.device] if options.device else ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     ):
         print_table(device)
 

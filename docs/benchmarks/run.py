@@ -7,11 +7,11 @@ With names of modules of this folder (`attention`, `decoding`), only those.
 Those that need the shared clips are left out where these are not there, and say so.
 """
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
+from docs.benchmarks import argument_parser
 from tests.conftest import SHARED
 
 ROOT = Path(__file__).parents[2]
@@ -45,9 +45,7 @@ def sections(video: Path) -> dict[str, list[str]]:
 
 def main() -> None:
     """Run every section."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="modules to run; all if not given")
     parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
     options = parser.parse_args()

@@ -5,26 +5,24 @@
 Prints what weights/registry.yaml has to say of it.
 """
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from docs.benchmarks import argument_parser
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.provenance import hash_file
 
 
 def main() -> None:
     """Write the file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("trained", type=Path)
     parser.add_argument("target", type=Path)
-    asked = parser.parse_args()
-    trained = read_trained(asked.trained)
+    options = parser.parse_args()
+    trained = read_trained(options.trained)
     halves = {name: tensor.half() for name, tensor in trained.tensors.items()}
-    save_trained(asked.target, replace(trained, tensors=halves))
-    print(f"sha256: {hash_file(asked.target)}\nbytes: {asked.target.stat().st_size}")
+    save_trained(options.target, replace(trained, tensors=halves))
+    print(f"sha256: {hash_file(options.target)}\nbytes: {options.target.stat().st_size}")
 
 
 if __name__ == "__main__":

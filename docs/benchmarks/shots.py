@@ -26,7 +26,7 @@ from vidsum.types import Features
 SIZES = (500, 1000, 2000, 5000, 14_400, 50_000)
 DIM = 1024
 SHOT = 12
-"""Samples in a shot of the made-up video, on average."""
+"""Samples in a shot of the simulated video, on average."""
 DRAWS = 200
 """Random segmentations to average over."""
 

@@ -138,11 +138,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("films", nargs="+", type=Path)
     parser.add_argument("--clips", action="store_true", help="other clips of I3D too")
-    asked = parser.parse_args()
-    print(f"| {len(asked.films)} composites | AUC | AP | IoU of clips | R@1 .5 | R@1 .7 | mIoU |")
+    options = parser.parse_args()
+    print(f"| {len(options.films)} composites | AUC | AP | IoU of clips | R@1 .5 | R@1 .7 | mIoU |")
     print("|---|---|---|---|---|---|---|")
-    for name, setting in {**ROWS, **(CLIP_ROWS if asked.clips else {})}.items():
-        cells = " | ".join(f"{value:.3f}" for value in measure(asked.films, setting))
+    for name, setting in {**ROWS, **(CLIP_ROWS if options.clips else {})}.items():
+        cells = " | ".join(f"{value:.3f}" for value in measure(options.films, setting))
         print(f"| {name} | {cells} |", flush=True)
 
 

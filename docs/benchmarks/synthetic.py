@@ -6,10 +6,9 @@
 CLIP is a video or a folder of videos. Writes FOLDER/synthetic.h5 (see tests.synthetic) and
 FOLDER/splits.json, five folds that share no feature, and FOLDER/oracle.json: the truth, as a row for
 `vidsum evaluate summary --scores`. With a teacher, the one annotator is a training-free scorer, and there is
-one split and no truth. With --dull there is a dull version of each clip as well (see spoiled.py).
+one split and no truth. With --dull there is a dull version of each clip as well (see degraded.py).
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import vidsum
-from docs.benchmarks.spoiled import SPOILS, features_of, pictures_of, videos_in
+from docs.benchmarks import argument_parser
+from docs.benchmarks.degraded import DEGRADATIONS, features_of, pictures_of, videos_in
 from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos
 from vidsum.datasets.summaries import AnnotatedVideo, write_annotated
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
@@ -40,9 +40,9 @@ def dull_clips(sources: Sequence[Path], seed: int) -> dict[str, Features]:
     rng, extractor = np.random.default_rng(seed), load_extractor(describe("mobilenet_v2", fps=CLIP_FPS))
     made = {}
     for video in videos_in(sources):
-        spoil = SPOILS[rng.integers(len(SPOILS))]
-        rows = features_of(spoil(pictures_of(video, extractor), rng), extractor)
-        name = f"{video.stem} {spoil.__name__}"
+        degrade = DEGRADATIONS[rng.integers(len(DEGRADATIONS))]
+        rows = features_of(degrade(pictures_of(video, extractor), rng), extractor)
+        name = f"{video.stem} {degrade.__name__}"
         made[name] = Features.from_array(rows, CLIP_FPS, extractor=extractor.spec.name)
     return made
 
@@ -68,33 +68,31 @@ def taught(video: AnnotatedVideo, teacher: str) -> AnnotatedVideo:
 
 def main() -> None:
     """Write the files."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("clips", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--videos", type=int, default=Recipe.n_videos)
     parser.add_argument("--teacher", choices=SCORERS)
     parser.add_argument("--dull", action="store_true")
-    asked = parser.parse_args()
-    clips = read_clips(asked.clips)
-    if asked.dull:
-        clips |= dull_clips(asked.clips, asked.seed)
-    made = synthetic_videos(clips, Recipe(n_videos=asked.videos), asked.seed)
+    options = parser.parse_args()
+    clips = read_clips(options.clips)
+    if options.dull:
+        clips |= dull_clips(options.clips, options.seed)
+    made = synthetic_videos(clips, Recipe(n_videos=options.videos), options.seed)
     videos = {each.video.name: each.video for each in made}
     splits = folds(made)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    if asked.teacher:
-        videos = {name: taught(video, asked.teacher) for name, video in videos.items()}
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.teacher:
+        videos = {name: taught(video, options.teacher) for name, video in videos.items()}
         splits = splits[-1:]
     else:
         oracle = {each.video.name: each.truth.tolist() for each in made}
-        (asked.out / "oracle.json").write_text(json.dumps(oracle))
-    write_annotated(videos, asked.out / "synthetic.h5")
-    (asked.out / "splits.json").write_text(json.dumps(splits, indent=1))
+        (options.out / "oracle.json").write_text(json.dumps(oracle))
+    write_annotated(videos, options.out / "synthetic.h5")
+    (options.out / "splits.json").write_text(json.dumps(splits, indent=1))
     lengths = [len(video.picks) for video in videos.values()]
-    print(f"{asked.out}: {len(videos)} videos of {min(lengths)} to {max(lengths)} samples")
+    print(f"{options.out}: {len(videos)} videos of {min(lengths)} to {max(lengths)} samples")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Trains a small MRNet for each mask and seed on 600 new videos an epoch (see vids
 it about 500 videos of its own. Seconds are those of the clock and, in brackets, of the processor.
 """
 
-import argparse
 import tempfile
 import time
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from typing import Any
 
 import torch
 
+from docs.benchmarks import argument_parser
 from vidsum.checkpoints.trained import read_trained
 from vidsum.evaluation.moment_metrics import MomentMeasures, measure
 from vidsum.models.configs import HEADS, MRNetConfig
@@ -52,9 +52,7 @@ def run(mask: str, seed: int, how: Toy, test_seed: int, **choices: Any) -> Momen
 
 def main() -> None:
     """Print a line a model."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--masks", nargs="+", choices=MASKS, default=["both"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--test-seed", type=int, default=0, help="other videos to test on")
@@ -65,15 +63,15 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=8e-4)
     parser.add_argument("--decay-at", nargs="*", type=int, default=[])
     parser.add_argument("--map", choices=MAPS, default="light")
-    asked = parser.parse_args()
-    choices = {"gamma": asked.gamma, "epochs": asked.epochs, "decay_at": tuple(asked.decay_at)}
-    choices |= {"lr": asked.lr, **MAPS[asked.map]}
-    how = Toy(clips=asked.clips, noise=asked.noise)
+    options = parser.parse_args()
+    choices = {"gamma": options.gamma, "epochs": options.epochs, "decay_at": tuple(options.decay_at)}
+    choices |= {"lr": options.lr, **MAPS[options.map]}
+    how = Toy(clips=options.clips, noise=options.noise)
     print("| masks | seed | R@1 IoU .5 | .7 | mIoU | s |\n|---|---|---|---|---|---|")
-    for seed in asked.seeds:
-        for mask in asked.masks:
+    for seed in options.seeds:
+        for mask in options.masks:
             started, busy = time.perf_counter(), time.process_time()
-            found = run(mask, seed, how, asked.test_seed, **choices)
+            found = run(mask, seed, how, options.test_seed, **choices)
             shares = (found.recall[1, 0.5], found.recall[1, 0.7], found.miou)
             cells = " | ".join(f"{100 * share:.1f}" for share in shares)
             took = f"{time.perf_counter() - started:.0f} ({time.process_time() - busy:.0f})"

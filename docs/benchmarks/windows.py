@@ -5,12 +5,12 @@
 The test videos of each split of the run are joined to one. Only pointer heads can read it at once.
 """
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.summary.fulltransnet import (
@@ -50,18 +50,16 @@ def curve(summarizer: Summarizer, rows: FloatArray, shots: IntArray, longest: in
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("run", type=Path)
-    asked = parser.parse_args()
-    videos = read_annotated(asked.data)
+    options = parser.parse_args()
+    videos = read_annotated(options.data)
     taus: dict[int | None, list[float]] = {longest: [] for longest in LENGTHS}
     seconds = dict.fromkeys(LENGTHS, 0.0)
     lengths = []
-    for split in read_run(asked.run)["splits"]:
-        summarizer = load_summarizer(str(asked.run / split["folder"] / BEST), "cpu")
+    for split in read_run(options.run)["splits"]:
+        summarizer = load_summarizer(str(options.run / split["folder"] / BEST), "cpu")
         rows, shots, scores = joined([videos[name] for name in split["test"]])
         lengths.append(len(rows))
         for longest in LENGTHS:

@@ -62,7 +62,7 @@ NOISE = {
     "efficientnet_lite0": Noise(0.1, (2.0, 3.0), 0.2),
     "clip": Noise(1.0, (0.10, 0.20), 0.3),
 }
-"""The first two as measured on real clips (docs/benchmarks/haze.py); CLIP's from its published cosines."""
+"""The first two as measured on real clips (docs/benchmarks/noise.py); CLIP's from its published cosines."""
 
 
 @dataclass(frozen=True, eq=False)

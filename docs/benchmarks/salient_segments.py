@@ -1,18 +1,18 @@
-"""Moments as runs of a published saliency, against the moments that were published beside it.
+"""Moments as segments of a published saliency, compared with the moments published beside it.
 
-    python -m docs.benchmarks.runs_of_saliency [PREDICTIONS.jsonl] [ANNOTATIONS.jsonl]
+    python -m docs.benchmarks.salient_segments [PREDICTIONS.jsonl] [ANNOTATIONS.jsonl]
 
 By default those that Moment-DETR's authors give for QVHighlights' validation split.
 """
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
-from docs.benchmarks.made_up_highlights import FILE, TOP_K, heading, measured
+from docs.benchmarks import argument_parser
+from docs.benchmarks.simulated_highlights import FILE, TOP_K, heading, measured
 from vidsum.datasets.moments import CLIP_S, Query, read_highlights
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions
@@ -20,7 +20,7 @@ from vidsum.grounding.proposals import Grouping, moments_of
 
 
 def grouped(prediction: QueryPrediction, query: Query, grouping: Grouping) -> QueryPrediction:
-    """The prediction with runs of its saliency for moments."""
+    """The prediction with segments of its saliency for moments."""
     curve = np.array(prediction.saliency, np.float32)
     times = CLIP_S * np.arange(len(curve))
     moments = moments_of(curve, times, CLIP_S, query.duration_s, TOP_K, grouping=grouping)
@@ -29,14 +29,12 @@ def grouped(prediction: QueryPrediction, query: Query, grouping: Grouping) -> Qu
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("predictions", type=Path, nargs="?", default=FILE.with_name("sample_val_preds.jsonl"))
     parser.add_argument("annotations", type=Path, nargs="?", default=FILE)
-    asked = parser.parse_args()
-    queries = read_highlights(asked.annotations)
-    given = read_highlight_predictions(asked.predictions, queries)
+    options = parser.parse_args()
+    queries = read_highlights(options.annotations)
+    given = read_highlight_predictions(options.predictions, queries)
     rows = {"as published": given}
     for grouping in get_args(Grouping):
         rows[grouping] = {qid: grouped(one, queries[qid], grouping) for qid, one in given.items()}

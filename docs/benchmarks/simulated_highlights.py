@@ -1,18 +1,18 @@
-"""Moments and saliency on QVHighlights' annotations, with videos made up from them: no features are at hand.
+"""Moments and saliency on QVHighlights' annotations, with videos simulated from them.
 
-    python -m docs.benchmarks.made_up_highlights [--model FILE ...] [--queries 1550] [--seed 7]
+    python -m docs.benchmarks.simulated_highlights [--model FILE ...] [--queries 1550] [--seed 7]
 
 Each query of the validation split gets a video of the space conse that shows it where annotators said so,
 and other sentences elsewhere (docs/algorithms/captions.md). The official measures are taken against the
 annotations themselves. All rows answer the same videos.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import by_spans, decoded
 from tests.conftest import SHARED
 from vidsum import checkpoints
@@ -35,7 +35,7 @@ SPACE = "conse"
 TOP_K = 10
 
 
-def made_up(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, ClipEmbeddings]]:
+def simulated(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, ClipEmbeddings]]:
     """Each query's qid, and the video that it is asked of."""
     encoder = text_encoder_of(SPACE)
     captions = embed_captions(videos, load_text_encoder(encoder).encode, checkpoints.sha256_of(encoder), seed)
@@ -64,10 +64,10 @@ def _prediction(query: Query, moments: Sequence[Moment], saliency: FloatArray) -
 
 
 def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[Row[HighlightMeasures]]:
-    """A row for chance, one for the whole video, and those of each model, on the same videos."""
+    """Rows of random, whole video and each model, on the same videos."""
     known = read_highlights(FILE)
     found: dict[str, dict[str, QueryPrediction]] = {}
-    for qid, video in islice(made_up(read_moments(FILE), seed), n_queries):
+    for qid, video in islice(simulated(read_moments(FILE), seed), n_queries):
         for model in models:
             for row, answer in answered(model, known[qid], video):
                 found.setdefault(row, {})[qid] = answer
@@ -97,15 +97,13 @@ def heading() -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--queries", type=int, default=1550)
     parser.add_argument("--seed", type=int, default=7)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(heading())
-    for row in rows_of(["similarity", *asked.model], asked.queries, asked.seed):
+    for row in rows_of(["similarity", *options.model], options.queries, options.seed):
         print(f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in measured(row)) + " |")
 
 

@@ -1,4 +1,4 @@
-"""Footage that nobody would keep: a clip with one frame frozen, nearly dark, out of focus, or blank."""
+"""Dull footage: a clip frozen, nearly dark, out of focus, or blank."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from vidsum.video.read import read_frames
 
 SUFFIXES = (".mp4", ".mkv", ".webm", ".mov")
 Rng = np.random.Generator
-Spoil = Callable[[Picture, Rng], Picture]
+Degradation = Callable[[Picture, Rng], Picture]
 
 
 def videos_in(sources: Sequence[Path]) -> list[Path]:
@@ -41,7 +41,7 @@ def blank(pictures: Picture, rng: Rng) -> Picture:
     return np.full_like(pictures, rng.integers(256, size=3, dtype=np.uint8))
 
 
-SPOILS: tuple[Spoil, ...] = (frozen, dark, blurred, blank)
+DEGRADATIONS: tuple[Degradation, ...] = (frozen, dark, blurred, blank)
 
 
 def pictures_of(video: Path, extractor: Extractor) -> Picture:

@@ -1,25 +1,25 @@
-"""How real clips and made-up ones compare: what `vidsum.training.simulated.NOISE` was chosen by.
+"""How real clips and simulated ones compare: what `vidsum.training.simulated.NOISE` was chosen by.
 
-    python -m docs.benchmarks.haze FOLDER --annotations TRAIN.json [...]
+    python -m docs.benchmarks.noise FOLDER --annotations TRAIN.json [...]
 
 FOLDER holds the composites that `docs.benchmarks.grounding FOLDER --clips even --seeds 0 1 2 3 4` made: the
 half of the shared clips that settings may be chosen by. For each network of the space `conse`, of real clips
-whose caption is known and of clips made up from annotations:
+whose caption is known and of clips simulated from annotations:
 
 own      mean and deviation of the cosine of a clip and its caption
 others   mean cosine of a clip and the captions of others
-first    share of the clips that fit their own caption best of seven
+first    fraction of the clips that fit their own caption best of seven
 within   mean cosine of two clips of one stretch
 between  mean cosine of two clips of different captions
-surest   quartiles of the chance of the likeliest class
+top      quartiles of the probability of the most likely class
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import composite, embed
 from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.grounding.class_names import name_embeddings
@@ -46,13 +46,13 @@ def real(folder: Path, seed: int) -> Labelled:
     return video, embed_queries("conse", [query.text for query in truth.queries]), *labels(video, stretches)
 
 
-def made_up(captions: Captions, classifiers: Sequence[Classifier], seed: int) -> Labelled:
+def simulated(captions: Captions, classifiers: Sequence[Classifier], seed: int) -> Labelled:
     """A video of seven captions, six seconds each, four times over."""
     rng = np.random.default_rng(seed)
     sentences = rng.choice(len(captions.vectors), N_CAPTIONS, replace=False)
     order = np.concatenate([rng.permutation(N_CAPTIONS) for _ in range(4)])
     script = Script(
-        "made up",
+        "simulated",
         6.0 * len(order),
         tuple(Segment(int(sentences[one]), 6.0 * place, 6.0 * place + 6) for place, one in enumerate(order)),
     )
@@ -76,7 +76,7 @@ def labels(
 
 def measured(videos: Sequence[Labelled], part: int) -> str:
     """A row of the table."""
-    own, others, first, within, between, surest = [], [], [], [], [], []
+    own, others, first, within, between, top = [], [], [], [], [], []
     for video, captions, stretch, caption in videos:
         labelled = caption >= 0
         rows, stretch, caption = video.parts[part][labelled], stretch[labelled], caption[labelled]
@@ -88,9 +88,9 @@ def measured(videos: Sequence[Labelled], part: int) -> str:
         pairs, upper = rows @ rows.T, np.triu(np.ones((len(rows), len(rows)), np.bool_), 1)
         within.append(pairs[upper & (stretch[:, None] == stretch)])
         between.append(pairs[upper & (caption[:, None] != caption)])
-        surest.append(video.mixtures[part].probabilities[labelled].max(axis=1))
+        top.append(video.mixtures[part].probabilities[labelled].max(axis=1))
     joined = [np.concatenate(values) for values in (own, others, first, within, between)]
-    quartiles = " ".join(f"{value:.2f}" for value in np.quantile(np.concatenate(surest), (0.25, 0.5, 0.75)))
+    quartiles = " ".join(f"{value:.2f}" for value in np.quantile(np.concatenate(top), (0.25, 0.5, 0.75)))
     means = [f"{values.mean():.3f}" for values in joined]
     means[0] += f" ± {joined[0].std():.3f}"
     return " | ".join([*means, quartiles])
@@ -98,23 +98,21 @@ def measured(videos: Sequence[Labelled], part: int) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--annotations", type=Path, nargs="+", required=True)
-    parser.add_argument("--videos", type=int, default=20, help="made-up videos")
-    asked = parser.parse_args()
+    parser.add_argument("--videos", type=int, default=20, help="simulated videos")
+    options = parser.parse_args()
     annotated: dict[str, MomentVideo] = {}
-    for path in asked.annotations:
+    for path in options.annotations:
         annotated |= dict(list(read_moments(path).items())[:300])
     captions = embed_captions(annotated, load_text_encoder("minilm").encode, "minilm")
     classifiers = [Classifier(name_embeddings(one), NOISE[one]) for one in CLASSIFIERS]
     sets = {
-        "real": [real(asked.folder, seed) for seed in range(5)],
-        "made up": [made_up(captions, classifiers, seed) for seed in range(asked.videos)],
+        "real": [real(options.folder, seed) for seed in range(5)],
+        "simulated": [simulated(captions, classifiers, seed) for seed in range(options.videos)],
     }
-    print("| | own | others | first | within | between | surest |\n|---|---|---|---|---|---|---|")
+    print("| | own | others | first | within | between | top |\n|---|---|---|---|---|---|---|")
     for part, network in enumerate(CLASSIFIERS):
         for name, videos in sets.items():
             print(f"| {network}, {name} | {measured(videos, part)} |")
