@@ -116,3 +116,9 @@ def _flags_of(command: str) -> set[str]:
 
 def _flags(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_import_of_the_examples_works(page: Path) -> None:
+    for line in re.findall(r"^from vidsum[.\w]* import [\w, ]+$", page.read_text(), re.MULTILINE):
+        exec(line)
