@@ -43,7 +43,7 @@ def curves_of(decoded: Decoded, shots: npt.NDArray[np.int64]) -> dict[str, Curve
 def taus(summarizer: Summarizer, video: AnnotatedVideo) -> dict[str, float]:
     """Mean tau-b of each curve with the annotators."""
     shots = shot_of_sample(video)
-    decoded = decode_samples(summarizer, video.features.array, shots, share=0.15)
+    decoded = decode_samples(summarizer, video.features.array, shots, fraction=0.15)
     annotators = video.gtscore[None] if video.user_scores is None else video.user_scores
     return {
         name: float(kendall_tau_b(curve[None].astype(np.float32), annotators).mean())

@@ -1,15 +1,15 @@
-"""How real clips and simulated ones compare: what `vidsum.training.simulated.NOISE` was chosen by.
+"""How real clips and simulated ones compare: the basis of `vidsum.training.simulated.NOISE`.
 
     python -m docs.benchmarks.noise FOLDER --annotations TRAIN.json [...]
 
 FOLDER holds the composites that `docs.benchmarks.grounding FOLDER --clips even --seeds 0 1 2 3 4` made: the
-half of the shared clips that settings may be chosen by. For each network of the space `conse`, of real clips
-whose caption is known and of clips simulated from annotations:
+half of the clips on which settings may be chosen. For each network of the space `conse`, for real clips
+with known captions and for clips simulated from annotations:
 
 own      mean and deviation of the cosine of a clip and its caption
 others   mean cosine of a clip and the captions of others
 first    fraction of the clips that fit their own caption best of seven
-within   mean cosine of two clips of one stretch
+within   mean cosine of two clips of one segment
 between  mean cosine of two clips of different captions
 top      quartiles of the probability of the most likely class
 """

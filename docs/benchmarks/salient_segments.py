@@ -2,7 +2,7 @@
 
     python -m docs.benchmarks.salient_segments [PREDICTIONS.jsonl] [ANNOTATIONS.jsonl]
 
-By default those that Moment-DETR's authors give for QVHighlights' validation split.
+By default, the predictions of Moment-DETR's authors for QVHighlights' validation split.
 """
 
 from dataclasses import replace

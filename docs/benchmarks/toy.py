@@ -3,8 +3,8 @@
     python -m docs.benchmarks.toy [--masks both decay sparse none] [--seeds 1] [--test-seed 0]
         [--clips 64] [--noise 1] [--gamma 0.98] [--epochs 15] [--decay-at 10] [--map light] [--lr 8e-4]
 
-Trains a small MRNet for each mask and seed on 600 new videos an epoch (see vidsum.training.toy) and asks
-it about 500 videos of its own. Seconds are those of the clock and, in brackets, of the processor.
+Trains a small MRNet for each mask and seed on 600 new videos per epoch (see vidsum.training.toy) and tests
+it on 500 others. Seconds are wall time and, in brackets, processor time.
 """
 
 import tempfile
