@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.options import Given, View, command
+from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, run_batch
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 app = typer.Typer(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
-
-Output = Annotated[
-    str | None,
-    Option(
-        "JSON file for the whole report; - for stdout.",
-        flags=("--output", "-o"),
-        shown="none",
-        metavar="FILE",
-    ),
-]
-Overwrite = Annotated[bool, Option("Replace existing outputs.")]
 
 
 @dataclass(frozen=True)
@@ -48,43 +37,29 @@ class SummaryData:
 
 
 @dataclass(frozen=True)
-class SummaryReport:
+class ReportFiles:
     """Where the report goes."""
 
     PANEL = "Output"
 
-    output: Output = None
-    plot: Annotated[
-        Path | None,
+    output: Annotated[
+        str | None,
         Option(
-            "PNG or SVG plot of the scores of each row over time, beside the annotators' mean.",
+            "JSON file for the whole report; - for stdout.",
+            flags=("--output", "-o"),
+            shown="none",
             metavar="FILE",
         ),
     ] = None
-    overwrite: Overwrite = False
-
-
-@dataclass(frozen=True)
-class MomentsReport:
-    """Where the report goes."""
-
-    PANEL = "Output"
-
-    output: Output = None
     plot: Annotated[
-        Path | None, Option("PNG or SVG plot of R@1 of each row over the IoU.", metavar="FILE")
+        Path | None,
+        Option(
+            "PNG or SVG plot: each row's scores over time beside the annotators' mean (summary), or R@1 over "
+            "the IoU (moments).",
+            metavar="FILE",
+        ),
     ] = None
-    overwrite: Overwrite = False
-
-
-@dataclass(frozen=True)
-class HighlightsReport:
-    """Where the report goes."""
-
-    PANEL = "Output"
-
-    output: Output = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
 
 
 @app.command("summary")
@@ -92,7 +67,7 @@ class HighlightsReport:
 def summary(
     data: SummaryData,
     chosen: Annotated[Mapping[str, Any], Given(SummaryRequest)],
-    report: SummaryReport,
+    report: ReportFiles,
     view: View,
 ) -> None:
     """Compare importance scores with annotators: rank correlation, F-measure, coverage.
@@ -120,7 +95,7 @@ def summary(
 @command
 def moments(
     chosen: Annotated[Mapping[str, Any], Given(MomentsRequest)],
-    report: MomentsReport,
+    report: ReportFiles,
     view: View,
     predictions: Annotated[
         list[Path] | None,
@@ -151,7 +126,7 @@ def moments(
 @command
 def highlights(
     chosen: Annotated[Mapping[str, Any], Given(HighlightsRequest)],
-    report: HighlightsReport,
+    report: Annotated[ReportFiles, Without(("plot",))],
     view: View,
     sources: Annotated[
         list[Path],
@@ -213,7 +188,7 @@ def _evaluate(
     task: str,
     inputs: Mapping[str, Request],
     files: Files,
-    report: "SummaryReport | MomentsReport | HighlightsReport",
+    report: ReportFiles,
     view: View,
 ) -> None:
     """Make the report of each request, unless its files are up to date."""

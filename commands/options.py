@@ -26,10 +26,10 @@ READING, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output"
 Sources = Annotated[
     list[str],
     typer.Argument(
-        help="Video files, or feature files (.npz, .h5).", show_default=False, metavar="VIDEO|FEATURES..."
+        help="Video files, or feature files (.npz, .h5).", show_default=False, metavar="VIDEO|FEATURES"
     ),
 ]
-Videos = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO...")]
+Videos = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO")]
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters.append(_CONFIG)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__name__, run.__doc__ = function.__name__, _with_examples(inspect.getdoc(function) or "")
     return run
+
+
+def _with_examples(text: str) -> str:
+    """A help text whose command lines stand together at its end, one per line."""
+    paragraphs = text.split("\n\n")
+    examples = [paragraph for paragraph in paragraphs if paragraph.startswith("vidsum ")]
+    prose = [" ".join(paragraph.splitlines()) for paragraph in paragraphs if paragraph not in examples]
+    kept = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)  # \b keeps its lines
+    return "\n\n".join([*prose, *([kept] if examples else [])])
 
 
 def _kind(annotation: Any) -> type[Any] | None:
@@ -169,7 +178,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
         help=option.help,
         min=option.min if is_number else None,
         max=option.max if is_number else None,
-        metavar=option.metavar,
+        metavar=_METAVARS.get(base) if option.metavar is None else option.metavar,
         rich_help_panel=option.panel or None,
         show_default=words or default not in (None, MISSING),
         show_envvar=False,
@@ -180,6 +189,10 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
         annotation=Annotated[annotation | None if default is None else annotation, info, option],
         default=inspect.Parameter.empty if default is MISSING else default,
     )
+
+
+_METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+"""What stands for a value in `--help`; choices are listed."""
 
 
 def _base(leaf: Leaf, kind: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import av
 import cv2
@@ -11,7 +12,9 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
+from vidsum import provenance
 from vidsum.features.store import write_features
+from vidsum.pipelines import extraction
 from vidsum.types import Features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/summary.schema.json").read_text())
@@ -189,3 +192,19 @@ def test_what_two_parts_of_a_run_notice_is_told_once(run: Run, tmp_path: Path) -
     assert ran.code == 0, ran.err
     assert ran.json["data"]["duration_s"] == pytest.approx(4.0)
     assert sum("start again" in message for message in ran.json["messages"]) == 1
+
+
+def test_a_video_is_probed_and_hashed_once(
+    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counted(name: str, function: Any) -> Any:
+        return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
+
+    extraction._probe_unchanged.cache_clear()
+    monkeypatch.setattr("vidsum.pipelines.extraction.probe", counted("probe", extraction.probe))
+    monkeypatch.setattr("vidsum.provenance.hash_file", counted("hash", provenance.hash_file))
+    assert run("summarize", film, "--storyboard").code == 0
+    assert calls.count("probe") == 1
+    assert calls.count("hash") == 1

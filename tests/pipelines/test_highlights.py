@@ -170,7 +170,7 @@ def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
 
 def test_highlights_of_features_have_no_video_to_write(tmp_path: Path) -> None:
     found: Highlights = find_highlights(Features.from_array(np.eye(9)))
-    with pytest.raises(UsageError, match="no video"):
+    with pytest.raises(UsageError, match="features only"):
         export.write_clips(found, tmp_path, "film")
 
 

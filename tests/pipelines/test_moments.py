@@ -156,7 +156,8 @@ def test_a_video_is_probed_and_hashed_once(
     def counted(name: str, function: Any) -> Any:
         return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
 
-    monkeypatch.setattr(pipeline, "probe", counted("probe", probe))
+    extraction._probe_unchanged.cache_clear()
+    monkeypatch.setattr(extraction, "probe", counted("probe", probe))
     monkeypatch.setattr(pipeline, "extraction_job", counted("hash", pipeline.extraction_job))
     pipeline.ground(film, "green", device="cpu")
     assert calls == ["probe", "hash"]

@@ -16,11 +16,12 @@ from vidsum.documents import (
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
+from vidsum.pipelines.extraction import probe_video
 from vidsum.provenance import label_of
+from vidsum.settings import Extraction
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
-from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
@@ -204,5 +205,5 @@ def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> l
 def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
     """The video as it is now."""
     if result.video is None:
-        raise UsageError("this was made from features: there is no video to take pictures from")
-    return probe(result.video.path, allow_playlists=is_playlist(result.video))
+        raise UsageError("cannot write a video: this was computed from features only")
+    return probe_video(result.video.path, Extraction(allow_playlists=is_playlist(result.video)))

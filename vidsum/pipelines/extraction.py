@@ -6,7 +6,7 @@ A plan knows what its result would be made from (`provenance`) before anything i
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +105,21 @@ def plan_extraction(source: Source, extraction: Extraction) -> Input:
 
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
-    """What is known of a video.
+    """What is known of a video; asked again in one run, it is not probed again unless the file changed.
 
     Raises:
         InputError: see `vidsum.probe`.
     """
-    return probe(source, allow_playlists=extraction.allow_playlists)
+    try:
+        status = Path(source).stat()
+    except (OSError, ValueError):  # probing names the fault
+        return probe(source, allow_playlists=extraction.allow_playlists)
+    return _probe_unchanged(os.fspath(source), extraction.allow_playlists, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _probe_unchanged(path: str, allow_playlists: bool, size: int, mtime_ns: int) -> VideoInfo:
+    return probe(path, allow_playlists=allow_playlists)
 
 
 def has_pictures(source: VideoPath) -> bool:

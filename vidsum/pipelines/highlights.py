@@ -1,25 +1,18 @@
 """Find what stands out in a video, with no query: plan (what it would be made from), then run."""
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.features.store import is_feature_file
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.pipelines.extraction import extraction_job, run_jobs
-from vidsum.provenance import of_features
+from vidsum.options import build
+from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_extraction
 from vidsum.settings import Extraction
 from vidsum.summary.highlights import CLIP_S, highlights
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
-from vidsum.video.probe import probe
-
-VideoPath = str | os.PathLike[str]
-Source = VideoPath | Features
 
 TOP_K = 5
 _LEVEL = 0.1
@@ -46,22 +39,24 @@ def find_highlights(
         WeightsError: the extractor's weights are missing and cannot be fetched.
         UsageError: a setting is out of range.
     """
-    return plan_highlights(source, top_k, Extraction(**extraction)).run(progress)
+    return plan_highlights(source, top_k, build(Extraction, extraction)).run(progress)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class HighlightsPlan:
-    """Highlights that are to be found."""
+    """The highlights of a video or of features."""
 
+    input: Input
     top_k: int
-    read: Callable[[Progress | None], Features]
-    """Gives the features, from the cache or by decoding the video."""
-    provenance: dict[str, Any]
-    """What the highlights would be made from."""
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the highlights would be made from."""
+        return {**self.input.provenance, "highlights": {"top_k": self.top_k, "clip_s": CLIP_S}}
 
     def run(self, progress: Progress | None = None) -> Highlights:
         """Find the highlights; see `find_highlights`."""
-        features = self.read(progress)
+        (features,) = self.input.read(progress)
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         saliency = on_grid(highlights(features)[:, None], features, times, CLIP_S)[:, 0]
@@ -89,21 +84,12 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
     """
     if top_k < 1:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
-    facts = {"highlights": {"top_k": top_k, "clip_s": CLIP_S}}
-    if isinstance(source, Features):
-        return HighlightsPlan(top_k, lambda progress: source, {**of_features(source), **facts})
-    if is_feature_file(os.fspath(source)):
+    if not isinstance(source, Features) and not has_pictures(source):
         raise UsageError(
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    video = probe(source, allow_playlists=extraction.allow_playlists)
-    job = extraction_job(video, extraction)
-
-    def read(progress: Progress | None) -> Features:
-        return run_jobs(video, [job], extraction, progress)[0]
-
-    return HighlightsPlan(top_k, read, {**job.provenance, **facts})
+    return HighlightsPlan(plan_extraction(source, extraction), top_k)
 
 
 def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.features.store import is_feature_file
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
@@ -17,14 +16,20 @@ from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.spaces import embed_queries, embed_video, extractions_of, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.pipelines.extraction import Job, extraction_job, run_jobs, transitions_job
+from vidsum.options import build
+from vidsum.pipelines.extraction import (
+    Job,
+    VideoPath,
+    extraction_job,
+    has_pictures,
+    probe_video,
+    run_jobs,
+    transitions_job,
+)
 from vidsum.settings import DEFAULT_MODEL, Extraction, Mask, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.probe import probe
-
-VideoPath = str | os.PathLike[str]
 
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
@@ -68,7 +73,7 @@ def ground(
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
     texts = [queries] if isinstance(queries, str) else queries
     retrieval = Retrieval(top_k, os.fspath(model), space, snap, mask)
-    return plan_moments(source, read_queries(texts), retrieval, Extraction(**extraction)).run(progress)
+    return plan_moments(source, read_queries(texts), retrieval, build(Extraction, extraction)).run(progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +143,12 @@ def plan_moments(
     Raises:
         InputError, WeightsError, UsageError: see `ground`.
     """
-    if is_feature_file(os.fspath(source)):
+    if not has_pictures(source):
         raise UsageError(
             f"{source}: moments are found in several features of one video, not in a file of one kind",
             hint="give the video: its features are kept for the next query",
         )
-    video = probe(source, allow_playlists=extraction.allow_playlists)
+    video = probe_video(source, extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     jobs = [extraction_job(video, part) for part in extractions_of(space, extraction)]
     if retrieval.snap == "transnetv2":

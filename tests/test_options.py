@@ -1,0 +1,134 @@
+"""Settings whose fields are options: what is refused, what is listed, and how settings are built by name."""
+
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.errors import UsageError
+from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.options import Limits, Option, build, check, from_mapping, leaves
+from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
+from vidsum.training.settings import DETRSettings, FullTransNetSettings, MRNetSettings
+
+ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
+
+
+@dataclass(frozen=True)
+class Tone:
+    """Optional settings: their first option switches them on."""
+
+    PANEL = "Tone"
+
+    kind: Annotated[Literal["high", "low"], Option("Kind.", flags=("--tone",))] = "low"
+    steps: Annotated[int, Option("Steps.", min=1)] = 2
+    loud: Annotated[bool, Option("Loud.", flags=("--tone-loud/--tone-soft",))] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Nested settings."""
+
+    size: Annotated[int, Option("Size.", min=1, max=9)] = 3
+    tone: Tone | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class Outer:
+    """Settings with one field that must be given."""
+
+    PANEL = "Outer"
+
+    file: Annotated[Path, Option("File.")]
+    inner: Inner = field(default_factory=lambda: Inner(size=5))
+    rates: Annotated[tuple[float, ...], Option("Rates.", above=0, below=1)] = ()
+    hidden: Annotated[int, Limits(min=0)] = 1
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def test_leaves_are_the_options_with_their_defaults_and_panels() -> None:
+    found = {leaf.name: (leaf.parameter, leaf.default, leaf.option.panel) for leaf in leaves(Outer)}
+    assert found == {
+        "file": ("file", MISSING, "Outer"),
+        "size": ("size", 5, ""),
+        "tone": ("tone", None, "Tone"),
+        "tone_steps": ("tone_steps", None, "Tone"),
+        "tone_loud": ("tone_loud", None, "Tone"),
+        "rates": ("rates", (), "Outer"),
+    }
+
+
+def test_settings_are_built_by_name_wherever_the_fields_are() -> None:
+    assert build(Outer, {"file": Path("x"), "size": 4, "hidden": 0}) == Outer(Path("x"), Inner(4), hidden=0)
+    assert build(Outer, {"file": Path("x")}).inner.size == 5
+    loud = build(Outer, {"file": Path("x"), "tone": "high", "tone_loud": True}, {"tone_steps": 7, "size": 2})
+    assert loud.inner == Inner(2, Tone("high", 7, loud=True))
+    assert build(Outer, {"file": Path("x")}, {"tone_steps": 7}).inner.tone is None
+
+
+@pytest.mark.parametrize(
+    ("choices", "word"),
+    [
+        ({"siez": 3}, "siez"),
+        ({"size": 10}, "at most 9"),
+        ({"rates": (0.5, 1.0)}, "below 1"),
+        ({"tone_steps": 3}, "--tone-steps: there is no tone"),
+        ({"tone_loud": False}, "--tone-soft: there is no tone"),
+        ({"tone": "middle"}, "high, low"),
+    ],
+)
+def test_a_choice_that_is_not_allowed_is_named(choices: dict[str, Any], word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        build(Outer, {"file": Path("x"), **choices})
+
+
+@given(st.integers(-3, 13))
+def test_a_range_is_what_it_says(size: int) -> None:
+    if 1 <= size <= 9:
+        assert Inner(size).size == size
+    else:
+        with pytest.raises(UsageError, match="size must be"):
+            Inner(size)
+
+
+@pytest.mark.parametrize("value", [True, "3", 3.0, None, float("nan")])
+def test_another_type_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError, match="size must be a whole number"):
+        Inner(value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert Inner(np.int64(4)).size == 4  # type: ignore[arg-type]
+    assert Outer(Path("x"), rates=(np.float32(0.5),)).rates == (0.5,)  # type: ignore[arg-type]
+
+
+def test_a_mapping_becomes_settings() -> None:
+    assert from_mapping(Tone, {"kind": "high"}) == Tone("high")
+    assert from_mapping(Tone, None) is None
+    for wrong in ({"pitch": 1}, {"kind": "flat"}, 3):
+        with pytest.raises(UsageError):
+            from_mapping(Tone, wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_every_option_of_vidsum_explains_itself(kind: type) -> None:
+    for leaf in leaves(kind):
+        assert leaf.option.help.endswith("."), leaf.name
+        assert leaf.option.panel, leaf.name
+
+
+@pytest.mark.parametrize("kind", [DETRConfig, FullTransNetConfig, MRNetConfig, MaskConfig])
+def test_defaults_are_allowed(kind: type) -> None:
+    check(kind())
