@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from vidsum.types import Grounding, Highlights, Progress
 
 _HINT = "--overwrite, or -o FILE"
-_READ = ("video", "features", "files")
-"""Parts of a provenance that tell what was read, not how."""
-_SETTINGS = ("summary", "shots", "grounding", "highlights", "parameters")
-"""Parts that hold options, those of the command itself first."""
-_NO_OPTIONS = ("vidsum", "extractions", "candidates")
-"""Parts and names that no option of every command sets, or that follow from others."""
 
 
 def unless_up_to_date(
@@ -102,6 +96,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], copy: bool) -> dict[s
     if not existing or is_taken_up(record, provenance):
         return None
     from vidsum.pipelines.export import read_record_of
+    from vidsum.provenance import difference
 
     try:
         document = read_record_of(record)
@@ -109,7 +104,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], copy: bool) -> dict[s
         place = record if record.exists() else existing[0]
         raise OutputError(f"{place}: already exists, and {error.message}", hint=_HINT) from error
     if document["provenance"] != provenance:
-        how = _difference(document["provenance"], provenance)
+        how = difference(document["provenance"], provenance)
         raise OutputError(f"{existing[0]}: already exists, made {how}", hint=_HINT)
     require_made_from(existing, provenance, copy=copy)
     is_whole = len(existing) == len(outputs) and _read_mark(record) is None
@@ -182,63 +177,3 @@ def _read_mark(record: Path) -> str | None:
         return _mark(record).read_text(encoding="ascii")
     except (OSError, ValueError):
         return None
-
-
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """How an output was made that is not the one asked for: the first thing that differs, in words."""
-    if any(before.get(part) != now.get(part) for part in _READ):
-        return "from another input, or one that has changed since"
-    old, new = dict(_flat(before)), dict(_flat(now))
-    differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
-    path = min(differing, key=_weight, default=())
-    return _in_words(path, old.get(path)) if path else "from other inputs or options"
-
-
-def _weight(path: tuple[str, ...]) -> int:
-    """Options come first, those of the command before those of reading; then weights, then the rest."""
-    if path[-1].endswith("sha256"):
-        return 1 if "queries" in path else len(_SETTINGS) + 2
-    if set(path) & set(_NO_OPTIONS):
-        return len(_SETTINGS) + 3
-    return next((place for place, part in enumerate(_SETTINGS, 1) if part in path), len(_SETTINGS) + 1)
-
-
-def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """(path, value) of all that is not itself a mapping, or a list of them."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _flat(inner, (*path, name))
-    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        for number, one in enumerate(value):
-            yield from _flat(one, (*path, str(number)))
-    else:
-        yield path, value
-
-
-def _in_words(path: tuple[str, ...], value: object) -> str:
-    name = path[-1]
-    if "queries" in path:
-        return "with other queries"
-    if name == "vidsum":
-        return f"by vidsum {value}"
-    if name.endswith("sha256"):
-        return "with other weights"
-    if set(path) & set(_NO_OPTIONS):
-        return "with other networks"
-    option = f"--{name.removesuffix('_s').replace('_', '-')}"
-    if value is None or value is False or value == []:
-        return f"without {option}"
-    if value is True:
-        return f"with {option}"
-    if isinstance(value, list):
-        return f"with {option} " + ", ".join(_one_value(one) for one in value)
-    return f"with {option} {value}"
-
-
-def _one_value(value: object) -> str:
-    """An entry of a list; a stretch of time as it is typed."""
-    from vidsum.times import format_time
-
-    if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
-        return "-".join(format_time(end) for end in value)
-    return str(value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import console
+from docs import console, options
 from tests.conftest import real_weights
 
 ROOT = console.ROOT
@@ -41,6 +41,10 @@ def test_the_examples_run(
     shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", tmp_path / "film.mp4")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "docs/python.md", "exec"), {})
+
+
+def test_the_page_of_options_is_that_of_the_program() -> None:
+    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "python -m docs.options"
 
 
 def test_the_page_has_examples() -> None:

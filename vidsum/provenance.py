@@ -2,16 +2,24 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
+from vidsum.times import format_time
 from vidsum.types import Features
 from vidsum.version import __version__
 
 _CHUNK = 1 << 20
+
+_READ = ("video", "features", "files")
+"""Parts of a provenance that tell what was read, not how."""
+_SETTINGS = ("summary", "shots", "grounding", "highlights", "parameters")
+"""Parts that hold options, those of the command itself first."""
+_NO_OPTIONS = ("vidsum", "extractions", "candidates")
+"""Parts and names that no option of every command sets, or that follow from others."""
 
 
 def hash_file(path: Path) -> str:
@@ -70,3 +78,61 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
     """`hash_file`, read again in the same run only if the file changed."""
     return hash_file(path)
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """How the result of `before` was made, where that differs from `now`: the first difference, in words."""
+    if any(before.get(part) != now.get(part) for part in _READ):
+        return "from another input, or one that has changed since"
+    old, new = dict(_flat(before)), dict(_flat(now))
+    differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
+    path = min(differing, key=_weight, default=())
+    return _in_words(path, old.get(path)) if path else "from other inputs or options"
+
+
+def _weight(path: tuple[str, ...]) -> int:
+    """Options come first, those of the command before those of reading; then weights, then the rest."""
+    if path[-1].endswith("sha256"):
+        return 1 if "queries" in path else len(_SETTINGS) + 2
+    if set(path) & set(_NO_OPTIONS):
+        return len(_SETTINGS) + 3
+    return next((place for place, part in enumerate(_SETTINGS, 1) if part in path), len(_SETTINGS) + 1)
+
+
+def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """(path, value) of all that is not itself a mapping, or a list of them."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(inner, (*path, name))
+    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        for number, one in enumerate(value):
+            yield from _flat(one, (*path, str(number)))
+    else:
+        yield path, value
+
+
+def _in_words(path: tuple[str, ...], value: object) -> str:
+    name = path[-1]
+    if "queries" in path:
+        return "with other queries"
+    if name == "vidsum":
+        return f"by vidsum {value}"
+    if name.endswith("sha256"):
+        return "with other weights"
+    if set(path) & set(_NO_OPTIONS):
+        return "with other networks"
+    option = f"--{name.removesuffix('_s').replace('_', '-')}"
+    if value is None or value is False or value == []:
+        return f"without {option}"
+    if value is True:
+        return f"with {option}"
+    if isinstance(value, list):
+        return f"with {option} " + ", ".join(_one_value(one) for one in value)
+    return f"with {option} {value}"
+
+
+def _one_value(value: object) -> str:
+    """An entry of a list; a segment of time as it is typed."""
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
+        return "-".join(format_time(end) for end in value)
+    return str(value)

@@ -1,0 +1,82 @@
+"""Write docs/options.md: every option of every command, from the program itself.
+
+python -m docs.options
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+
+from vidsum.commands.app import app
+
+PAGE = Path(__file__).with_name("options.md")
+_HEAD = """# Options
+
+Every option of every command, made from the program by `python -m docs.options`. `VIDSUM_COMMAND_NAME` in the
+environment, and `NAME` under the command in a [`--config`](cli.md#setting-options) file, set an option
+too; the short variables of the last column set it in every command that has it.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return _HEAD + "".join(_section(words, command) for words, command in _commands("", _program()))
+
+
+def _program() -> Any:
+    return typer.main.get_command(app)
+
+
+def _commands(words: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """The words after `vidsum`, and the command, of each command that does something."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+        return
+    for name, each in inner.items():
+        yield from _commands(f"{words} {name}".strip(), each)
+
+
+def _section(words: str, command: Any) -> str:
+    rows = [_row(option) for option in command.params if option.param_type_name == "option"]
+    table = ["| option | value | default | what it does | variable |", "|---|---|---|---|---|", *rows]
+    return f"\n## vidsum {words}\n\n" + "\n".join(table) + "\n"
+
+
+def _row(option: Any) -> str:
+    flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
+    cells = [
+        flags,
+        _value(option),
+        _default(option),
+        option.help,
+        f"`{option.envvar}`" if option.envvar else "",
+    ]
+    return "| " + " | ".join(str(cell).replace("\\[", "[").replace("|", "\\|") for cell in cells) + " |"
+
+
+def _value(option: Any) -> str:
+    choices = _choices(option.type_descriptor.annotation)
+    limits = [
+        f"{sign} {limit:g}" for sign, limit in (("≥", option.min), ("≤", option.max)) if limit is not None
+    ]
+    return " ".join(filter(None, [", ".join(choices) or option.metavar or "", *limits]))
+
+
+def _choices(annotation: Any) -> list[str]:
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(each.value) for each in annotation]
+    return [choice for inner in get_args(annotation) for choice in _choices(inner)]
+
+
+def _default(option: Any) -> str:
+    value = getattr(option.default, "value", option.default)
+    shown = option.show_default if isinstance(option.show_default, str) else value
+    return "" if shown in (None, False) else "on" if shown is True else str(shown)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
