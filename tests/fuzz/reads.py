@@ -63,7 +63,8 @@ def read_moments(path: Path) -> None:
 
     videos = read_moments(path)
     for video in videos.values():
-        finite(video.duration_s, *(query.saliency for query in video.queries))
+        given = (query.saliency for query in video.queries if query.saliency is not None)
+        finite(video.duration_s, *given)
         for start, end in (window for query in video.queries for window in query.windows):
             assert 0 <= start < end <= video.duration_s
     if any(video.queries for video in videos.values()):
