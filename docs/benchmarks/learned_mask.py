@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.attention import peak_bytes
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    SoftMask,
+    fused_attention,
+    learned_masks,
+    shared_mask,
+)
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig
 from vidsum.models.detr import EncoderLayer
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
@@ -56,13 +62,13 @@ class Encoder(nn.Module):
     def forward(self, clips: Tensor, words: Tensor, is_clip: Tensor, is_word: Tensor) -> Tensor:
         """[B, T, d] clips and [B, W, d] words to [B, T, d]."""
         place, more = torch.zeros_like(clips), iter(self.linear)
-        mask = None
+        shared = cast(CrossLayer, self.cross[0]).shared_mask(clips, place, words, is_word)
         for layer in self.cross:
-            clips, mask = layer(clips, place, words, is_word, mask)
+            clips = layer(clips, place, words, is_word, shared)
             clips = next(more)(clips) if self.linear else clips
-        mask = None
+        shared = shared_mask(self.own, clips)
         for layer in self.own:
-            clips, mask = layer(clips, place, is_clip, mask)
+            clips = layer(clips, place, is_clip, shared)
             clips = next(more)(clips) if self.linear else clips
         return clips
 
@@ -197,7 +203,7 @@ def fusion_table(rounds: int) -> None:
         for (fusion, way), attend in ways.items():
             runs[fusion, way] = _once(made[fusion], attend, x, q, k, v)
             with torch.no_grad():  # on a CPU flex_attention has no gradients
-                _same(runs[fusion, way](), fused_attention(q, k, v, made[fusion](x, q, k)))
+                _same(runs[fusion, way](), fused_attention(q, k, v, made[fusion](x, n_tokens)))
         found = milliseconds({" | ".join(names): run for names, run in runs.items()}, rounds)
         for names, run in runs.items():
             operations = "-" if "flex" in names[1] else f"{flops(run) / 1e9:.2f}"
@@ -210,7 +216,7 @@ def fusion_table(rounds: int) -> None:
 
 def _once(module: LearnedMask | None, attend: Callable[..., Tensor], x: Tensor, *given: Tensor) -> Run:
     q, k, v = given
-    return lambda: attend(q, k, v, module and module(x, q, k))
+    return lambda: attend(q, k, v, module and module(x, k.shape[2]))
 
 
 def _same(found: object, wanted: Tensor) -> None:
@@ -284,7 +290,7 @@ def _new_mask(depth: int, reset: Callable[[nn.Linear], None]) -> tuple[float, fl
     for layer in module.modules():
         if isinstance(layer, nn.Linear):
             reset(layer)
-    dense = module.of_tokens(torch.randn(1, SIZES.clips, SIZES.d), SIZES.clips).dense()[0]
+    dense = module(torch.randn(1, SIZES.clips, SIZES.d), SIZES.clips).dense()[0]
     weights = [next(module.layers[number].parameters()) for number in (0, -1)]
     first, last = torch.autograd.grad((dense * torch.randn_like(dense)).sum(), weights)
     return dense.std().item(), dense.std(dim=0).mean().item(), (first.norm() / last.norm()).item()

@@ -13,10 +13,9 @@ from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import EncoderLayer, clip_positions, mlp
-from vidsum.models.detr_decoder import inverse_sigmoid
 from vidsum.models.detr_models import MODELS, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
-from vidsum.models.qd_detr import CrossLayer
+from vidsum.models.qd_detr import CrossLayer, inverse_sigmoid
 
 SIZES = {
     "dim_video": 6,
@@ -188,9 +187,8 @@ def test_an_encoder_layer_without_positions_is_pytorchs() -> None:
     theirs = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True).eval()
     theirs.load_state_dict(pytorch_names(layer))
     x, is_token = torch.randn(2, 7, 16), torch.arange(7) < torch.tensor([[7], [4]])
-    found, mask = layer(x, torch.zeros_like(x), is_token, None)
+    found = layer(x, torch.zeros_like(x), is_token)
     expected = theirs(x, src_key_padding_mask=~is_token)
-    assert mask is None
     assert torch.allclose(found[is_token], expected[is_token], atol=1e-5)
 
 
@@ -216,8 +214,8 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
     cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
     for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
         is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)
-        rest = (x, positions, is_key, None) if layer is own else (x, positions, words, is_key, None)
-        found, _ = layer(*rest)
+        inputs = (x, positions, is_key) if layer is own else (x, positions, words, is_key)
+        found = layer(*inputs)
         hidden = layer.mask.layers[0](x).relu()
         mask = layer.mask.layers[1](hidden)[:, :, : keys.shape[1]]
         logits = layer.attention.q(x + positions) @ layer.attention.k(keys).mT / 4 * mask
@@ -234,7 +232,7 @@ def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
     video, is_clip, words, is_word = batch([6], [3])
     token = model.global_saliency.token + model.global_saliency.position
     with torch.no_grad():
-        x = torch.cat([token[None], model.inputs.words(words)[0], model.inputs.video(video)[0]])
+        x = torch.cat([token[None], model.inputs["words"](words)[0], model.inputs["video"](video)[0]])
         for block in model.blocks:
             x = x + retain_directly(block.retention, block.norms[0](x), 4)
             inner = gelu(block.feed_forward[0](block.norms[1](x)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from vidsum.models.configs import FullTransNetConfig, MaskConfig
-from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, sinusoid
+from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens, positions
 
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18
@@ -79,11 +79,11 @@ def test_with_full_attention_it_is_the_transformer_of_torch(video):
     features, is_global, key_frames = video
     model = small(attention="full", head="linear")
     embedded = model.embedding(features)
-    memory = embedded + sinusoid(N_SAMPLES, 16, embedded)
+    memory = embedded + positions(N_SAMPLES, embedded)
     for layer in model.encoder:
         memory = torch_layer(layer, nn.TransformerEncoderLayer)(memory)
     s = torch.cat([model.start.expand(1, 1, -1), embedded[:, key_frames[0]]], dim=1)
-    s = s + sinusoid(6, 16, s)
+    s = s + positions(6, s)
     causal = nn.Transformer.generate_square_subsequent_mask(6)
     for layer in model.decoder:
         s = torch_layer(layer, nn.TransformerDecoderLayer)(s, memory, tgt_mask=causal)
@@ -97,7 +97,7 @@ def test_a_summed_mask_is_the_bias_of_the_transformer_of_torch(video, shared):
     features, is_global, _ = video
     model = small(attention="full", mask=MaskConfig(depth=3, fusion="sum", shared=shared))
     embedded = model.embedding(features)
-    x, bias = embedded + sinusoid(N_SAMPLES, 16, embedded), None
+    x, bias = embedded + positions(N_SAMPLES, embedded), None
     for number, layer in enumerate(model.encoder):
         if number == 0 or not shared:
             first, second, last = layer.mask.layers
@@ -162,7 +162,7 @@ def test_a_mask_reads_as_many_samples_as_it_has_columns():
 
 
 def test_positions_are_sines_and_cosines_of_falling_rate():
-    encoding = sinusoid(50, 16, torch.empty(0))
+    encoding = positions(50, torch.empty(0, 16))
     for position, i in ((0, 0), (7, 3), (49, 7)):
         angle = position / 10000 ** (2 * i / 16)
         assert encoding[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)

@@ -11,8 +11,7 @@ from torch import Tensor
 from torchvision.ops import generalized_box_iou_loss
 
 from vidsum.errors import UsageError
-from vidsum.models.detr import Detections
-from vidsum.models.detr_inputs import Inputs
+from vidsum.models.detr import Detections, Inputs
 from vidsum.training.batches import DETRBatch
 from vidsum.training.detr_losses import (
     clips_inside,

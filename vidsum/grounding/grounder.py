@@ -25,7 +25,7 @@ from vidsum.grounding.spaces import ClipEmbeddings, guided_rows, rows_of
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import Windows, clips_of, inside, joined, placed, sliding_windows
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr_inputs import inputs_of
+from vidsum.models.detr import inputs_of
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores

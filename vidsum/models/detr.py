@@ -1,62 +1,121 @@
-"""What the DETR models of moments share: their settings, what they give, inputs, encoder layers, saliency.
+"""What the DETR models share: inputs, the base model, encoder layers, initialisation.
 
 Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a video and the words of a
-query, and answer with a fixed number of moments and a saliency of each clip. docs/algorithms/detr.md has the
-equations.
+query, and predict a fixed number of moments and a saliency of each clip. See docs/algorithms/detr.md.
 """
 
-import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention
-from vidsum.models.attention.positions import sines
 from vidsum.models.configs import DETRConfig
-from vidsum.models.input_projection import input_projection
+from vidsum.types import FloatArray
+
+
+class Inputs(NamedTuple):
+    """B videos with one query each, on a device: the arguments of `DETR.forward` in their order."""
+
+    video: Tensor
+    """[B, T, Dv], padded with zeros"""
+    is_clip: Tensor
+    """[B, T] bool"""
+    words: Tensor
+    """[B, W, Dq], padded with zeros"""
+    is_word: Tensor
+    """[B, W] bool"""
+
+
+class Encoded(NamedTuple):
+    """The output of an encoder: what the decoder attends to, and saliency."""
+
+    memory: Tensor
+    """[B, N, d] tokens, the clips first."""
+    positions: Tensor
+    """[B, N, d]"""
+    is_token: Tensor
+    """[B, N] bool, False for padding."""
+    saliency: Tensor
+    """[B, T]"""
 
 
 class Detections(NamedTuple):
-    """What a model finds in a batch of videos with one query each; L decoder layers, N moments, T clips."""
+    """The output of a model for a batch; L decoder layers, N moments, T clips."""
 
     logits: Tensor
     """[L, B, N, 2] of each decoder layer, the last is the answer; class 0 is a moment, class 1 is none."""
     spans: Tensor
-    """[L, B, N, 2] centre and width, as shares of the clips that are no padding."""
+    """[L, B, N, 2] centre and width, as fractions of the clips that are not padding."""
     saliency: Tensor
     """[B, T], in no unit; clips of padding mean nothing."""
 
 
-class TokenInputs(nn.Module):
-    """Clips and words as tokens of d numbers, and where in its video each clip is."""
+def inputs_of(videos: Sequence[FloatArray], words: Sequence[FloatArray], device: torch.device) -> Inputs:
+    """A batch of B videos [T, Dv], with the endpoints of each clip, and the words [W, Dq] of B queries."""
+    return Inputs(*padded(videos, device), *padded(words, device))
+
+
+def padded(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """[B, N, D] of arrays [n, D], padded with zeros; and [B, N] bool, False for padding."""
+    lengths = np.array([len(array) for array in rows])
+    is_row = np.arange(lengths.max()) < lengths[:, None]
+    filled = np.zeros((*is_row.shape, rows[0].shape[1]), np.float32)
+    filled[is_row] = np.concatenate(rows)
+    return torch.from_numpy(filled).to(device), torch.from_numpy(is_row).to(device)
+
+
+class DETR(nn.Module):
+    """The base of the models: each adds its encoder, as `_encode`, and its `decoder`."""
+
+    decoder: nn.Module
 
     def __init__(self, config: DETRConfig) -> None:
         super().__init__()
         self.config = config
-        self.video = input_projection(config.dim_video, config.d, config.dropout_in)
-        self.words = input_projection(config.dim_query, config.d, config.dropout_in)
+        sizes = {"video": config.dim_video, "words": config.dim_query}
+        self.inputs = nn.ModuleDict(
+            {name: input_projection(dim, config.d, config.dropout_in) for name, dim in sizes.items()}
+        )
 
-    def forward(self, video: Tensor, is_clip: Tensor, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Clips [B, T, d], words [B, W, d], and the clips' positions [B, T, d].
+    def forward(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Detections:
+        """Detect the moments of each video for its query.
 
         Args:
-            video: [B, T, dim_video]
+            video: [B, T, dim_video], the last two numbers of a clip its endpoints; T at most `clips`.
             is_clip: [B, T] bool, False for padding, which comes last.
-            words: [B, W, dim_query]
+            words: [B, W, dim_query]; W at most `words`.
+            is_word: [B, W] bool, False for padding.
 
         Raises:
             ValueError: there are more clips or words than the config has.
         """
-        for what, given, most in (
-            ("clips", video.shape[1], self.config.clips),
-            ("words", words.shape[1], self.config.words),
-        ):
-            if given > most:
-                raise ValueError(f"{given} {what} are more than the model's {most}")
-        return self.video(video), self.words(words), clip_positions(is_clip, self.config.d)
+        memory, positions, is_token, saliency = self.encode(video, is_clip, words, is_word)
+        logits, spans = self.decoder(memory, positions, is_token)
+        return Detections(logits, spans, saliency)
+
+    def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
+        """[B, T], by the encoder alone; see `forward`."""
+        return self.encode(video, is_clip, words, is_word).saliency
+
+    def encode(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Encoded:
+        """All that comes before the decoder; see `forward`."""
+        sizes = ("clips", video, self.config.clips), ("words", words, self.config.words)
+        for name, rows, most in sizes:
+            if rows.shape[1] > most:
+                raise ValueError(f"{rows.shape[1]} {name} are more than the model's {most}")
+        clips, texts = self.inputs["video"](video), self.inputs["words"](words)
+        return self._encode(clips, clip_positions(is_clip, self.config.d), is_clip, texts, is_word)
+
+    def _encode(
+        self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
+    ) -> Encoded:
+        """The encoder, from the tokens of clips [B, T, d], their positions, and words [B, W, d]."""
+        raise NotImplementedError
 
 
 class EncoderLayer(nn.Module):
@@ -71,71 +130,52 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, positions: Tensor, is_token: Tensor, mask: SoftMask | None
-    ) -> tuple[Tensor, SoftMask | None]:
-        """[B, N, d] to the same, and the learned mask for the next layer; positions act on queries and keys.
+        self, x: Tensor, positions: Tensor, is_token: Tensor, shared: SoftMask | None = None
+    ) -> Tensor:
+        """[B, N, d] to the same; positions act on queries and keys.
 
         Args:
-            x: [B, N, d]
-            positions: [B, N, d]
+            x, positions: [B, N, d]
             is_token: [B, N] bool, False for padding.
-            mask: the layer's before, if all share one.
+            shared: the mask of all layers, if they share one.
         """
-        placed = x + positions
-        q, k, v = self.attention.queries(placed), self.attention.keys(placed), self.attention.values(x)
-        mask = self.mask(x, q, k, is_token) if self.mask else mask
+        keys = x + positions
+        q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
+        mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
         heads = fused_attention(q, k, v, mask, is_token, active(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
-        return self.norms[1](x + self.dropout(self.feed_forward(x))), mask
-
-
-class GlobalSaliency(nn.Module):
-    """QD-DETR's saliency: how each clip fits a token that goes through the encoder with the clips."""
-
-    def __init__(self, d: int) -> None:
-        super().__init__()
-        self.token = nn.Parameter(torch.randn(d))
-        self.position = nn.Parameter(torch.randn(d))
-        self.of_clips, self.of_token = nn.Linear(d, d), nn.Linear(d, d)
-
-    def forward(self, clips: Tensor, token: Tensor) -> Tensor:
-        """[B, T] scaled products of clips [B, T, d] and the token [B, d] as the encoder left them."""
-        products: Tensor = self.of_clips(clips) @ self.of_token(token)[:, :, None]
-        return products[:, :, 0] / math.sqrt(token.shape[1])
+        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
+        return out
 
 
 def clip_positions(is_clip: Tensor, d: int) -> Tensor:
-    """[B, T, d] sines and cosines of n / T of [B, T] bool, n from 1 and T without the padding."""
+    """[B, T, d] sinusoidal positions n / T of [B, T] bool, n from 1 and T without the padding."""
     count = is_clip.cumsum(1, dtype=torch.float32)
     return sines(count / (count[:, -1:] + 1e-6), d)
 
 
 def feed_forward(config: DETRConfig, activation: nn.Module) -> nn.Sequential:
-    """d to d_ff numbers and back."""
-    return nn.Sequential(
-        nn.Linear(config.d, config.d_ff),
-        activation,
-        nn.Dropout(config.dropout),
-        nn.Linear(config.d_ff, config.d),
-    )
+    """From d to d_ff numbers and back."""
+    inner, outer = nn.Linear(config.d, config.d_ff), nn.Linear(config.d_ff, config.d)
+    return nn.Sequential(inner, activation, nn.Dropout(config.dropout), outer)
 
 
 def mlp(d_in: int, d: int, d_out: int, layers: int) -> nn.Sequential:
-    """So many linear layers with a ReLU between them; d is the width of the hidden ones."""
+    """Linear layers with a ReLU between them; d is the width of the hidden ones."""
     widths = [d_in, *[d] * (layers - 1), d_out]
     modules = [module for pair in pairwise(widths) for module in (nn.Linear(*pair), nn.ReLU())]
     return nn.Sequential(*modules[:-1])
 
 
 def active(dropout: nn.Dropout) -> float:
-    """The share that is dropped now: none outside of training."""
+    """The rate of dropout: 0 outside of training."""
     return dropout.p if dropout.training else 0.0
 
 
 def initialise(module: nn.Module) -> None:
     """For `apply` on encoders and decoders: Xavier weights, and attention without biases.
 
-    Learned masks keep a start of their own.
+    Learned masks start in their own way.
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import DETR
 from vidsum.models.moment_detr import MomentDETR
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.qd_detr import QDDETR
 
-DETRModel = MomentDETR | QDDETR | MRNetDETR
+DETRModel = DETR
 
 MODELS: Mapping[str, type[DETRModel]] = MappingProxyType(
     {"moment-detr": MomentDETR, "qd-detr": QDDETR, "mrnet-detr": MRNetDETR}
@@ -19,13 +20,5 @@ WITHOUT_NEGATIVES = ("moment-detr",)
 
 
 def build(name: str, config: DETRConfig) -> DETRModel:
-    """A new model, its weights drawn by PyTorch's generator.
-
-    Args:
-        name: one of MODELS.
-        config: of the model.
-
-    Raises:
-        ValueError: the config makes no such model.
-    """
+    """A new model, one of MODELS, its weights drawn by PyTorch's generator."""
     return MODELS[name](config)

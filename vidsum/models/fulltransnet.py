@@ -1,29 +1,35 @@
 """FullTransNet: an encoder-decoder transformer that reads a video and writes its key frames, one by one.
 
 Lan et al., "FullTransNet: Full Transformer with Local-Global Attention for Video Summarization". Equation
-numbers are the paper's. docs/algorithms/fulltransnet.md tells where the paper is silent and what was chosen.
+numbers are the paper's. docs/algorithms/fulltransnet.md lists where the paper is silent and what was chosen.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, relu, scaled_dot_product_attention
 
-from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
+from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    SoftMask,
+    fused_attention,
+    learned_masks,
+    shared_mask,
+)
 from vidsum.models.attention.local_global import local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 
 Cached = tuple[Tensor, Tensor]
-"""Keys and values [B, h, *, d_k] of what a layer has seen."""
+"""Keys and values [B, h, *, d_k] that a layer attends to."""
 
 
 @dataclass(frozen=True)
 class DecoderState:
-    """All that the decoder needs to go on from a step: nothing is computed twice."""
+    """All that the decoder needs to continue from a step: nothing is computed twice."""
 
     embedded: Tensor
     """[B, T, d] embedded frames, without positions."""
@@ -32,21 +38,17 @@ class DecoderState:
     is_valid: Tensor
     """[B, T] bool"""
     cross: tuple[Cached, ...]
-    """Of each layer, over the memory."""
-    past: tuple[Cached, ...] | None
-    """Of each layer, over the steps so far."""
-    n_steps: int
+    """The memory in each layer."""
+    past: tuple[Cached, ...] | None = None
+    """The steps so far in each layer."""
+    n_steps: int = 0
 
     def rows(self, index: Tensor) -> "DecoderState":
         """The state of the videos, or of the beams, at `index` [B']."""
-        return DecoderState(
-            self.embedded[index],
-            self.memory[index],
-            self.is_valid[index],
-            tuple((keys[index], values[index]) for keys, values in self.cross),
-            self.past and tuple((keys[index], values[index]) for keys, values in self.past),
-            self.n_steps,
-        )
+        cross = tuple((keys[index], values[index]) for keys, values in self.cross)
+        past = self.past and tuple((keys[index], values[index]) for keys, values in self.past)
+        embedded, memory, is_valid = self.embedded[index], self.memory[index], self.is_valid[index]
+        return DecoderState(embedded, memory, is_valid, cross, past, self.n_steps)
 
 
 class FullTransNet(nn.Module):
@@ -69,7 +71,7 @@ class FullTransNet(nn.Module):
     def forward(
         self, features: Tensor, is_global: Tensor, key_frames: Tensor, is_valid: Tensor | None = None
     ) -> Tensor:
-        """Teacher forcing: what each step predicts when all steps before it were right.
+        """Teacher forcing: the prediction of each step when all steps before it were right.
 
         Args:
             features: [B, T, D]
@@ -91,12 +93,12 @@ class FullTransNet(nn.Module):
         if is_valid is None:
             is_valid = torch.ones_like(is_global)
         embedded = self.embedding(features)
-        x = self.dropout(embedded + sinusoid(embedded.shape[1], self.config.d, embedded))
-        mask = None
+        x = self.dropout(embedded + positions(embedded.shape[1], embedded))
+        shared = shared_mask(self.encoder, x)
         for layer in self.encoder:
-            x, mask = layer(x, is_global, is_valid, mask)
+            x = layer(x, is_global, is_valid, shared)
         cross = tuple(cast(DecoderLayer, layer).cross.keys_values(x) for layer in self.decoder)
-        return DecoderState(embedded, x, is_valid, cross, past=None, n_steps=0)
+        return DecoderState(embedded, x, is_valid, cross)
 
     def step(self, state: DecoderState, frame: Tensor | None) -> tuple[Tensor, DecoderState]:
         """One step of decoding.
@@ -106,7 +108,7 @@ class FullTransNet(nn.Module):
             frame: [B] int64, the frame that the step before chose; None at the first step.
 
         Returns:
-            [B, T + 1] log-probabilities of the next key frame, and the state to go on from.
+            [B, T + 1] log-probabilities of the next key frame, and the state to continue from.
         """
         if frame is None:
             token = self.start.expand(len(state.memory), 1, -1)
@@ -118,7 +120,7 @@ class FullTransNet(nn.Module):
     def _decode(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Eq. 5, from the state on: [B, L, d] tokens to [B, L, T + 1] log-probabilities."""
         n_steps = state.n_steps + tokens.shape[1]
-        s = self.dropout(tokens + sinusoid(n_steps, self.config.d, tokens)[state.n_steps :])
+        s = self.dropout(tokens + positions(n_steps, tokens)[state.n_steps :])
         past = []
         for number, layer in enumerate(self.decoder):
             before = state.past[number] if state.past else None
@@ -127,17 +129,13 @@ class FullTransNet(nn.Module):
         logits = self.head(s, state.memory).masked_fill(~state.is_valid[:, None, :], -math.inf)
         # in float32: under autocast the probabilities would not sum to 1
         log_probabilities = torch.cat([logits, self.end(s)], dim=2).float().log_softmax(dim=2)
-        after_all = DecoderState(
-            state.embedded, state.memory, state.is_valid, state.cross, tuple(past), n_steps
-        )
-        return log_probabilities, after_all
+        return log_probabilities, replace(state, past=tuple(past), n_steps=n_steps)
 
 
 class EncoderLayer(nn.Module):
     """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and post-norm."""
 
     def __init__(self, config: FullTransNetConfig, mask: LearnedMask | None = None) -> None:
-        """A layer without a mask of its own takes that of the layer before, if there is one."""
         super().__init__()
         self.mask = mask
         self.pattern = config.attention
@@ -148,14 +146,15 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, is_global: Tensor, is_valid: Tensor, mask: SoftMask | None = None
-    ) -> tuple[Tensor, SoftMask | None]:
-        """[B, T, d] to the same, and the mask that was used, for the layers after."""
+        self, x: Tensor, is_global: Tensor, is_valid: Tensor, shared: SoftMask | None = None
+    ) -> Tensor:
+        """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
-        mask = self.mask(x, q, k, is_valid) if self.mask else mask
+        mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
         heads = self.attend(q, k, v, is_global, is_valid, mask)
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
-        return self.norms[1](x + self.dropout(self.feed_forward(x))), mask
+        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
+        return out
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, is_global: Tensor, is_valid: Tensor, mask: SoftMask | None
@@ -184,15 +183,15 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Tensor, Cached]:
         """[B, L, d] to the same, and the keys and values of all steps up to here.
 
-        With a past, L is 1: that step sees all before it. Without, step l sees the steps up to l.
+        With a past, L is 1: that step attends to all before it. Without, step l attends to the steps up to l.
         """
         keys, values = self.attention.keys_values(s)
         if past is not None:
             keys, values = torch.cat([past[0], keys], dim=2), torch.cat([past[1], values], dim=2)
         heads = scaled_dot_product_attention(self.attention.queries(s), keys, values, is_causal=past is None)
         s = self.norms[0](s + self.dropout(self.attention.join(heads)))
-        seen = is_valid[:, None, None, :]
-        heads = scaled_dot_product_attention(self.cross.queries(s), *memory, attn_mask=seen)
+        attends = is_valid[:, None, None, :]
+        heads = scaled_dot_product_attention(self.cross.queries(s), *memory, attn_mask=attends)
         s = self.norms[1](s + self.dropout(self.cross.join(heads)))
         s = self.norms[2](s + self.dropout(self.feed_forward(s)))
         return s, (keys, values)
@@ -213,7 +212,7 @@ class FeedForward(nn.Module):
 
 
 class LinearHead(nn.Module):
-    """The paper's: a score for each of t_max places in the video, whatever is to be seen there."""
+    """The paper's: a score for each of t_max positions in the video, whatever the frames show."""
 
     def __init__(self, config: FullTransNetConfig) -> None:
         super().__init__()
@@ -236,8 +235,7 @@ class PointerHead(nn.Module):
 
     def __init__(self, config: FullTransNetConfig) -> None:
         super().__init__()
-        self.q = nn.Linear(config.d, config.d, bias=False)
-        self.k = nn.Linear(config.d, config.d, bias=False)
+        self.q, self.k = (nn.Linear(config.d, config.d, bias=False) for _ in range(2))
 
     def forward(self, s: Tensor, memory: Tensor) -> Tensor:
         """[B, L, T] logits."""
@@ -250,46 +248,46 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
 
     Args:
         log_probabilities: [B, L + 1, T + 1] from the model; no padding, which would count in T.
-        key_frames: [B, L] int64, what it should have chosen; after the last comes the end.
+        key_frames: [B, L] int64, the right ones; after the last comes the end.
 
     Returns:
         The mean over the batch, a scalar.
     """
     n_samples = log_probabilities.shape[2] - 1
     end = key_frames.new_full((len(key_frames), 1), n_samples)
-    wanted = torch.cat([key_frames, end], dim=1)[:, :, None]
-    # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds what one false step can cost
-    against = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
-    chosen = log_probabilities.gather(2, wanted) - against.gather(2, wanted)
-    return -(chosen.sum(dim=(1, 2)) + against.sum(dim=(1, 2))).mean() / n_samples
+    targets = torch.cat([key_frames, end], dim=1)[:, :, None]
+    # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds the cost of one false step
+    rest = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
+    chosen = log_probabilities.gather(2, targets) - rest.gather(2, targets)
+    return -(chosen.sum(dim=(1, 2)) + rest.sum(dim=(1, 2))).mean() / n_samples
 
 
-def sinusoid(length: int, d: int, like: Tensor) -> Tensor:
-    """[length, d] position encodings (Vaswani et al. 2017), of the dtype and device of `like`."""
-    position = torch.arange(length, device=like.device, dtype=torch.float32)[:, None]
-    rate = torch.exp(torch.arange(0, d, 2, device=like.device) * (-math.log(10000) / d))
-    angle = position * rate
-    return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1).to(like.dtype)
+def positions(length: int, like: Tensor) -> Tensor:
+    """[length, d] sinusoidal positions 0, 1 ... for tokens `like` [..., d]."""
+    d = like.shape[-1]
+    rates = torch.exp(torch.arange(0, d, 2, device=like.device) * (-math.log(10000) / d))
+    position = torch.arange(length, device=like.device, dtype=torch.float32)
+    return sinusoid(position, rates).to(like.dtype)
 
 
 def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     """[T] bool: the first, middle and last sample of each shot.
 
     Args:
-        shot_of_sample: [T] int, the number of the shot that a sample lies in; never falls.
+        shot_of_sample: [T] int, the number of the shot that a sample lies in; never decreases.
         per_shot: 1 the first sample only, 2 the middle one too, 3 the last one too.
     """
     _, counts = torch.unique_consecutive(shot_of_sample, return_counts=True)
     last = counts.cumsum(0) - 1
     first = last - counts + 1
     is_global = torch.zeros(len(shot_of_sample), dtype=torch.bool, device=shot_of_sample.device)
-    for places in (first, (first + last) // 2, last)[:per_shot]:
-        is_global[places] = True
+    for samples in (first, (first + last) // 2, last)[:per_shot]:
+        is_global[samples] = True
     return is_global
 
 
 def _initialise(module: nn.Module) -> None:
-    """Xavier for every matrix, zero for every bias (Algorithm 1); learned masks start as everywhere."""
+    """Xavier for every matrix, zero for every bias (Algorithm 1); learned masks start in their own way."""
     if isinstance(module, LearnedMask):
         module.reset_parameters()
     if isinstance(module, nn.Linear):

@@ -1,67 +1,87 @@
-"""Moment-DETR: clips and words in one sequence, an encoder over both, and learned queries that find moments.
+"""Moment-DETR: an encoder over clips and words in one sequence, and learned queries that become moments.
 
 Lei, Berg and Bansal, "Detecting Moments and Highlights in Videos via Natural Language Queries" (2021).
 """
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import pad, scaled_dot_product_attention
 
-from vidsum.models.attention.learned_mask import learned_masks
+from vidsum.models.attention.heads import MultiHeadAttention
+from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import Detections, EncoderLayer, TokenInputs, initialise
-from vidsum.models.detr_decoder import QueryDecoder
+from vidsum.models.detr import DETR, Encoded, EncoderLayer, active, feed_forward, initialise, mlp
 
 
-class MomentDETR(nn.Module):
-    """The whole model."""
+class MomentDETR(DETR):
+    """The whole model; see `DETR`."""
 
     def __init__(self, config: DETRConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.inputs = TokenInputs(config)
+        super().__init__(config)
         masks = learned_masks(config.mask, config.d, config.clips + config.words, config.layers)
         self.encoder = nn.ModuleList(EncoderLayer(config, mask, nn.ReLU()) for mask in masks)
         self.encoder.apply(initialise)
         self.decoder = QueryDecoder(config)
         self.saliency_head = nn.Linear(config.d, 1)
 
-    def forward(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Detections:
-        """What is found in each video for its query.
-
-        Args:
-            video: [B, T, dim_video], the last two numbers of a clip its endpoints; T at most `clips`.
-            is_clip: [B, T] bool, False for padding, which comes last.
-            words: [B, W, dim_query]; W at most `words`.
-            is_word: [B, W] bool, False for padding.
-
-        Raises:
-            ValueError: there are more clips or words than the config has.
-        """
-        memory, positions, is_token = self._encode(video, is_clip, words, is_word)
-        logits, spans = self.decoder(memory, positions, is_token)
-        return Detections(logits, spans, self._saliency(memory, video.shape[1]))
-
-    def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
-        """[B, T], by the encoder alone; see `forward`."""
-        memory, _, _ = self._encode(video, is_clip, words, is_word)
-        return self._saliency(memory, video.shape[1])
-
     def _encode(
-        self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """The encoder's output for clips and words, their positions, and which are no padding."""
-        clips, texts, places = self.inputs(video, is_clip, words)
-        # a learned mask has a column for each place: the words' must not depend on how long the video is
-        lacking = self.config.clips - clips.shape[1] if self.config.mask else 0
-        x = torch.cat([pad(clips, (0, 0, 0, lacking)), texts], dim=1)
-        positions = pad(places, (0, 0, 0, x.shape[1] - places.shape[1]))
+        self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
+    ) -> Encoded:
+        n_clips = clips.shape[1]
+        # a learned mask has a column for each position: the words' must not depend on the video's length
+        lacking = self.config.clips - n_clips if self.config.mask else 0
+        x = torch.cat([pad(clips, (0, 0, 0, lacking)), words], dim=1)
+        positions = pad(positions, (0, 0, 0, x.shape[1] - n_clips))
         is_token = torch.cat([pad(is_clip, (0, lacking)), is_word], dim=1)
-        mask = None
+        shared = shared_mask(self.encoder, x)
         for layer in self.encoder:
-            x, mask = layer(x, positions, is_token, mask)
-        return x, positions, is_token
+            x = layer(x, positions, is_token, shared)
+        return Encoded(x, positions, is_token, self.saliency_head(x[:, :n_clips])[:, :, 0])
 
-    def _saliency(self, memory: Tensor, n_clips: int) -> Tensor:
-        scores: Tensor = self.saliency_head(memory[:, :n_clips])
-        return scores[:, :, 0]
+
+class QueryDecoder(nn.Module):
+    """N learned queries (Carion et al. 2020) that attend to each other and to the encoder's output."""
+
+    def __init__(self, config: DETRConfig) -> None:
+        super().__init__()
+        self.places = nn.Parameter(torch.randn(config.n_moments, config.d))
+        self.layers = nn.ModuleList(QueryLayer(config) for _ in range(config.decoder_layers))
+        self.norm = nn.LayerNorm(config.d)
+        self.layers.apply(initialise)
+        self.classes, self.spans = nn.Linear(config.d, 2), mlp(config.d, config.d, 2, 3)
+
+    def forward(self, memory: Tensor, positions: Tensor, is_token: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and spans of each layer, see `Detections`; arguments are those of `Encoded`."""
+        query_positions = self.places.expand(len(memory), -1, -1)
+        x = torch.zeros_like(query_positions)  # queries have nothing but a position at first
+        outputs = []
+        for layer in self.layers:
+            x = layer(x, query_positions, memory, memory + positions, is_token)
+            outputs.append(self.norm(x))
+        by_layer = torch.stack(outputs)
+        return self.classes(by_layer), self.spans(by_layer).sigmoid()
+
+
+class QueryLayer(nn.Module):
+    """Attention among the moments, to the memory, and a feed-forward network; norms after the residuals."""
+
+    def __init__(self, config: DETRConfig) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(config.d, config.heads)
+        self.cross = MultiHeadAttention(config.d, config.heads)
+        self.feed_forward = feed_forward(config, nn.ReLU())
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(3))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, positions: Tensor, memory: Tensor, keys: Tensor, is_token: Tensor) -> Tensor:
+        """[B, N, d] to the same, with their positions; `keys` are the memory with its positions."""
+        own, cross, rate = self.attention, self.cross, active(self.dropout)
+        q, k, v = own.queries(x + positions), own.keys(x + positions), own.values(x)
+        heads = scaled_dot_product_attention(q, k, v, dropout_p=rate)
+        x = self.norms[0](x + self.dropout(own.join(heads)))
+        q, k, v = cross.queries(x + positions), cross.keys(keys), cross.values(memory)
+        attends = is_token[:, None, None, :]
+        heads = scaled_dot_product_attention(q, k, v, attn_mask=attends, dropout_p=rate)
+        x = self.norms[1](x + self.dropout(cross.join(heads)))
+        out: Tensor = self.norms[2](x + self.dropout(self.feed_forward(x)))
+        return out

@@ -1,7 +1,7 @@
-"""MRNet: a video and its queries read together by maskable retention, and every stretch of it scored.
+"""MRNet: a video and its queries read together by maskable retention, and every segment of it scored.
 
 Hu et al., "Maskable Retentive Network for Video Moment Retrieval". Equation numbers are the paper's.
-docs/algorithms/mrnet.md tells where the paper is silent, what was chosen, and how the public code differs.
+docs/algorithms/mrnet.md lists where the paper is silent, what was chosen, and how the public code differs.
 """
 
 from typing import NamedTuple, cast
@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
+from vidsum.models.attention.heads import input_projection
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, learned_masks
 from vidsum.models.attention.retention import MaskRetention
 from vidsum.models.configs import MRNetConfig
-from vidsum.models.input_projection import input_projection
 from vidsum.models.proposal_map import ProposalMap, pooling_counts
 
 
 class Scores(NamedTuple):
-    """How each query fits each proposal; cells that are not `MRNet.valid` mean nothing."""
+    """How well each query fits each proposal; cells that are not `MRNet.valid` mean nothing."""
 
     iou: Tensor
     """[B, M, T, T] logits of the IoU head."""
@@ -29,11 +29,11 @@ class Scores(NamedTuple):
     queries: Tensor
     """[B, M, d_joint] of length 1."""
     contrastive_power: float = 0.5
-    """Of the model's configuration."""
+    """See `MRNetConfig`."""
 
 
 def match_scores(scores: Scores) -> Tensor:
-    """[B, M, T, T] in [0, 1]: the IoU's estimate times a power, the root, of the cosine moved to [0, 1]."""
+    """[B, M, T, T] in [0, 1]: the estimated IoU times a power (the root) of the cosine moved to [0, 1]."""
     fits = ((scores.contrastive + 1) / 2).clamp(min=0)
     return scores.iou.sigmoid() * fits**scores.contrastive_power
 
@@ -45,8 +45,7 @@ class MRNet(nn.Module):
         super().__init__()
         self.config = config
         self.video_input, self.query_input = _inputs(config)
-        masks = learned_masks(config.mask, config.d, config.clips, config.layers)
-        self.blocks = nn.ModuleList(Block(config, mask) for mask in masks)
+        self.blocks = make_blocks(config)
         self.norm = nn.LayerNorm(config.d)
         narrows = config.dim_map != config.d
         self.to_map = nn.Linear(config.d, config.dim_map) if narrows else nn.Identity()
@@ -61,11 +60,11 @@ class MRNet(nn.Module):
 
     @property
     def valid(self) -> Tensor:
-        """[T, T] bool: (i, j) is a proposal, the stretch from i / T to (j + 1) / T of the window."""
+        """[T, T] bool: (i, j) is a proposal, the segment from i / T to (j + 1) / T of the window."""
         return self.map.valid
 
     def forward(self, video: Tensor, queries: Tensor, is_query: Tensor | None = None) -> Scores:
-        """Score every proposal of each video for each of its queries; the map is made once for all queries.
+        """Score every proposal of each video for each of its queries, which share one map.
 
         Args:
             video: [B, T, dim_video]; with `pooled` inputs [B, T * pool, dim_video].
@@ -76,79 +75,87 @@ class MRNet(nn.Module):
         x = torch.cat([self.query_input(queries), self.video_input(video)], dim=1)
         # clips are never padding here: every window is resampled to T of them
         is_key = None if is_query is None else pad(is_query, (0, self.config.clips), value=True)
-        mask = None
-        for block in self.blocks:
-            x, mask = block(x, n_queries, is_key, mask)
-        x = self.norm(x)
+        x = self.norm(run_blocks(self.blocks, x, n_queries, is_key))
         tokens, clips = x[:, :n_queries], x[:, n_queries:]
-        proposals = self.map(self.to_map(clips).transpose(1, 2)).transpose(1, 2)
-        found = normalize(self.proposal_contrastive(proposals), dim=2)
-        sought = normalize(self.query_contrastive(tokens), dim=2)
+        proposals = self.map(self.to_map(clips).mT).mT
         # the Hadamard product of Sec. 3.3, summed; of vectors of length 1 and times 10, as MMN has it
-        of_iou = normalize(self.proposal_iou(proposals), dim=2)
-        iou = 10 * normalize(self.query_iou(tokens), dim=2) @ of_iou.transpose(1, 2)
-        contrastive = sought @ found.transpose(1, 2)
-        on_map = self.map.place(found.transpose(1, 2)).permute(0, 2, 3, 1)
-        power = self.config.contrastive_power
-        return Scores(self.map.place(iou), self.map.place(contrastive), on_map, sought, power)
+        iou_vectors = normalize(self.proposal_iou(proposals), dim=2)
+        iou = 10 * normalize(self.query_iou(tokens), dim=2) @ iou_vectors.mT
+        vectors = normalize(self.proposal_contrastive(proposals), dim=2)
+        queries = normalize(self.query_contrastive(tokens), dim=2)
+        return Scores(
+            self.map.place(iou),
+            self.map.place(queries @ vectors.mT),
+            self.map.place(vectors.mT).permute(0, 2, 3, 1),
+            queries,
+            self.config.contrastive_power,
+        )
 
     def sparsity_loss(self) -> Tensor:
-        """Eq. 6, see the function."""
+        """Eq. 6, see `sparsity_loss`."""
         return sparsity_loss(self.blocks, self.config.sparsity)
 
 
 class Block(nn.Module):
-    """Eq. 9, an MRT block; the norm before the attention is the public code's, the print has none."""
+    """Eq. 9, an MRT block; the norm before the attention is the public code's, the paper has none."""
 
-    def __init__(self, config: MRNetConfig, mask: LearnedMask | None = None) -> None:
-        """A block without a learned mask of its own takes that of the block before, if there is one."""
+    def __init__(self, config: MRNetConfig, mask: LearnedMask | None) -> None:
         super().__init__()
         self.mask = mask
-        self.retention = MaskRetention(
-            config.d,
-            config.heads,
-            config.clips,
-            config.gamma,
-            decay=config.decay,
-            diagonal=config.diagonal,
-            sparse=config.sparse,
-            regions=config.regions,
-            cross_modal=config.cross_modal,
-            nonlinearity=config.nonlinearity,
-            positions=config.positions,
-            bias=config.bias,
-            queries_attend=config.queries_attend,
-        )
+        self.retention = MaskRetention(config)
         self.feed_forward = nn.Sequential(
             nn.Linear(config.d, config.d_ff), nn.GELU(), nn.Linear(config.d_ff, config.d)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self, x: Tensor, n_queries: int, is_key: Tensor | None, mask: SoftMask | None = None
-    ) -> tuple[Tensor, SoftMask | None]:
-        """[B, M + T, d] to the same, and the learned mask that was used, for the blocks after.
+    def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None, shared: SoftMask | None) -> Tensor:
+        """[B, M + T, d] to the same; see `run_blocks`. `shared` is the mask of all blocks, if they have one."""
+        normed = self.norms[0](x)
+        mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
+        x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))
+        out: Tensor = x + self.dropout(self.feed_forward(self.norms[1](x)))
+        return out
 
-        Args:
-            x: the queries and then the clips.
-            n_queries: M.
-            is_key: [B, M + T] bool, False for padding.
-            mask: the block before's.
-        """
-        read = self.norms[0](x)
-        mask = self.mask.of_tokens(read, x.shape[1] - n_queries) if self.mask else mask
-        x = x + self.dropout(self.retention(read, n_queries, is_key, mask))
-        return x + self.dropout(self.feed_forward(self.norms[1](x))), mask
+    def shared_mask(self, x: Tensor, n_queries: int) -> SoftMask | None:
+        """The mask of this block, where all share it; see `run_blocks`."""
+        if self.mask is None or not self.mask.config.shared:
+            return None
+        mask: SoftMask = self.mask(self.norms[0](x), x.shape[1] - n_queries)
+        return mask
+
+
+def make_blocks(config: MRNetConfig) -> nn.ModuleList:
+    """New blocks, each with a learned mask if the config has one; where it is shared, the first alone."""
+    masks = learned_masks(config.mask, config.d, config.clips, config.layers)
+    return nn.ModuleList(Block(config, mask) for mask in masks)
+
+
+def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
+    """Tokens after all blocks.
+
+    Args:
+        blocks: see `make_blocks`.
+        x: [B, M + T, d], the queries and then the clips.
+        n_queries: M.
+        is_key: [B, M + T] bool, False for padding.
+
+    Returns:
+        [B, M + T, d]
+    """
+    shared = cast(Block, blocks[0]).shared_mask(x, n_queries) if len(blocks) else None
+    for block in blocks:
+        x = block(x, n_queries, is_key, shared)
+    return x
 
 
 def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
-    """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, never below 0.
+    """Eq. 6, the mean of the blocks: how far the mean of sigmoid(W_LS) is above alpha / 2, at least 0.
 
     Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
     """
-    masks = [cast(Block, block).retention.sparse_weights for block in blocks]
-    means = [weights.sigmoid().mean() for weights in masks if weights is not None]
+    learned = [cast(Block, block).retention.sparse_weights for block in blocks]
+    means = [weights.sigmoid().mean() for weights in learned if weights is not None]
     if not means:
         return torch.zeros(())  # a number that any device adds
     return (torch.stack(means) - sparsity / 2).clamp(min=0).mean()
@@ -169,7 +176,7 @@ class PooledClips(nn.Module):
 
 
 def _inputs(config: MRNetConfig) -> tuple[nn.Module, nn.Module]:
-    """What makes tokens of a video's features, and of queries' embeddings.
+    """The projections of a video's features and of queries' embeddings to tokens.
 
     Two layers, the same for both modalities; Sec. 3.1.2 says no more than `linearly`.
     """

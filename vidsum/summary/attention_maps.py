@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from vidsum.axis import clock
 from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import SoftMask
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
@@ -32,8 +32,8 @@ class Recorded(NamedTuple):
 
     projected: Mapping[nn.Module, Tensor]
     """[1, *, d] output of each projection to queries or keys."""
-    masks: Mapping[nn.Module, SoftMask | None]
-    """The learned mask of each layer of the encoder."""
+    masks: Mapping[nn.Module, SoftMask]
+    """The learned mask that each `LearnedMask` made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,9 @@ def encoder_weights(
     is_valid = torch.ones_like(is_global)
     everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
     attends = local_global_mask(everywhere[None], is_valid[None], encoder.window)[0]
-    return _weights(encoder.attention, recorded, head, attends, recorded.masks[encoder])
+    # without a mask of its own, a layer has that of the first one, if any
+    learned = encoder.mask or cast(EncoderLayer, model.encoder[0]).mask
+    return _weights(encoder.attention, recorded, head, attends, recorded.masks[learned] if learned else None)
 
 
 def decoder_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
@@ -198,13 +200,13 @@ def _weights(
 @contextmanager
 def _recording(model: FullTransNet) -> Iterator[Recorded]:
     projected: dict[nn.Module, Tensor] = {}
-    masks: dict[nn.Module, SoftMask | None] = {}
+    masks: dict[nn.Module, SoftMask] = {}
 
     def keep(projection: nn.Module, _: object, output: Tensor) -> None:
         projected[projection] = output
 
-    def keep_mask(layer: nn.Module, _: object, output: tuple[Tensor, SoftMask | None]) -> None:
-        masks[layer] = output[1]
+    def keep_mask(learned: nn.Module, _: object, output: SoftMask) -> None:
+        masks[learned] = output
 
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     hooks = [
@@ -212,7 +214,8 @@ def _recording(model: FullTransNet) -> Iterator[Recorded]:
         for attention in attentions
         for projection in (attention.q, attention.k)
     ]
-    hooks += [layer.register_forward_hook(keep_mask) for layer in model.encoder]
+    masks_of_layers = [module for module in model.modules() if isinstance(module, LearnedMask)]
+    hooks += [module.register_forward_hook(keep_mask) for module in masks_of_layers]
     try:
         yield Recorded(projected, masks)
     finally:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from vidsum.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.models.detr_inputs import Inputs, inputs_of, padded
+from vidsum.models.detr import Inputs, inputs_of, padded
 
 Item = TypeVar("Item")
 Batch = TypeVar("Batch")

@@ -29,7 +29,7 @@ class Case(NamedTuple):
     is_key: Tensor
 
     def mask(self) -> SoftMask:
-        mask: SoftMask = self.module(self.x, self.q, self.k, self.is_key)
+        mask: SoftMask = self.module.of_attention(self.x, self.q, self.k, self.is_key)
         return mask
 
 
@@ -132,7 +132,7 @@ def test_a_padded_batch_gives_what_each_video_gives_alone(case: Case) -> None:
     for video, n_keys in enumerate(case.is_key.sum(dim=1).tolist()):
         x, q = case.x[video : video + 1], case.q[video : video + 1]
         k, v = case.k[video : video + 1, :, :n_keys], case.v[video : video + 1, :, :n_keys]
-        alone = fused_attention(q, k, v, case.module(x, q, k))
+        alone = fused_attention(q, k, v, case.module.of_attention(x, q, k))
         assert torch.allclose(together[video], alone[0])
 
 
@@ -166,7 +166,7 @@ def test_gradients_are_those_of_the_equations(kind: Any, fusion: Fusion) -> None
 
     def attention(*given: Tensor) -> Tensor:
         x, q, k, v = given
-        return fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+        return fused_attention(q, k, v, case.module.of_attention(x, q, k, case.is_key), case.is_key)
 
     assert torch.autograd.gradcheck(attention, inputs)
 
@@ -212,7 +212,7 @@ def test_whether_a_deep_mask_tells_tokens_apart_depends_on_its_start(
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         nn.init.zeros_(layer.bias)
     with torch.no_grad():
-        dense = module.of_tokens(torch.randn(1, 20, 128), 20).dense()[0]
+        dense = module(torch.randn(1, 20, 128), 20).dense()[0]
     assert least <= dense.std(dim=0).mean().item() <= most
 
 
@@ -242,7 +242,7 @@ def test_more_keys_than_columns_are_refused() -> None:
         module = LearnedMask(MaskConfig(kind), D, MOST_KEYS, cross=True)
         q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
         with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
-            module(torch.zeros(1, 2, D), q, k)
+            module.of_attention(torch.zeros(1, 2, D), q, k)
 
 
 def test_a_part_of_the_mask_is_that_part_of_the_whole() -> None:
@@ -275,7 +275,7 @@ def test_attention_is_that_of_flex_attention(fusion: Fusion) -> None:
     module = LearnedMask(MaskConfig("stamp", 4, fusion), 32, 24)
     x, (q, k, v) = torch.randn(2, 24, 32), torch.randn(3, 2, 2, 24, 16)
     is_key = torch.arange(24) < torch.tensor([24, 17])[:, None]
-    mask = module(x, q, k, is_key)
+    mask = module(x, 24)
     dense = mask.dense().detach()
 
     def score(logit: Tensor, video: Tensor, _: Tensor, n: Tensor, m: Tensor) -> Tensor:
@@ -291,7 +291,7 @@ def test_dropout_drops_attention_and_keeps_its_mean() -> None:
     torch.manual_seed(0)
     q, k = torch.zeros(2, 64, 4, 50, 2).unbind()
     for fusion in ("product", "sum"):
-        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), q, k)
+        mask = LearnedMask(MaskConfig(fusion=fusion, identity=True), D, 50)(torch.zeros(64, 50, D), 50)
         found = fused_attention(q, k, torch.ones_like(k), mask, dropout=0.5)
         assert found.std() > 0.1
         assert found.mean().item() == pytest.approx(1, abs=0.01)
@@ -302,9 +302,9 @@ def test_half_precision_gives_about_the_same() -> None:
         case = case_of(MaskConfig(fusion=fusion))
         case.module.float()
         x, q, k, v = (one.float() for one in (case.x, case.q, case.k, case.v))
-        exact = fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+        exact = fused_attention(q, k, v, case.module(x, k.shape[2]), case.is_key)
         with torch.autocast("cpu", torch.bfloat16):
-            rough = fused_attention(q, k, v, case.module(x, q, k, case.is_key), case.is_key)
+            rough = fused_attention(q, k, v, case.module(x, k.shape[2]), case.is_key)
         assert (exact - rough.float()).abs().max() < 0.05
 
 

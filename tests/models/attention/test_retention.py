@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vidsum.models.attention.heads import sines
 from vidsum.models.attention.learned_mask import SoftMask
 from vidsum.models.attention.retention import (
     MaskRetention,
     decay_mask,
-    parallel_retention,
-    recurrent_retention,
-    sinusoid,
     sparse_mask,
     xpos,
 )
-from vidsum.models.configs import Fusion, Region
+from vidsum.models.configs import Fusion, MRNetConfig, Region
 
 
 def as_complex(x: Tensor) -> list[complex]:
@@ -98,9 +96,34 @@ def test_the_diagonal_counts_once() -> None:
         assert torch.allclose(form(one, one, one, 0.5), torch.full((1, 1, 2), 2.0))
 
 
+def parallel_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+    """Eq. 3: (Q K^T * M_RD) V without a softmax, in O(T^2); all [..., T, d]."""
+    return (q @ k.mT * decay_mask(q.shape[-2], gamma).to(q.dtype)) @ v
+
+
+def recurrent_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+    """Eq. A3-A4 of the supplement: the same by two recurrences in O(T).
+
+    One goes through the clips and one back, each with a state [d, d] that fades by gamma a step. The first
+    sum holds the clip itself, so the second is read before the clip is added: Eq. A3 starts it at m = n + 1.
+    """
+    length, products = q.shape[-2], k[..., None] * v[..., None, :]
+    outputs: list[Tensor] = []
+    state = torch.zeros_like(products[..., 0, :, :])
+    for n in range(length):
+        state = gamma * state + products[..., n, :, :]
+        outputs.append(q[..., n, None, :] @ state)
+    state = torch.zeros_like(state)
+    for n in reversed(range(length)):
+        state = gamma * state
+        outputs[n] = outputs[n] + q[..., n, None, :] @ state
+        state = state + products[..., n, :, :]
+    return torch.cat(outputs, dim=-2)
+
+
 def layer(**options: object) -> MaskRetention:
     torch.manual_seed(0)
-    return MaskRetention(8, 2, 4, 0.7, **options).eval()  # type: ignore[arg-type]
+    return MaskRetention(MRNetConfig(d=8, heads=2, clips=4, gamma=0.7, **options)).eval()  # type: ignore[arg-type]
 
 
 def retain_directly(
@@ -115,7 +138,8 @@ def retain_directly(
     On top comes a learned one [M + T, T] of the clips, if given.
     """
     length, d = x.shape
-    d_k = d // module.heads
+    heads, gamma = module.config.heads, module.config.gamma
+    d_k = d // heads
     parts = []
     for start, stop, projections in (
         (0, n_queries, module.query_projections),
@@ -125,20 +149,20 @@ def retain_directly(
     q, k, v = (torch.cat(pair) for pair in zip(*parts, strict=True))
     assert module.sparse_weights is not None
     out = torch.zeros(length, d)
-    for head in range(module.heads):
+    for head in range(heads):
         columns = slice(head * d_k, (head + 1) * d_k)
-        heads = [
+        turned = [
             torch.cat([turn(part[:n_queries, columns]), turn(part[n_queries:, columns])])
             for part, turn in ((q, xpos), (k, lambda one: xpos(one, inverse=True)))
         ]
         for n in range(length):
             logits = torch.zeros(length)
             for m in range(length):
-                logits[m] = heads[0][n] @ heads[1][m] / math.sqrt(d_k)
+                logits[m] = turned[0][n] @ turned[1][m] / math.sqrt(d_k)
                 if n >= n_queries and m >= n_queries:
                     a, b = n - n_queries, m - n_queries
                     sparse = 1 if a == b else module.sparse_weights[a, b].sigmoid()
-                    logits[m] *= module.gamma ** abs(a - b) * sparse
+                    logits[m] *= gamma ** abs(a - b) * sparse
                 if learned is not None and m >= n_queries:
                     own = learned[n, m - n_queries]
                     logits[m] = logits[m] * own if fusion == "product" else logits[m] + own
@@ -285,7 +309,8 @@ def test_queries_that_do_not_attend_are_their_own_values() -> None:
 def test_positions_before_the_projections() -> None:
     module = layer(positions="before", bias=True, sparse=False, decay="none")
     x = torch.randn(1, 6, 8)
-    placed = torch.cat([x[:, :2] + sinusoid(2, x), xpos(x[:, 2:])], dim=1)
+    fractions = torch.tensor([1.0, 2.0]) / (2 + 1e-6)
+    placed = torch.cat([x[:, :2] + sines(fractions, 8), xpos(x[:, 2:])], dim=1)
     with torch.no_grad():
         q, _, v = module._project(x, 2)
         for rows, projections in (
@@ -301,7 +326,7 @@ def test_positions_before_the_projections() -> None:
 
 
 def test_the_sinusoid_of_the_public_code() -> None:
-    found = sinusoid(3, torch.zeros(4))
+    found = sines(torch.arange(1.0, 4.0) / (3 + 1e-6), 4)
     for n in range(3):
         place = (n + 1) / (3 + 1e-6) * 2 * math.pi
         expected = [math.sin(place), math.cos(place), math.sin(place / 100), math.cos(place / 100)]

@@ -1,10 +1,34 @@
-"""The projections of multi-head attention to heads and back, around whatever attention the caller wants."""
+"""What the attention of several models is made of: tokens from features, positions, and heads."""
 
+import math
+
+import torch
 from torch import Tensor, nn
 
 
+def input_projection(dim: int, d: int, dropout: float) -> nn.Sequential:
+    """Features to tokens: two layers from dim to d numbers, each a norm, dropout and a linear layer."""
+    first = nn.LayerNorm(dim), nn.Dropout(dropout), nn.Linear(dim, d)
+    return nn.Sequential(*first, nn.ReLU(), nn.LayerNorm(d), nn.Dropout(dropout), nn.Linear(d, d))
+
+
+def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
+    """[..., d] sines and cosines (Vaswani et al. 2017) of positions [...] at d / 2 rates."""
+    angle = position[..., None] * rates
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
+
+
+def sines(fraction: Tensor, d: int) -> Tensor:
+    """[..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates from 1 to 1 / 10,000."""
+    pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
+    return sinusoid(fraction * (2 * math.pi), 10000.0**-pair)
+
+
 class MultiHeadAttention(nn.Module):
-    """Four projections of d numbers; each of the h heads has d_k = d / h of them (FullTransNet Eq. 11-12)."""
+    """Four projections of d numbers; each of the h heads has d_k = d / h of them (FullTransNet Eq. 11-12).
+
+    Callers attend as they like between the projections to heads and back.
+    """
 
     def __init__(self, d: int, heads: int) -> None:
         super().__init__()

@@ -1,13 +1,13 @@
-"""Learned masks: a small network reads the tokens and says how much each attends to each other one.
+"""Learned masks: a small network reads the tokens and predicts how much each attends to each other one.
 
 LAM (Barrios et al., "Multi-layer Learnable Attention Mask for Multimodal Tasks") and STAMP ("Soft Token
-Attention Masking Process"). docs/algorithms/learned-masks.md tells where the papers are silent, what was
+Attention Masking Process"). docs/algorithms/learned-masks.md lists where the papers are silent, what was
 chosen, what it costs, and how another model uses it.
 """
 
 import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
@@ -20,7 +20,7 @@ class SoftMask(NamedTuple):
     """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, so that a part can be made alone."""
 
     rows: Tensor
-    """[B, N, H], what the last linear layer is given."""
+    """[B, N, H], the input of the last linear layer."""
     columns: Tensor
     """[N_k, H], that layer's weights; or [B, N_k, H] where the keys were picked video by video."""
     bias: Tensor
@@ -32,7 +32,7 @@ class SoftMask(NamedTuple):
         return self.rows @ self.columns.mT + self.bias[..., None, :]
 
     def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
-        """The mask of some queries and keys; these as a slice, or as an index [B, G] into each video's."""
+        """The mask of some queries and keys; keys as a slice, or as an index [B, G] into each video's."""
         return SoftMask(self.rows[:, queries], self.columns[keys], self.bias[keys], self.fusion)
 
     def fuse(self, logits: Tensor) -> Tensor:
@@ -44,18 +44,17 @@ class SoftMask(NamedTuple):
 class LearnedMask(nn.Module):
     """STAMP Eq. 1-4, LAM Eq. 1-5: L linear layers with a ReLU between them, from tokens to rows of M.
 
-    In cross-attention LAM's input is Q K^T (LAM Eq. 2) in place of the tokens. There is one mask for all
-    heads, so that is the mean over the heads of the scaled logits; padded keys, and those that lack to
-    `n_keys`, are 0 in it.
+    In cross-attention LAM reads Q K^T (LAM Eq. 2) in place of the tokens. All heads have one mask, so that is
+    the mean over the heads of the scaled logits; padded keys, and those missing to `n_keys`, are 0 in it.
     """
 
     def __init__(self, config: MaskConfig, d: int, n_keys: int, *, cross: bool = False) -> None:
         """Hidden layers are as wide as a token (STAMP Sec. 3.2).
 
         Args:
-            config: see there; `shared` is for those who build layers, see `learned_masks`.
+            config: `shared` is for `learned_masks` and `shared_mask`.
             d: numbers in a token.
-            n_keys: the most keys there can be; fewer take the first columns.
+            n_keys: maximum number of keys; fewer take the first columns.
             cross: whether the keys are another sequence than the tokens that attend.
         """
         super().__init__()
@@ -66,15 +65,16 @@ class LearnedMask(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew. A model that initialises all its linear layers in a way of its own calls this after."""
+        """Start anew. A model that initialises all its linear layers in its own way calls this after."""
+        *_, last = self._linear()
         for layer in self._linear():
             layer.reset_parameters()
         if self.config.identity:
-            nn.init.zeros_(self._linear()[-1].weight)
-            nn.init.constant_(self._linear()[-1].bias, 1.0 if self.config.fusion == "product" else 0.0)
+            nn.init.zeros_(last.weight)
+            nn.init.constant_(last.bias, 1.0 if self.config.fusion == "product" else 0.0)
 
-    def forward(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
-        """The mask of one attention.
+    def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
+        """The mask of one attention, of its logits where LAM reads them.
 
         Args:
             x: [B, N, d] tokens that attend.
@@ -83,22 +83,19 @@ class LearnedMask(nn.Module):
             is_key: [B, N_k] bool, False for padding; all are keys if not given.
 
         Raises:
-            ValueError: there are more keys than n_keys.
-        """
-        if not self.reads_logits:
-            return self.of_tokens(x, k.shape[2])
-        logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
-        if is_key is not None:
-            logits = logits.masked_fill(~is_key[:, None, :], 0.0)
-        lacking = self._linear()[0].in_features - k.shape[2]
-        return self.of_tokens(pad(logits, (0, max(0, lacking))), k.shape[2])
-
-    def of_tokens(self, x: Tensor, n_keys: int) -> SoftMask:
-        """The mask of tokens x [B, N, d] over so many keys, where no logits are read.
-
-        Raises:
             ValueError: there are more keys than the mask has columns.
         """
+        n_keys = k.shape[2]
+        if self.reads_logits:
+            logits = (q @ k.mT).mean(dim=1) / math.sqrt(k.shape[3])
+            if is_key is not None:
+                logits = logits.masked_fill(~is_key[:, None, :], 0.0)
+            x = pad(logits, (0, max(0, self._linear()[0].in_features - n_keys)))
+        mask: SoftMask = self(x, n_keys)
+        return mask
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        """The mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_attention`."""
         *hidden, last = self._linear()
         if n_keys > last.out_features:
             raise ValueError(f"{n_keys} keys are more than the mask's {last.out_features}")
@@ -113,11 +110,17 @@ class LearnedMask(nn.Module):
 def learned_masks(
     config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool = False
 ) -> list[LearnedMask | None]:
-    """What each of so many layers makes its mask with; if shared, the first alone; without a config, none."""
+    """The mask network of each layer; if shared, of the first one alone; without a config, none."""
     if config is None:
         return [None] * layers
     own = 1 if config.shared else layers
     return [LearnedMask(config, d, n_keys, cross=cross) if n < own else None for n in range(layers)]
+
+
+def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
+    """The mask of the first layer of self-attention over x [B, N, d], where all layers share it."""
+    mask = cast(LearnedMask | None, layers[0].mask)
+    return mask(x, x.shape[1]) if mask and mask.config.shared else None
 
 
 def fused_attention(
@@ -130,9 +133,8 @@ def fused_attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k) <> M) V, STAMP Eq. 5 and LAM Eq. 6.
 
-    A sum is a bias that PyTorch's kernels take, as they take no mask; a product needs the logits. Both need M
-    itself: with M's factors as more columns of q and k it would never be made, but each head would then
-    multiply H more numbers.
+    A sum is a bias, which PyTorch's kernels take; a product needs the logits. Both need M itself: its factors
+    as more columns of q and k would do without, but each head would then multiply H more numbers.
 
     Args:
         q: [B, h, N, d_k]
@@ -140,19 +142,19 @@ def fused_attention(
         mask: none leaves plain attention.
         is_key: [B, N_k] bool, or [B, N, N_k] for each query; False is -inf after the fusion. Each query must
             have a key.
-        dropout: share of the attention's weights that is dropped; 0 outside of training.
+        dropout: fraction of the attention's weights that is dropped; 0 outside of training.
 
     Returns:
         [B, h, N, d_k]
     """
-    seen = None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])
+    attends = None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])
     if mask is None:
-        return scaled_dot_product_attention(q, k, v, attn_mask=seen, dropout_p=dropout)
+        return scaled_dot_product_attention(q, k, v, attn_mask=attends, dropout_p=dropout)
     if mask.fusion == "sum":
         bias = mask.dense()[:, None].to(q.dtype)
-        bias = bias if seen is None else bias.masked_fill(~seen, -math.inf)
+        bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
         return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
     logits = mask.fuse(q @ k.mT / math.sqrt(k.shape[3]))
-    if seen is not None:
-        logits = logits.masked_fill(~seen, -math.inf)
+    if attends is not None:
+        logits = logits.masked_fill(~attends, -math.inf)
     return drop(logits.softmax(dim=3), dropout) @ v
