@@ -3,7 +3,7 @@ Features with 3D Convolutional Networks", 2015, Figure 3).
 """
 
 from torch import Tensor, nn
-from torch.nn import functional
+from torch.nn.functional import relu, relu_
 
 
 class ConvReLU(nn.Module):
@@ -14,7 +14,7 @@ class ConvReLU(nn.Module):
         self.conv = nn.Conv3d(inputs, outputs, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.relu_(self.conv(x))
+        return relu_(self.conv(x))
 
 
 class C3D(nn.Module):
@@ -37,7 +37,7 @@ class C3D(nn.Module):
         self.pool4 = nn.MaxPool3d(2)
         self.conv5a = ConvReLU(512, 512)
         self.conv5b = ConvReLU(512, 512)
-        # 7x7 places become 4x4, as fc6 wants them
+        # 7x7 positions become the 4x4 of fc6
         self.pool5 = nn.MaxPool3d(2, padding=(0, 1, 1))
         self.fc6 = nn.Linear(512 * 1 * 4 * 4, 4096)
         self.fc7 = nn.Linear(4096, 4096)
@@ -49,5 +49,5 @@ class C3D(nn.Module):
         x = self.pool3(self.conv3b(self.conv3a(x)))
         x = self.pool4(self.conv4b(self.conv4a(x)))
         x = self.pool5(self.conv5b(self.conv5a(x)))
-        x = functional.relu(self.fc6(x.flatten(1)))
-        return x if self.last == "fc6" else functional.relu(self.fc7(x))
+        x = relu(self.fc6(x.flatten(1)))
+        return x if self.last == "fc6" else relu(self.fc7(x))

@@ -22,18 +22,18 @@ Decay = Literal["bidirectional", "forward", "none"]
 Region = Literal["vv", "qq", "vq", "qv"]
 """A part of the attention matrix (MRNet, Eq. 2): who attends to whom; v is a clip, q is a query."""
 Nonlinearity = Literal["softmax", "gate", "none"]
-"""What follows the masked logits; `none` is Eq. 3, retention by itself."""
+"""The function of the masked logits; `none` is Eq. 3, retention by itself."""
 Positions = Literal["after", "before"]
 """Whether positions come in after the projections, as in MRNet's Eq. 1, or before, as in the public code."""
 Inputs = Literal["projected", "pooled"]
-"""How features become tokens: two layers for each modality, or as MRNet's public code has it."""
+"""How features become tokens: by two layers for each modality, or as in MRNet's public code."""
 
 Dimension = Annotated[int, Limits(min=1)]
 Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
 InputDropout = Annotated[float, Option("Dropout rate of the features, before projection.", min=0, max=0.99)]
 Clips = Annotated[
     int,
-    Option("Clips per video (T); `train detr` does not stretch shorter videos.", min=2),
+    Option("Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2),
 ]
 FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
@@ -55,12 +55,7 @@ class MaskConfig:
     ] = "stamp"
     depth: Annotated[
         int,
-        Option(
-            "Linear layers of the mask (L).",
-            min=1,
-            max=64,
-            shown="2; with `detr`, 32 on QVHighlights",
-        ),
+        Option("Linear layers of the mask (L).", min=1, max=64, shown="2; with `detr`, 32 on QVHighlights"),
     ] = 2
     """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
     fusion: Annotated[Fusion, Option("Multiply logits by the mask, or add it.", shown="product")] = "product"
@@ -124,7 +119,7 @@ class FullTransNetConfig:
 
     @property
     def most_samples(self) -> int | None:
-        """How many the model can read at a time: t_max with the linear head or a mask, else any number."""
+        """Maximum number of samples in a window: t_max with the linear head or a mask, else None."""
         return self.t_max if self.head == "linear" or self.mask else None
 
 
@@ -145,12 +140,7 @@ class MRNetConfig:
 
     dim_video: Dimension = 500
     dim_query: Dimension = 768
-    clips: Annotated[
-        int,
-        Option(
-            "Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2
-        ),
-    ] = 64
+    clips: Clips = 64
     d: Annotated[int, Option("Model dimension (d).", min=2)] = 256
     layers: Annotated[int, Option("MRT blocks (N).", min=0)] = 2
     heads: Heads = 8
@@ -226,12 +216,7 @@ class DETRConfig:
     dim_video: Dimension = 2818
     """SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints."""
     dim_query: Dimension = 512
-    clips: Annotated[
-        int,
-        Option(
-            "Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2
-        ),
-    ] = 75
+    clips: Clips = 75
     words: Annotated[int, Option("Maximum number of words per query.", min=1)] = 32
     d: Annotated[int, Option("Model dimension (d).", min=4)] = 256
     heads: Heads = 8

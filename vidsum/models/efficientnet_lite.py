@@ -5,35 +5,24 @@ The published weights come from TensorFlow, whose "SAME" padding is asymmetric w
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from torch import Tensor, nn
 
-
-class Stage(NamedTuple):
-    """Blocks of one width; the first has the stride."""
-
-    blocks: int
-    kernel: int
-    stride: int
-    expansion: int
-    outputs: int
-
-
 STAGES = (
-    Stage(1, 3, 1, 1, 16),
-    Stage(2, 3, 2, 6, 24),
-    Stage(2, 5, 2, 6, 40),
-    Stage(3, 3, 2, 6, 80),
-    Stage(3, 5, 1, 6, 112),
-    Stage(4, 5, 2, 6, 192),
-    Stage(1, 3, 1, 6, 320),
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
 )
+"""Blocks, kernel, stride of the first block, expansion, outputs."""
 STEM, WIDTH = 32, 1280
 
 
 class EfficientNetLite0(nn.Module):
-    """Images [N, 3, H, W] to features [N, 1280], averaged over the places; H and W are multiples of 32."""
+    """Images [N, 3, H, W] to features [N, 1280], averaged over space; H and W are multiples of 32."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,11 +30,10 @@ class EfficientNetLite0(nn.Module):
         self.conv_stem = nn.Conv2d(3, STEM, 3, stride=2, bias=False)
         self.bn0 = _norm(STEM)
         blocks, inputs = [], STEM
-        for stage in STAGES:
-            for number in range(stage.blocks):
-                stride = stage.stride if number == 0 else 1
-                blocks.append(Block(inputs, stage.outputs, stage.kernel, stride, stage.expansion))
-                inputs = stage.outputs
+        for count, kernel, stride, expansion, outputs in STAGES:
+            for number in range(count):
+                blocks.append(Block(inputs, outputs, kernel, 1 if number else stride, expansion))
+                inputs = outputs
         self.blocks = nn.Sequential(*blocks)
         self.conv_head = nn.Conv2d(inputs, WIDTH, 1, bias=False)
         self.bn1 = _norm(WIDTH)
@@ -84,7 +72,7 @@ class Block(nn.Module):
 
 
 def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:
-    """TensorFlow's "SAME" for sizes that the stride divides: kernel - stride places, the odd one after."""
+    """TensorFlow's "SAME" for sizes that the stride divides: kernel - stride positions, the odd one after."""
     before = (kernel - stride) // 2
     after = kernel - stride - before
     return nn.ZeroPad2d((before, after, before, after))
@@ -100,9 +88,6 @@ def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn
     head = nn.Linear(inputs, classes)
     head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})
     # _blocks.0._bn1.weight is blocks.0.bn1.weight here
-    state = {
-        re.sub(r"(^|\.)_", r"\1", name): tensor
-        for name, tensor in weights.items()
-        if not name.startswith("_fc.")
-    }
+    own = {name: tensor for name, tensor in weights.items() if not name.startswith("_fc.")}
+    state = {re.sub(r"(^|\.)_", r"\1", name): tensor for name, tensor in own.items()}
     return state, head

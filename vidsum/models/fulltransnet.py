@@ -5,12 +5,13 @@ numbers are the paper's. docs/algorithms/fulltransnet.md lists where the paper i
 """
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, relu, scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
 from vidsum.models.attention.learned_mask import (
@@ -141,7 +142,7 @@ class EncoderLayer(nn.Module):
         self.pattern = config.attention
         self.window = 1 if config.attention == "global" else config.window
         self.attention = MultiHeadAttention(config.d, config.heads)
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = feed_forward(config)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
 
@@ -174,7 +175,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
         self.cross = MultiHeadAttention(config.d, config.heads)
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = feed_forward(config)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
 
@@ -197,18 +198,10 @@ class DecoderLayer(nn.Module):
         return s, (keys, values)
 
 
-class FeedForward(nn.Module):
+def feed_forward(config: FullTransNetConfig) -> nn.Sequential:
     """Eq. 4."""
-
-    def __init__(self, config: FullTransNetConfig) -> None:
-        super().__init__()
-        self.inner = nn.Linear(config.d, config.d_ff)
-        self.outer = nn.Linear(config.d_ff, config.d)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[..., d] to the same."""
-        out: Tensor = self.outer(relu(self.inner(x)))
-        return out
+    inner, outer = nn.Linear(config.d, config.d_ff), nn.Linear(config.d_ff, config.d)
+    return nn.Sequential(OrderedDict(inner=inner, relu=nn.ReLU(), outer=outer))
 
 
 class LinearHead(nn.Module):

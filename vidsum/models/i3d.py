@@ -16,7 +16,7 @@ MixedChannels = tuple[int, int, int, int, int, int]
 
 
 def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Places of padding (before, after) one axis, so that the output has ceil(size / stride) places."""
+    """Padding (before, after) of one axis, so that the output has ceil(size / stride) positions."""
     total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
     return total // 2, total - total // 2
 
@@ -42,15 +42,14 @@ class SameMaxPool3d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         before = [same_padding(*axis)[0] for axis in zip(x.shape[2:], self.kernel, self.stride, strict=True)]
-        # where "SAME" pads one place more after than before, ceil_mode adds that place
+        # where "SAME" pads one position more after than before, ceil_mode adds that position
         return functional.max_pool3d(x, self.kernel, self.stride, before, ceil_mode=True)
 
 
 class NeighbourMax3d(nn.Module):
     """Max pool of kernel 3, stride 1, "SAME": the maximum of one axis after the other.
 
-    Equal to `SameMaxPool3d((3, 3, 3), (1, 1, 1))`, with 6 comparisons a place for 26: up to four times as
-    fast.
+    Equal to `SameMaxPool3d((3, 3, 3), (1, 1, 1))`, with 6 comparisons for 26: up to four times as fast.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -77,14 +76,11 @@ class Unit3D(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Inception module: 1x1x1, two times 1x1x1 then 3x3x3, and max pool then 1x1x1, joined along the
-    channels.
-    """
+    """Inception module, joined channels: 1x1x1, twice 1x1x1 then 3x3x3, and max pool then 1x1x1."""
 
     def __init__(self, inputs: int, channels: MixedChannels) -> None:
         super().__init__()
         direct, narrow_1, wide_1, narrow_2, wide_2, pooled = channels
-        self.outputs = direct + wide_1 + wide_2 + pooled
         self.Branch_0 = nn.Sequential()
         self.Branch_0.add_module("Conv3d_0a_1x1", Unit3D(inputs, direct, 1))
         self.Branch_1 = nn.Sequential()
@@ -104,8 +100,8 @@ class Mixed(nn.Module):
 class I3D(nn.Module):
     """Clips [N, 3, T, 224, 224], RGB in [-1, 1], T >= 9, to features [N, 1024].
 
-    The features are the average of the last pool's places in time, so that a linear layer on them
-    (`Logits`) gives what the released model gives: its 1x1x1 convolution, averaged over time.
+    The features are the average of the last pool over time: a linear layer on them (`Logits`) gives the
+    output of the released model, whose 1x1x1 convolution comes before that average.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """MiniLM sentence embeddings: a BERT encoder of six layers, its tokens averaged (Wang et al. 2020).
 
 The post-norm transformer of Devlin et al. 2019, with the pooling of all-MiniLM-L6-v2 (Reimers and Gurevych
-2019): the mean over the tokens that are no padding, to length 1.
+2019): the mean over the tokens without padding, to length 1.
 """
 
 import re
@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, gelu, normalize, scaled_dot_product_attention
 
+from vidsum.models.attention.heads import join_heads, split_heads
+
 
 @dataclass(frozen=True)
 class MiniLMConfig:
@@ -19,7 +21,7 @@ class MiniLMConfig:
 
     vocabulary: int = 30522
     positions: int = 512
-    """The most tokens that a text may have."""
+    """Maximum number of tokens of a text."""
     d: int = 384
     layers: int = 6
     heads: int = 12
@@ -39,20 +41,17 @@ class MiniLM(nn.Module):
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
 
     def forward(self, tokens: Tensor, is_token: Tensor) -> Tensor:
-        """Embeddings of texts.
+        """[B, d] embeddings of length 1.
 
         Args:
-            tokens: [B, L] int64, L at most `positions`; those of a text begin at its first place.
+            tokens: [B, L] int64, L at most `positions`; padding comes last.
             is_token: [B, L] bool, False for padding.
-
-        Returns:
-            [B, d] of length 1.
         """
         summed = (self.read(tokens, is_token) * is_token[:, :, None]).sum(dim=1)
         return normalize(summed, dim=1)  # the mean has the same direction
 
     def read(self, tokens: Tensor, is_token: Tensor) -> Tensor:
-        """[B, L, d] of each token, as the last layer leaves it; rows of padding mean nothing."""
+        """[B, L, d] output of the last layer; rows of padding mean nothing."""
         x: Tensor = self.norm(embedding(tokens, self.words) + self.places[: tokens.shape[1]])
         for layer in self.layers:
             x = layer(x, is_token[:, None, None, :])
@@ -60,7 +59,7 @@ class MiniLM(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, then two linear layers; each is added to its input and normalised after."""
+    """Self-attention and a feed-forward network; a norm after each residual."""
 
     def __init__(self, config: MiniLMConfig) -> None:
         super().__init__()
@@ -71,14 +70,11 @@ class Layer(nn.Module):
         self.narrow = nn.Linear(config.d_ff, config.d)
         self.output_norm = _norm(config.d)
 
-    def forward(self, x: Tensor, is_seen: Tensor) -> Tensor:
-        """[B, L, d] to [B, L, d]; `is_seen` [B, 1, 1, L] says which tokens may be attended to."""
-        heads = [
-            one(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
-            for one in (self.query, self.key, self.value)
-        ]
-        attended = scaled_dot_product_attention(heads[0], heads[1], heads[2], attn_mask=is_seen)
-        x = self.attention_norm(x + self.mix(attended.transpose(1, 2).flatten(2)))
+    def forward(self, x: Tensor, is_key: Tensor) -> Tensor:
+        """[B, L, d] to the same; `is_key` [B, 1, 1, L] bool, False for padding."""
+        q, k, v = (split_heads(part(x), self.heads) for part in (self.query, self.key, self.value))
+        attended = scaled_dot_product_attention(q, k, v, attn_mask=is_key)
+        x = self.attention_norm(x + self.mix(join_heads(attended)))
         out: Tensor = self.output_norm(x + self.narrow(gelu(self.widen(x))))
         return out
 
@@ -99,13 +95,13 @@ _RENAMED = (
     (r"\.output\.dense\.", ".narrow."),
     (r"\.output\.LayerNorm\.", ".output_norm."),
 )
-"""Published names, as patterns, and ours; a name may match several, one after the other."""
+"""Published names, as patterns, and ours; all that match a name are applied, in this order."""
 
 
 def from_published(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The state dict of `MiniLM` from the published tensors.
 
-    All tokens of a single text have token type 0, so that its embedding goes into those of the places. The
+    All tokens of a single text have token type 0: its embedding is added to those of the positions. The
     pooler, which sentence embeddings do not use, is left out.
     """
     state = {}

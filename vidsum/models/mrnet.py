@@ -110,7 +110,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None, shared: SoftMask | None) -> Tensor:
-        """[B, M + T, d] to the same; see `run_blocks`. `shared` is the mask of all blocks, if they have one."""
+        """[B, M + T, d] to the same; see `run_blocks`. `shared`: the mask of all blocks, if any."""
         normed = self.norms[0](x)
         mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
         x = x + self.dropout(self.retention(normed, n_queries, is_key, mask))

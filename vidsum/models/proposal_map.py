@@ -13,9 +13,9 @@ _DENSE, _STRIDED = 15, 8
 
 
 def pooling_counts(clips: int) -> tuple[int, ...]:
-    """How many diagonals the map has at stride 1, 2, 4 ...: dense up to 16 clips, then eight at each stride.
+    """The number of diagonals at stride 1, 2, 4 ...: dense up to 16 clips, then eight at each stride.
 
-    It gives the published ones: (15,) for T = 16, (15, 8, 8) for 64 and (15, 8, 8, 8) for 128.
+    The published ones are (15,) for T = 16, (15, 8, 8) for 64 and (15, 8, 8, 8) for 128.
     """
     counts = [min(_DENSE, clips - 1)]
     reach, stride = counts[0], 2
@@ -34,22 +34,19 @@ def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
             offset += stride
             diagonals.append((offset, stride))
         stride *= 2
-    return torch.cat([_diagonal(clips, *one) for one in diagonals])
-
-
-def _diagonal(clips: int, offset: int, stride: int) -> Tensor:
-    first = torch.arange(0, clips - offset, stride)
-    return torch.stack([first, first + offset], dim=1)
+    firsts = [torch.arange(0, clips - offset, stride) for offset, stride in diagonals]
+    pairs = zip(firsts, diagonals, strict=True)
+    return torch.cat([torch.stack([first, first + offset], dim=1) for first, (offset, _) in pairs])
 
 
 def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
-    """[B, d, N]: for each of the `proposals` the most that each number of its clips reaches.
+    """[B, d, N] maximum over the clips of each of the `proposals`.
 
     Args:
         x: [B, d, T]
         counts: see `pooling_counts`.
     """
-    found = [x]
+    levels = [x]
     for level, count in enumerate(counts):
         for step in range(count):
             if level and not step:
@@ -57,19 +54,18 @@ def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
                 x = torch.maximum(x[..., :-2:2], x[..., 2::2])
             else:
                 x = torch.maximum(x[..., :-1], x[..., 1:])
-            found.append(x)
-    return torch.cat(found, dim=2)
+            levels.append(x)
+    return torch.cat(levels, dim=2)
 
 
 class ProposalMap(nn.Module):
     """Max-pooled proposals on the map, and the stacked masked convolutions over it.
 
-    The first convolution pads for all of them, as published: cells beyond the map's edge take part in
-    between.
+    The first convolution pads for all, as published: cells beyond the map's edge take part in between.
     """
 
     cells: Tensor
-    """[N] the place of each proposal in the flattened map."""
+    """[N] the position of each proposal in the flattened map."""
     valid: Tensor
     """[T, T] bool, the proposals that exist."""
 

@@ -66,12 +66,7 @@ class CrossLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self,
-        clips: Tensor,
-        positions: Tensor,
-        words: Tensor,
-        is_word: Tensor,
-        shared: SoftMask | None = None,
+        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
         """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
@@ -108,7 +103,7 @@ class GlobalSaliency(nn.Module):
 
 
 class AnchorDecoder(nn.Module):
-    """N anchors (DAB-DETR, Liu et al. 2022): spans that attend by their position, and that each layer moves."""
+    """N anchors (DAB-DETR, Liu et al. 2022): spans that attend by their position and move by layer."""
 
     def __init__(self, config: DETRConfig) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""Spans of a video in torch: centre and width or start and end, and how well two fit."""
+"""Spans of a video in torch: centre and width, start and end, and the generalized IoU of two."""
 
 import torch
 from torch import Tensor
 
 _LEAST = 1e-9
-"""A length to divide by where there is none: two empty spans at one place have an IoU of 0."""
+"""Divisor in place of a length of 0: two empty spans at one position have an IoU of 0."""
 
 
 def start_end(spans: Tensor) -> Tensor:
@@ -22,15 +22,14 @@ def centre_width(spans: Tensor) -> Tensor:
 def generalized_iou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
     """[...] generalized IoU (Rezatofighi et al. 2019) of spans [..., 2] of starts and ends, in (-1, 1].
 
-    The IoU, less the share of what both lie in that neither covers: of two spans that do not overlap, the
-    nearer ones have more.
+    The IoU, less the uncovered fraction of the smallest span around both: it grows as spans that do not
+    overlap come nearer.
     """
-    least_end, most_end = torch.minimum(a[..., 1], b[..., 1]), torch.maximum(a[..., 1], b[..., 1])
-    least_start, most_start = torch.minimum(a[..., 0], b[..., 0]), torch.maximum(a[..., 0], b[..., 0])
-    both = (least_end - most_start).clamp(min=0)
-    either = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - both
-    around = most_end - least_start
-    return both / either.clamp(min=_LEAST) - (around - either) / around.clamp(min=_LEAST)
+    low, high = torch.minimum(a, b), torch.maximum(a, b)
+    overlap = (low[..., 1] - high[..., 0]).clamp(min=0)
+    union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - overlap
+    around = high[..., 1] - low[..., 0]
+    return overlap / union.clamp(min=_LEAST) - (around - union) / around.clamp(min=_LEAST)
 
 
 def generalized_iou(a: Tensor, b: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""TransNetV2, which tells for each frame of a video whether a shot ends there.
+"""TransNetV2, which predicts for each frame of a video whether a shot ends there.
 
 Souček and Lokoč, "TransNet V2: An effective deep network architecture for fast shot transition detection",
 2020, arXiv 2008.04838. The names of the layers are those of the published checkpoint.
@@ -10,14 +10,14 @@ from torch.nn import functional
 
 FRAME_WIDTH, FRAME_HEIGHT = 48, 27
 WINDOW = 100
-"""Frames that the network was trained to see at once."""
+"""Frames in a window that the network was trained on."""
 
 _LOOKUP = 101
 """Each frame is compared with those up to 50 before and after it."""
 
 
 class TransNetV2(nn.Module):
-    """Three stacks of dilated convolutions beside two tables of how like the frames around are."""
+    """Three stacks of dilated convolutions beside two tables of similarity to the frames around."""
 
     def __init__(self, filters: int = 16, hidden: int = 1024) -> None:
         super().__init__()
@@ -27,28 +27,24 @@ class TransNetV2(nn.Module):
         )
         self.frame_sim_layer = FrameSimilarity(sum(widths))
         self.color_hist_layer = ColorSimilarity()
-        # three poolings by two leave 3 x 6 places of 27 x 48
+        # three poolings by two leave 3 x 6 positions of 27 x 48
         self.fc1 = nn.Linear(2 * 128 + widths[-1] * 3 * 6, hidden)
         self.cls_layer1 = nn.Linear(hidden, 1)
         self.cls_layer2 = nn.Linear(hidden, 1)
 
     def forward(self, frames: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of a transition.
+        """Logits [B, T] that a frame is the middle of a transition, and [B, T] that it is any frame of one.
 
         Args:
             frames: [B, T, 27, 48, 3] uint8 RGB.
-
-        Returns:
-            [B, T] logit that the frame is the middle of a transition, and [B, T] logit that it is any frame
-            of one.
         """
         x = frames.permute(0, 4, 1, 2, 3).float() / 255
         levels = []
         for stack in self.SDDCNN:
             x = stack(x)
             levels.append(x)
-        places = x.permute(0, 2, 3, 4, 1).flatten(2)
-        joined = torch.cat([self.color_hist_layer(frames), self.frame_sim_layer(levels), places], dim=2)
+        last = x.permute(0, 2, 3, 4, 1).flatten(2)
+        joined = torch.cat([self.color_hist_layer(frames), self.frame_sim_layer(levels), last], dim=2)
         hidden = functional.relu(self.fc1(joined))
         return self.cls_layer1(hidden).squeeze(2), self.cls_layer2(hidden).squeeze(2)
 
@@ -101,7 +97,7 @@ class SplitConv(nn.Module):
 
 
 class FrameSimilarity(nn.Module):
-    """How like each frame the frames around it are, by what the stacks see in them."""
+    """The similarity of each frame to those around it, by the outputs of the stacks."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -110,13 +106,12 @@ class FrameSimilarity(nn.Module):
 
     def forward(self, levels: list[Tensor]) -> Tensor:
         """Outputs of the stacks, each [B, C_i, T, H_i, W_i], to [B, T, 128]."""
-        seen = torch.cat([level.mean(dim=(3, 4)) for level in levels], dim=1).transpose(1, 2)
-        out: Tensor = functional.relu(self.fc(similarities_around(self.projection(seen))))
-        return out
+        means = torch.cat([level.mean(dim=(3, 4)) for level in levels], dim=1).transpose(1, 2)
+        return functional.relu(self.fc(similarities_around(self.projection(means))))
 
 
 class ColorSimilarity(nn.Module):
-    """How like each frame the frames around it are, by their histograms of 8 x 8 x 8 colours."""
+    """The similarity of each frame to those around it, by histograms of 8 x 8 x 8 colours."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,13 +123,11 @@ class ColorSimilarity(nn.Module):
         bins = (red << 6) + (green << 3) + blue
         counts = torch.zeros(*bins.shape[:2], 512, device=frames.device)
         counts.scatter_add_(2, bins, torch.ones_like(bins, dtype=counts.dtype))
-        out: Tensor = functional.relu(self.fc(similarities_around(counts)))
-        return out
+        return functional.relu(self.fc(similarities_around(counts)))
 
 
 def similarities_around(x: Tensor) -> Tensor:
-    """Cosine of each of [B, T, C] with the 50 before it, itself and the 50 after it: [B, T, 101]; 0 past the
-    ends."""
+    """[B, T, 101] cosines of each of [B, T, C] with those from 50 before to 50 after it; 0 past the ends."""
     unit = functional.normalize(x, dim=2)
     reach = _LOOKUP // 2
     padded = functional.pad(unit @ unit.transpose(1, 2), (reach, reach))

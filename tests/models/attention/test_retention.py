@@ -11,12 +11,7 @@ from torch import Tensor
 
 from vidsum.models.attention.heads import sines
 from vidsum.models.attention.learned_mask import SoftMask
-from vidsum.models.attention.retention import (
-    MaskRetention,
-    decay_mask,
-    sparse_mask,
-    xpos,
-)
+from vidsum.models.attention.retention import MaskRetention, decay_mask, sparse_mask, xpos
 from vidsum.models.configs import Fusion, MRNetConfig, Region
 
 

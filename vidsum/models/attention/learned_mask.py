@@ -124,12 +124,7 @@ def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
 
 
 def fused_attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: SoftMask | None,
-    is_key: Tensor | None = None,
-    dropout: float = 0.0,
+    q: Tensor, k: Tensor, v: Tensor, mask: SoftMask | None, is_key: Tensor | None = None, dropout: float = 0.0
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k) <> M) V, STAMP Eq. 5 and LAM Eq. 6.
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from vidsum.models.attention.learned_mask import SoftMask, fused_attention
 
 _BLOCK = 128
-"""Queries at a time. Fewer mean more calls, more mean more neighbours that most of the block cannot see."""
+"""Queries at a time. Fewer mean more calls, more mean more neighbours too far from most of the block."""
 
 
 def local_global_attention(
@@ -32,13 +32,13 @@ def local_global_attention(
         is_global: [B, T] bool, tokens that attend to all and that all attend to.
         is_valid: [B, T] bool, False for padding, which nothing attends to.
         window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
-        mask: a learned one of T tokens and T keys; only what attention is paid to is made of it.
+        mask: a learned one of T tokens and T keys; only the attended part of it is made.
 
     Returns:
         [B, h, T, d_k]; rows of padding mean nothing.
     """
     tokens = _global_tokens(k, v, is_global & is_valid)
-    # in the neighbourhood, global tokens are left out: they are among the gathered ones, and count once
+    # global tokens are left out of the neighbourhood: they count once, among the gathered ones
     out = _local_rows(q, k, v, is_valid & ~is_global, is_valid, tokens, window // 2, mask)
     if tokens.index.shape[1] == 0:
         return out
@@ -51,12 +51,7 @@ def local_global_attention(
 
 
 def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tensor:
-    """[B, T, T] bool: whether token m attends to token n. For pictures and checks; it is quadratic in T.
-
-    Args:
-        is_global, is_valid: [B, T] bool.
-        window: w, an odd number of tokens.
-    """
+    """[B, T, T] bool: whether token m attends to token n; for plots, and of size T^2."""
     position = torch.arange(is_valid.shape[1], device=is_valid.device)
     near = (position[:, None] - position[None, :]).abs() <= window // 2
     attends = near | is_global[:, :, None] | is_global[:, None, :]
@@ -68,7 +63,7 @@ class _GlobalTokens:
     """The global tokens of each video side by side; where a video has fewer than another, some are absent."""
 
     index: Tensor
-    """[B, G] where they stand, in order."""
+    """[B, G] their positions, in order."""
     is_present: Tensor
     """[B, G] bool"""
     keys: Tensor
@@ -94,7 +89,7 @@ def _local_rows(
     radius: int,
     mask: SoftMask | None,
 ) -> Tensor:
-    """[B, h, T, d_k]: every query against its neighbours, if `is_local`, and the global tokens."""
+    """[B, h, T, d_k]: attention of every query to its neighbours, if `is_local`, and the global tokens."""
     n_tokens = q.shape[2]
     position = torch.arange(n_tokens, device=q.device)
     rows = []
@@ -103,20 +98,19 @@ def _local_rows(
         low, high = max(0, start - radius), min(n_tokens, stop + radius)
         distance = (position[start:stop, None] - position[None, low:high]).abs()
         near = (distance <= radius) & is_local[:, None, low:high]
-        # padding sees itself, so that no softmax is over nothing
+        # padding attends to itself, so that no softmax is over nothing
         near = near | ((distance == 0) & ~is_valid[:, start:stop, None])
-        seen = torch.cat([near, tokens.is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
+        attends = torch.cat([near, tokens.is_present[:, None, :].expand(-1, stop - start, -1)], dim=2)
         keys = torch.cat([k[:, :, low:high], tokens.keys], dim=2)
         values = torch.cat([v[:, :, low:high], tokens.values], dim=2)
-        block = mask and _joined(
-            mask.part(slice(start, stop), slice(low, high)), mask.part(slice(start, stop), tokens.index)
-        )
-        rows.append(fused_attention(q[:, :, start:stop], keys, values, block, seen))
+        queries = slice(start, stop)
+        block = mask and _joined(mask.part(queries, slice(low, high)), mask.part(queries, tokens.index))
+        rows.append(fused_attention(q[:, :, queries], keys, values, block, attends))
     return torch.cat(rows, dim=2)
 
 
 def _joined(near: SoftMask, far: SoftMask) -> SoftMask:
-    """The mask of the same queries over keys that all videos have in one place, and then over picked ones."""
+    """The mask of the same queries over keys at the same positions in all videos, then over picked ones."""
     columns = torch.cat([near.columns.expand(len(far.columns), -1, -1), far.columns], dim=1)
     bias = torch.cat([near.bias.expand(len(far.bias), -1), far.bias], dim=1)
     return near._replace(columns=columns, bias=bias)

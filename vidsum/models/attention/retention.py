@@ -140,13 +140,9 @@ class MaskRetention(nn.Module):
         """Eq. 1: queries, keys and values of both modalities side by side, each [B, h, M + T, d / h]."""
         queries, clips = x[:, :n_queries], x[:, n_queries:]
         if self.config.positions == "after":
-            parts = [
-                (xpos(q), xpos(k, inverse=True), v)
-                for q, k, v in (
-                    self._split(self.query_projections, queries, queries, queries),
-                    self._split(self.video_projections, clips, clips, clips),
-                )
-            ]
+            pairs = (self.query_projections, queries), (self.video_projections, clips)
+            split = [self._split(projections, part, part, part) for projections, part in pairs]
+            parts = [(xpos(q), xpos(k, inverse=True), v) for q, k, v in split]
         else:
             count = torch.arange(1, n_queries + 1, device=x.device, dtype=torch.float32)
             placed = queries + sines(count / (n_queries + 1e-6), x.shape[2]).to(x.dtype)
