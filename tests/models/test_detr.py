@@ -1,6 +1,5 @@
 import math
 import re
-from dataclasses import asdict
 
 import pytest
 import torch
@@ -56,7 +55,7 @@ def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Te
 @each_mask
 @each_model
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=2, max_size=4), st.integers(0, 99))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, int]], seed: int) -> None:
     model = small(name, mask=MASKS[mask])
     video, is_clip, words, is_word = batch([one[0] for one in sizes], [one[1] for one in sizes], seed)
@@ -153,32 +152,6 @@ def test_published_sizes() -> None:
     sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
     # of the first two, see tests/checkpoints/test_detr_official.py
     assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
-
-
-def test_a_config_goes_through_json() -> None:
-    config = DETRConfig(clips=50, mask=MaskConfig("lam", depth=4))
-    assert DETRConfig(**asdict(config)) == config
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"clips": 0}, "clips must be"),
-        ({"layers": 0}, "layers must be"),
-        ({"n_moments": 0}, "n_moments must be"),
-        ({"d": 18, "heads": 3}, "d must be"),
-        ({"d": 20, "heads": 4}, "twice the heads"),
-        ({"dropout": 1.0}, "dropout must be"),
-        ({"sparsity": -0.1}, "sparsity must be"),
-        ({"gamma": 0.0}, "gamma must be"),
-        ({"decay": "both"}, "decay must be"),
-        ({"mask": {"kind": "soft"}}, "kind must be"),
-        ({"mask": {"deep": 2}}, "no option 'deep'"),
-    ],
-)
-def test_what_makes_no_model_is_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        DETRConfig(**options)  # type: ignore[arg-type]
 
 
 def test_an_encoder_layer_without_positions_is_pytorchs() -> None:

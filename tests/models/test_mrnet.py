@@ -1,8 +1,5 @@
 """MRNet as a whole: sizes, scores, and what does and does not depend on what."""
 
-import json
-from dataclasses import asdict
-
 import pytest
 import torch
 
@@ -205,35 +202,3 @@ def test_bfloat16_gives_about_the_same() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             rough = match_scores(model(*inputs())).float()
     assert (exact - rough)[..., model.valid].abs().max() < 0.1
-
-
-def test_a_configuration_survives_json() -> None:
-    config = MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig("lam", 3, shared=True))
-    assert MRNetConfig(**json.loads(json.dumps(asdict(config)))) == config
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"decay": "backward"}, "decay must be"),
-        ({"nonlinearity": "relu"}, "nonlinearity"),
-        ({"positions": "never"}, "positions"),
-        ({"inputs": "raw"}, "inputs"),
-        ({"regions": ("vx",)}, "regions"),
-        ({"clips": 1}, "clips must be"),
-        ({"d": 12, "heads": 4}, "d must be"),
-        ({"kernel": 4}, "kernel must be"),
-        ({"hidden": 0}, "hidden must be"),
-        ({"layers": -1}, "layers must be"),
-        ({"gamma": 0.0}, "gamma"),
-        ({"gamma": 1.1}, "gamma"),
-        ({"contrastive_power": 0.0}, "contrastive_power"),
-        ({"contrastive_power": float("nan")}, "contrastive_power"),
-        ({"dropout": 1.0}, "dropout"),
-        ({"sparsity": -0.1}, "sparsity"),
-        ({"mask": {"kind": "hard"}}, "kind must be"),
-    ],
-)
-def test_what_makes_no_model_is_refused(options: dict[str, object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        MRNetConfig(**options)  # type: ignore[arg-type]

@@ -1,8 +1,6 @@
 """Learned masks against the papers' equations written out number by number, and against PyTorch's kernels."""
 
-import json
 import math
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +11,6 @@ from torch import Tensor, nn
 
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
 from vidsum.models.configs import Fusion, MaskConfig
-from vidsum.options import from_mapping
 
 D, HEADS, MOST_KEYS = 6, 2, 9
 
@@ -112,20 +109,20 @@ cases = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(cases)
 def test_the_mask_is_that_of_the_equations(case: Case) -> None:
     assert torch.allclose(case.mask().dense(), mask_directly(case))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(cases)
 def test_attention_is_that_of_the_equations(case: Case) -> None:
     found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
     assert torch.allclose(found, attend_directly(case, mask_directly(case), case.module.config.fusion))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(cases)
 def test_a_padded_batch_gives_what_each_video_gives_alone(case: Case) -> None:
     together = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
@@ -136,7 +133,7 @@ def test_a_padded_batch_gives_what_each_video_gives_alone(case: Case) -> None:
         assert torch.allclose(together[video], alone[0])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(cases)
 def test_what_stands_in_padding_does_not_matter(case: Case) -> None:
     is_padding = ~case.is_key[:, None, :, None]
@@ -145,7 +142,7 @@ def test_what_stands_in_padding_does_not_matter(case: Case) -> None:
     assert torch.equal(found, same)
 
 
-@pytest.mark.parametrize("depth", range(1, 65))
+@pytest.mark.parametrize("depth", [1, 2, 3, 8, 15, 32, 64])
 def test_every_depth_has_its_layers_and_all_of_them_learn(depth: int) -> None:
     case = case_of(MaskConfig(depth=depth), lengths=(3,))
     assert len(case.module.layers) == depth
@@ -283,8 +280,8 @@ def test_attention_is_that_of_flex_attention(fusion: Fusion) -> None:
         fused = logit * own if fusion == "product" else logit + own
         return torch.where(is_key[video, m], fused, -math.inf)
 
-    wanted = flex.flex_attention(q, k, v, score_mod=score)
-    assert torch.allclose(fused_attention(q, k, v, mask, is_key), wanted, atol=1e-5)
+    expected = flex.flex_attention(q, k, v, score_mod=score)
+    assert torch.allclose(fused_attention(q, k, v, mask, is_key), expected, atol=1e-5)
 
 
 def test_dropout_drops_attention_and_keeps_its_mean() -> None:
@@ -306,26 +303,3 @@ def test_half_precision_gives_about_the_same() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             rough = fused_attention(q, k, v, case.module(x, k.shape[2]), case.is_key)
         assert (exact - rough.float()).abs().max() < 0.05
-
-
-def test_a_config_survives_json() -> None:
-    config = MaskConfig("lam", 32, "sum", shared=True, identity=True)
-    assert from_mapping(MaskConfig, json.loads(json.dumps(asdict(config)))) == config
-    assert from_mapping(MaskConfig, config) is config
-    assert from_mapping(MaskConfig, None) is None
-    assert from_mapping(MaskConfig, {}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"kind": "hard"}, "kind must be one of lam, stamp, not 'hard'"),
-        ({"fusion": "times"}, "fusion must be one of product, sum"),
-        ({"depth": 0}, "depth must be at least 1 and at most 64"),
-        ({"depth": 65}, "depth must be at least 1 and at most 64, not 65"),
-        ({"layers": 2, "width": 3}, "no option 'layers'"),
-    ],
-)
-def test_what_makes_no_mask_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        from_mapping(MaskConfig, wrong)

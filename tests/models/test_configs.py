@@ -1,0 +1,82 @@
+"""Configs of the models: through JSON, and what makes no model."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
+from vidsum.options import from_mapping
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        MaskConfig("lam", 32, "sum", shared=True, identity=True),
+        FullTransNetConfig(mask=MaskConfig(depth=3)),
+        MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig("lam", 3, shared=True)),
+        DETRConfig(clips=50, mask=MaskConfig("lam", depth=4)),
+    ],
+)
+def test_a_config_survives_json(config: Any) -> None:
+    assert type(config)(**json.loads(json.dumps(asdict(config)))) == config
+    assert from_mapping(type(config), config) is config
+
+
+def test_an_optional_mask_comes_from_a_mapping() -> None:
+    assert from_mapping(MaskConfig, None) is None
+    assert from_mapping(MaskConfig, {}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
+
+
+MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, DETRConfig
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (MASK, {"kind": "hard"}, "kind must be one of lam, stamp, not 'hard'"),
+        (MASK, {"fusion": "times"}, "fusion must be one of"),
+        (MASK, {"depth": 0}, "depth must be"),
+        (MASK, {"depth": 65}, "depth must be at least 1 and at most 64, not 65"),
+        (MASK, {"layers": 2, "width": 3}, "no option 'layers'"),
+        (FULLTRANSNET, {"heads": 5}, "d must be"),
+        (FULLTRANSNET, {"window": 4}, "window must be"),
+        (FULLTRANSNET, {"global_tokens": 4}, "global_tokens must be"),
+        (FULLTRANSNET, {"heads": 0}, "heads must be"),
+        (FULLTRANSNET, {"layers": 0}, "layers must be"),
+        (FULLTRANSNET, {"dropout": 1.0}, "dropout must be"),
+        (FULLTRANSNET, {"attention": "Local"}, "attention must be"),
+        (FULLTRANSNET, {"head": "softmax"}, "head must be"),
+        (MRNET, {"decay": "backward"}, "decay must be"),
+        (MRNET, {"nonlinearity": "relu"}, "nonlinearity must be"),
+        (MRNET, {"positions": "never"}, "positions must be"),
+        (MRNET, {"inputs": "raw"}, "inputs must be"),
+        (MRNET, {"regions": ("vx",)}, "regions must be"),
+        (MRNET, {"clips": 1}, "clips must be"),
+        (MRNET, {"d": 12, "heads": 4}, "d must be"),
+        (MRNET, {"kernel": 4}, "kernel must be"),
+        (MRNET, {"hidden": 0}, "hidden must be"),
+        (MRNET, {"layers": -1}, "layers must be"),
+        (MRNET, {"gamma": 0.0}, "gamma must be"),
+        (MRNET, {"gamma": 1.1}, "gamma must be"),
+        (MRNET, {"contrastive_power": 0.0}, "contrastive_power must be"),
+        (MRNET, {"contrastive_power": float("nan")}, "contrastive_power must be"),
+        (MRNET, {"dropout": 1.0}, "dropout must be"),
+        (MRNET, {"sparsity": -0.1}, "sparsity must be"),
+        (MRNET, {"mask": {"kind": "hard"}}, "kind must be"),
+        (DETR, {"clips": 0}, "clips must be"),
+        (DETR, {"layers": 0}, "layers must be"),
+        (DETR, {"n_moments": 0}, "n_moments must be"),
+        (DETR, {"d": 18, "heads": 3}, "d must be"),
+        (DETR, {"d": 20, "heads": 4}, "twice the heads"),
+        (DETR, {"dropout": 1.0}, "dropout must be"),
+        (DETR, {"sparsity": -0.1}, "sparsity must be"),
+        (DETR, {"gamma": 0.0}, "gamma must be"),
+        (DETR, {"decay": "both"}, "decay must be"),
+        (DETR, {"mask": {"deep": 2}}, "no option 'deep'"),
+    ],
+)
+def test_what_makes_no_model_is_refused(kind: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_mapping(kind, options)
