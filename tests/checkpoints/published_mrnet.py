@@ -8,15 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import (
-    batch_norm,
-    conv2d,
-    gelu,
-    layer_norm,
-    linear,
-    max_pool1d,
-    normalize,
-)
+from torch.nn.functional import batch_norm, conv2d, gelu, layer_norm, linear, max_pool1d, normalize
 
 HEADS = 8
 

@@ -307,11 +307,7 @@ def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
         ({}, {"no_norm_vfeat": True}, "with --no_norm_vfeat is not supported"),
         ({}, {"no_norm_tfeat": True}, "with --no_norm_tfeat is not supported"),
         ({}, {"a_feat_dir": "pann_features"}, "with --a_feat_dir is not supported"),
-        (
-            published_detr.norm("transformer.encoder.norm", D),
-            {},
-            r"it has transformer\.encoder\.norm",
-        ),
+        (published_detr.norm("transformer.encoder.norm", D), {}, r"it has transformer\.encoder\.norm"),
     ],
 )
 @pytest.mark.parametrize("name", CHECKPOINTS)

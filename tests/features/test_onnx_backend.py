@@ -66,9 +66,7 @@ def small_mobilenet() -> tuple[Spec, Network]:
 
 @pytest.mark.parametrize("make", [small_mobilenet, small_i3d])
 def test_features_agree_with_torch_for_any_batch_and_a_network_is_exported_once(
-    random_clips: RandomClips,
-    make: Callable[[], tuple[Spec, Network]],
-    monkeypatch: pytest.MonkeyPatch,
+    random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, network = make()
     expected = torch_extractor(spec, network, device="cpu").encode(random_clips(spec, 3))

@@ -62,8 +62,7 @@ def test_i3d_names_what_is_done_in_a_clip(i3d: Extractor, shared_videos: Path, n
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [("drummer_portrait.mp4", "drum"), ("dog_in_snow.mp4", "Chesapeake Bay retriever")],
+    ("name", "expected"), [("drummer_portrait.mp4", "drum"), ("dog_in_snow.mp4", "Chesapeake Bay retriever")]
 )
 def test_mobilenet_v2_names_what_is_seen_in_a_clip(
     mobilenet_v2: Extractor, shared_videos: Path, name: str, expected: str

@@ -63,10 +63,7 @@ class Part:
 steps = st.one_of(st.just(STEP_S), st.floats(0.01, 60.0), st.floats(GAP_S + 1, 1e9))
 parts_of_files = st.lists(
     st.builds(
-        Part,
-        st.floats(0, 1000),
-        st.lists(steps, min_size=6, max_size=30).map(tuple),
-        st.sampled_from([0, 2]),
+        Part, st.floats(0, 1000), st.lists(steps, min_size=6, max_size=30).map(tuple), st.sampled_from([0, 2])
     ),
     min_size=1,
     max_size=5,

@@ -74,9 +74,7 @@ def test_writes_exactly_the_frames_of_the_segments(kind: str, tmp_path: Path, cl
     assert written.warnings == ()
 
 
-@given(
-    edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted),
-)
+@given(edges=st.lists(st.integers(0, 3100), min_size=2, max_size=12, unique=True).map(sorted))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_segments_give_their_frames(edges: list[int], plain: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]

@@ -66,7 +66,7 @@ def qd_detr_checkpoint(published: Published) -> Trained:
     reader = Reader(published.tensors, "QD-DETR", _UNUSED)
     tensors = _encoder(reader, "t2v_encoder", "cross")
     tensors |= reader.pairs(
-        {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"},
+        {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"}
     )
     tensors["global_saliency.token"] = reader.take("global_rep_token")
     tensors["global_saliency.position"] = reader.take("global_rep_pos")

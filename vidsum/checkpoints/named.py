@@ -44,9 +44,7 @@ OFFICIAL: Mapping[str, Official] = MappingProxyType(
             for name, configuration in CONFIGURATIONS.items()
         },
         "moment-detr-qvhighlights": Official(
-            "detr-official",
-            moment_detr_checkpoint,
-            "give model_best.ckpt of jayleicn/moment_detr",
+            "detr-official", moment_detr_checkpoint, "give model_best.ckpt of jayleicn/moment_detr"
         ),
         "qd-detr-qvhighlights": Official(
             "detr-official", qd_detr_checkpoint, "give model_best.ckpt of wjun0830/QD-DETR"

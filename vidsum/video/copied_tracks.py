@@ -218,8 +218,7 @@ def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
         copied = output.add_stream_from_template(stream, opaque=True)
     except ValueError as error:
         raise UsageError(
-            f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4",
-            hint=ENCODE_INSTEAD,
+            f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4", hint=ENCODE_INSTEAD
         ) from error
     if name == "hevc":
         copied.codec_context.codec_tag = "hvc1"  # Apple's players accept no other

@@ -36,11 +36,7 @@ class PictureTrack:
     """Encodes frames upright, with the pixel shape and colours of the source."""
 
     def __init__(
-        self,
-        container: av.container.OutputContainer,
-        source: av.VideoStream,
-        first: DecodedFrame,
-        look: Look,
+        self, container: av.container.OutputContainer, source: av.VideoStream, first: DecodedFrame, look: Look
     ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them."""
         self._container = container

@@ -20,15 +20,7 @@ from av.stream import Stream
 
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.jumps import (
-    GAP_S,
-    LEAST_CLOCK_GAP_S,
-    LEAST_GAP_S,
-    Jumps,
-    Stamps,
-    find_jumps,
-    moved,
-)
+from vidsum.video.jumps import GAP_S, LEAST_CLOCK_GAP_S, LEAST_GAP_S, Jumps, Stamps, find_jumps, moved
 from vidsum.video.playlist import is_playlist, looks_like_playlist
 from vidsum.video.pyav_reader import check_readable, first_pts_s, open_video, read_packets, video_stream
 
@@ -268,12 +260,7 @@ def _jumps(
     has_sound = len(sound.shown_s) > 0 and not np.isnan(sound.shown_s[0])
     least_gap_s = LEAST_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else LEAST_GAP_S
     return find_jumps(
-        pictures,
-        sound if has_sound else None,
-        np.array(sound_at),
-        first_pts_s(stream),
-        step_s,
-        least_gap_s,
+        pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s, least_gap_s
     )
 
 
