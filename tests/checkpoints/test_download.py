@@ -104,7 +104,7 @@ def test_fault_that_passes_does_not_matter(server: Server, target: Path) -> None
 def test_silent_server_is_not_waited_for(
     server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "READ_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(module, "TIMEOUTS_S", (10.0, 0.1))
     with pytest.raises(WeightsError, match="does not answer in time"):
         get(server.serve("/w", lambda handler: handler.rfile.read(1)), target)  # type: ignore[arg-type, return-value]
 

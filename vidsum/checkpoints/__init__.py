@@ -1,10 +1,8 @@
 """Pretrained weights: fetched on first use, and loaded only after their SHA-256 has been checked.
 
-They are kept in `$VIDSUM_HOME/weights` (default: the user's cache folder). `VIDSUM_OFFLINE=1` forbids
-fetching. `docs/weights.md` says where each comes from.
-
-All functions raise UsageError for an unknown name, and WeightsError where weights cannot be fetched, cannot
-be read, or are not what was checked when they came in.
+`docs/weights.md` says where each comes from and where it is kept. All functions raise UsageError for an
+unknown name, and WeightsError where weights cannot be fetched, cannot be read, or are not what was checked
+when they came in.
 """
 
 import os
@@ -66,11 +64,9 @@ def sha256_of(name: str, progress: Progress | None = None) -> str:
     """
     entry = registry.get(name)
     file = entry.files[0]
-    if file.is_hash_whole:
-        return file.sha256
-    if status_of(entry, hashed=False).state == "missing":
+    if not file.is_hash_whole and status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
-    return read_records(entry)[file.name].source_sha256
+    return file.sha256 if file.is_hash_whole else read_records(entry)[file.name].source_sha256
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:

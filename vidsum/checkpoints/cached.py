@@ -1,4 +1,4 @@
-"""The cache of weights on this machine: what is in it, and whether it is still what was checked.
+"""The cache of weights on this machine: its files, and whether they are still those that were checked.
 
 Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the
 SHA-256 of the published file, which was checked when it came in, and that of the file as it is stored.
@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, get_type_hints
 
 from vidsum.checkpoints.registry import Entry, EntryFile
 from vidsum.disk_cache import home
@@ -22,7 +22,7 @@ _RECORD = "record.json"
 
 @dataclass(frozen=True)
 class Record:
-    """What was found when one stored file came in."""
+    """Facts about a stored file when it came in."""
 
     source_sha256: str
     """SHA-256 of the published file."""
@@ -41,7 +41,7 @@ class EntryStatus:
     path: Path
     """The file, or the folder where there are several; it may not exist yet."""
     reason: str | None = None
-    """The fault of a bad one, in one line."""
+    """Of a bad one, in one line."""
 
 
 def weights_folder() -> Path:
@@ -58,18 +58,15 @@ def path_of_entry(entry: Entry) -> Path:
 def read_records(entry: Entry) -> dict[str, Record]:
     """The records of an entry's files, by file name; none where they cannot be read."""
     try:
-        records = read_json(weights_folder() / entry.name / _RECORD)
-        return {name: _record(fields) for name, fields in records.items()}
+        texts = read_json(weights_folder() / entry.name / _RECORD)
+        records = {name: Record(**values) for name, values in texts.items()}
     except (InputError, TypeError, AttributeError):
         return {}
-
-
-def _record(fields: Mapping[str, Any]) -> Record:
-    record = Record(**fields)
-    texts = (record.source_sha256, record.source, record.stored_sha256)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(record.stored_bytes, int):
-        raise TypeError("not what write_records writes")
-    return record
+    kinds = get_type_hints(Record)
+    is_right = all(
+        isinstance(value, kinds[key]) for each in records.values() for key, value in vars(each).items()
+    )
+    return records if is_right else {}
 
 
 def write_records(folder: Path, records: Mapping[str, Record]) -> None:
@@ -81,27 +78,26 @@ def write_records(folder: Path, records: Mapping[str, Record]) -> None:
 
 def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
     """The status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
-    states = [_look(entry, file, record, hashed) for file, record in _with_records(entry)]
-    faults = [reason for _, reason in states if reason is not None]
-    if faults:
-        return EntryStatus(entry, "bad", path_of_entry(entry), "; ".join(faults))
-    missing = any(state == "missing" for state, _ in states)
-    return EntryStatus(entry, "missing" if missing else "present", path_of_entry(entry))
+    states = _file_states(entry, hashed=hashed)
+    path = path_of_entry(entry)
+    if faults := [fault for _, fault in states.values() if fault is not None]:
+        return EntryStatus(entry, "bad", path, "; ".join(faults))
+    is_missing = ("missing", None) in states.values()
+    return EntryStatus(entry, "missing" if is_missing else "present", path)
 
 
 def unfit_files(entry: Entry) -> list[EntryFile]:
     """The files of an entry that are missing or do not have the recorded SHA-256."""
-    return [file for file, record in _with_records(entry) if _look(entry, file, record, True)[0] != "present"]
+    return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
-def _with_records(entry: Entry) -> list[tuple[EntryFile, Record | None]]:
-    records = read_records(entry)
-    return [(file, records.get(file.name)) for file in entry.files]
+def _file_states(entry: Entry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
+    """(state, fault) of each stored file."""
+    folder, records = weights_folder() / entry.name, read_records(entry)
+    return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
 
 
-def _look(entry: Entry, file: EntryFile, record: Record | None, hashed: bool) -> tuple[State, str | None]:
-    """(state, fault) of one stored file."""
-    path = weights_folder() / entry.name / file.name
+def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> tuple[State, str | None]:
     # a file without a record never passed its check, and the registry may list another one by now
     if record is None or not file.has_hash(record.source_sha256) or not path.is_file():
         return "missing", None

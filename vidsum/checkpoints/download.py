@@ -15,14 +15,22 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 from urllib3.util.retry import Retry
 
+from vidsum.checkpoints.registry import host_of
 from vidsum.errors import WeightsError
 
-CONNECT_TIMEOUT_S = 10.0
-READ_TIMEOUT_S = 60.0
+TIMEOUTS_S = (10.0, 60.0)
+"""To connect, and between two reads."""
 ATTEMPTS = 4
 """Attempts in all at a transfer whose connection breaks."""
 PAUSE_S = 0.5
 _CHUNK = 1 << 16
+
+_REASONS: dict[type[Exception], str] = {
+    requests.exceptions.SSLError: "has a certificate that is not trusted here",
+    requests.exceptions.ProxyError: "cannot be reached through the proxy",
+    requests.exceptions.ChunkedEncodingError: "broke off the transfer",
+    requests.Timeout: "does not answer in time",
+}
 
 OnBytes = Callable[[int, int], None]
 """Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
@@ -73,8 +81,7 @@ def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes
     """Download `url` from where `target` ends, or from the start if the server cannot do that."""
     done = target.stat().st_size if target.exists() else 0
     headers = {"Range": f"bytes={done}-"} if done else {}
-    timeouts = (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
-    with session.get(url, headers=headers, stream=True, timeout=timeouts) as response:
+    with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
         response.raise_for_status()
         if response.status_code != requests.codes.partial_content:
             done = 0
@@ -87,24 +94,11 @@ def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes
                 on_bytes(done, total)
 
 
-def host_of(url: str) -> str:
-    """The part of a URL that may be shown: no user name, password or token."""
-    return urlsplit(url).hostname or urlsplit(url).path
-
-
 def reason_of(error: requests.RequestException) -> str:
     """Why a request failed, in words that follow the host's name."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
-    if isinstance(error, requests.exceptions.SSLError):
-        return "has a certificate that is not trusted here"
-    if isinstance(error, requests.exceptions.ProxyError):
-        return "cannot be reached through the proxy"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "broke off the transfer"
-    if isinstance(error, requests.Timeout):
-        return "does not answer in time"
-    return "cannot be reached"
+    return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "cannot be reached")
 
 
 class _FileAdapter(HTTPAdapter):
@@ -112,8 +106,7 @@ class _FileAdapter(HTTPAdapter):
 
     def send(self, request: requests.PreparedRequest, *_args: object, **_kwargs: object) -> requests.Response:
         path = Path(unquote(urlsplit(request.url or "").path))
-        if path.is_dir():
-            path = path / "index.html"
+        path = path / "index.html" if path.is_dir() else path
         if path.is_file():
             headers = {"Content-Length": str(path.stat().st_size), "Content-Type": "text/html"}
             answer = HTTPResponse(path.open("rb"), headers, 200, preload_content=False)

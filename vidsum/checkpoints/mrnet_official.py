@@ -1,11 +1,9 @@
 """The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum.
 
-Their names of tensors, the sizes read from them, and what of their configurations no tensor shows.
-docs/algorithms/mrnet.md has the table of names.
+docs/algorithms/mrnet.md has the table of names of tensors.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vidsum.checkpoints.tensors import Published, Reader
@@ -25,10 +23,8 @@ class Sizes(NamedTuple):
     kernel: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.clips} clips, features of {self.dim_video}, "
-            f"{self.convolutions} convolutions of {self.kernel}"
-        )
+        video = f"{self.clips} clips, features of {self.dim_video}"
+        return f"{video}, {self.convolutions} convolutions of {self.kernel}"
 
 
 class Configuration(NamedTuple):
@@ -47,31 +43,15 @@ class Configuration(NamedTuple):
 _ALIKE: Mapping[str, Any] = {"heads": 8, "diagonal": 2.0, "positions": "before", "inputs": "pooled"}
 _CLIPS_ALONE = {"cross_modal": False, "queries_attend": False, "nonlinearity": "none"}
 
-CONFIGURATIONS: Mapping[str, Configuration] = MappingProxyType(
-    {
-        "mrnet-activitynet": Configuration(
-            "ActivityNet Captions",
-            Sizes(500, 64, 4, 9),
-            "c3d with distilbert",
-            {"gamma": 0.98, "pool": 4, "contrastive_power": 0.5},
-            max_iou=0.5,
-        ),
-        "mrnet-charades": Configuration(
-            "Charades-STA",
-            Sizes(1024, 64, 2, 17),
-            "i3d with distilbert",
-            {"gamma": 0.98, "pool": 2, "contrastive_power": 0.5, **_CLIPS_ALONE},
-            max_iou=0.5,
-        ),
-        "mrnet-tacos": Configuration(
-            "TACoS",
-            Sizes(500, 128, 3, 5),
-            "c3d with distilbert",
-            {"gamma": 0.999, "pool": 4, "contrastive_power": 0.3},
-            max_iou=0.4,
-        ),
-    }
-)
+_ACTIVITYNET = {"gamma": 0.98, "pool": 4, "contrastive_power": 0.5}
+_CHARADES = {"gamma": 0.98, "pool": 2, "contrastive_power": 0.5, **_CLIPS_ALONE}
+_TACOS = {"gamma": 0.999, "pool": 4, "contrastive_power": 0.3}
+_C3D, _I3D = "c3d with distilbert", "i3d with distilbert"
+CONFIGURATIONS: Mapping[str, Configuration] = {
+    "mrnet-activitynet": Configuration("ActivityNet Captions", Sizes(500, 64, 4, 9), _C3D, _ACTIVITYNET, 0.5),
+    "mrnet-charades": Configuration("Charades-STA", Sizes(1024, 64, 2, 17), _I3D, _CHARADES, 0.5),
+    "mrnet-tacos": Configuration("TACoS", Sizes(500, 128, 3, 5), _C3D, _TACOS, 0.4),
+}
 """The configurations by the names of their checkpoints."""
 
 _CLIP_S = 1e6
@@ -96,22 +76,16 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
         shapes = _shapes(tensors)
     except (IndexError, RuntimeError, TypeError) as error:
         raise WeightsError("not a published state dict of MRNet: its tensors have other shapes") from error
-    configuration = _configuration(
-        Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"]), name
-    )
+    sizes = Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"])
+    configuration = _configuration(sizes, name)
     reader.finish()
     if not configuration.switches.get("queries_attend", True):
         for number in range(layers):
             _let_queries_pass(tensors, f"blocks.{number}.retention", is_shared)
     config = {**_ALIKE, **configuration.switches, **shapes}
     config |= {"layers": layers, "convolutions": convolutions, "bias": is_shared}
-    return Trained(
-        "mrnet",
-        config,
-        {"space": configuration.space, "clip_s": _CLIP_S, "max_iou": configuration.max_iou},
-        {"origin": "the authors' published state dict"},
-        tensors,
-    )
+    features = {"space": configuration.space, "clip_s": _CLIP_S, "max_iou": configuration.max_iou}
+    return Trained("mrnet", config, features, {"origin": "the authors' published state dict"}, tensors)
 
 
 def _configuration(sizes: Sizes, name: str) -> Configuration:
@@ -130,6 +104,8 @@ def _configuration(sizes: Sizes, name: str) -> Configuration:
 
 def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
     """Their tensors by our names."""
+    import torch
+
     tensors = reader.pairs(_names(layers, convolutions, is_shared))
     for number in range(convolutions):
         for part in ("running_mean", "running_var", "num_batches_tracked"):
@@ -139,7 +115,10 @@ def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) ->
     for head in ("proposal_iou", "proposal_contrastive"):
         tensors[f"{head}.weight"] = tensors[f"{head}.weight"].flatten(1)
     tensors["video_input.0.projection.weight"] = tensors["video_input.0.projection.weight"].flatten(1)
-    tensors.update(_identity(tensors["query_iou.weight"]))
+    # their contrastive score compares the proposal with the query as the blocks give it
+    query = tensors["query_iou.weight"]
+    tensors["query_contrastive.weight"] = torch.eye(*query.shape)
+    tensors["query_contrastive.bias"] = torch.zeros(len(query))
     return tensors
 
 
@@ -199,39 +178,22 @@ def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: b
     """
     import torch
 
+    names = ["query_projections.weight", "query_projections.bias"] if is_shared else ["out.weight"]
+    for name in names:
+        tensors[f"{retention}.{name}"] = torch.zeros_like(tensors[f"{retention}.{name}"])
     if is_shared:
-        weight = torch.zeros_like(tensors[f"{retention}.query_projections.weight"])
+        weight = tensors[f"{retention}.query_projections.weight"]
         weight[-weight.shape[1] :] = torch.eye(weight.shape[1])
-        tensors[f"{retention}.query_projections.weight"] = weight
-        bias = tensors[f"{retention}.query_projections.bias"]
-        tensors[f"{retention}.query_projections.bias"] = torch.zeros_like(bias)
-    else:
-        out = tensors[f"{retention}.out.weight"]
-        tensors[f"{retention}.out.weight"] = torch.zeros_like(out)
-
-
-def _identity(like: "Tensor") -> "dict[str, Tensor]":
-    """Their contrastive score compares the proposal with the query as the blocks give it."""
-    import torch
-
-    return {
-        "query_contrastive.weight": torch.eye(*like.shape),
-        "query_contrastive.bias": torch.zeros(len(like)),
-    }
 
 
 def _shapes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
     """The sizes of the model's configuration, from the shapes of its tensors."""
-    pool, mapped = tensors["video_input.0.projection.weight"], tensors["map.convolutions.0.weight"]
-    return {
-        "dim_video": pool.shape[1],
-        "dim_pool": pool.shape[0],
-        "dim_query": tensors["query_input.weight"].shape[1],
-        "d": tensors["query_input.weight"].shape[0],
-        "d_ff": tensors["blocks.0.feed_forward.0.weight"].shape[0],
-        "clips": len(tensors["blocks.0.retention.sparse_weights"]),
-        "dim_map": mapped.shape[1],
-        "hidden": mapped.shape[0],
-        "kernel": mapped.shape[2],
-        "dim_joint": tensors["proposal_iou.weight"].shape[0],
+    sizes = {
+        ("dim_pool", "dim_video"): tensors["video_input.0.projection.weight"],
+        ("d", "dim_query"): tensors["query_input.weight"],
+        ("d_ff",): tensors["blocks.0.feed_forward.0.weight"],
+        ("clips",): tensors["blocks.0.retention.sparse_weights"],
+        ("hidden", "dim_map", "kernel"): tensors["map.convolutions.0.weight"],
+        ("dim_joint",): tensors["proposal_iou.weight"],
     }
+    return {name: tensor.shape[axis] for names, tensor in sizes.items() for axis, name in enumerate(names)}

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from vidsum import checkpoints
@@ -32,35 +31,24 @@ class Official(NamedTuple):
     """The file that it is read from, for messages."""
 
 
-OFFICIAL: Mapping[str, Official] = MappingProxyType(
-    {
-        **{
-            name: Official(
-                "mrnet-official",
-                partial(mrnet_checkpoint, name=name),
-                f"give a state dict of xian-sh/MRNet for {configuration.dataset}, as its trainer saves it "
-                "(.pth)",
-            )
-            for name, configuration in CONFIGURATIONS.items()
-        },
-        "moment-detr-qvhighlights": Official(
-            "detr-official", moment_detr_checkpoint, "give model_best.ckpt of jayleicn/moment_detr"
-        ),
-        "qd-detr-qvhighlights": Official(
-            "detr-official", qd_detr_checkpoint, "give model_best.ckpt of wjun0830/QD-DETR"
-        ),
-    }
-)
+_MRNET_HINT = "give a state dict of xian-sh/MRNet for {}, as its trainer saves it (.pth)"
+_DETR_HINT = "give model_best.ckpt of {}"
+
+OFFICIAL: Mapping[str, Official] = {
+    name: Official("mrnet-official", partial(mrnet_checkpoint, name=name), _MRNET_HINT.format(each.dataset))
+    for name, each in CONFIGURATIONS.items()
+} | {
+    name: Official("detr-official", checkpoint, _DETR_HINT.format(repository))
+    for name, checkpoint, repository in (
+        ("moment-detr-qvhighlights", moment_detr_checkpoint, "jayleicn/moment_detr"),
+        ("qd-detr-qvhighlights", qd_detr_checkpoint, "wjun0830/QD-DETR"),
+    )
+}
 """The published models by their names here."""
 
 
 def add_official(file: Path, name: str, format: Format | None = None) -> Path:
-    """Store a published model as a checkpoint in the folder of weights; its path.
-
-    Args:
-        file: as published.
-        name: one of OFFICIAL.
-        format: of the file; that of `name` if not given.
+    """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
 
     Raises:
         UsageError: no published model of the format has that name.
@@ -69,9 +57,8 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
     """
     known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
     if name not in known:
-        raise UsageError(
-            f"{name} cannot be read from the authors' format", hint=f"known are {', '.join(known)}"
-        )
+        hint = f"known are {', '.join(known)}"
+        raise UsageError(f"{name} cannot be read from the authors' format", hint=hint)
     official = OFFICIAL[name]
     published = read_published(file, official.hint)
     try:
@@ -80,9 +67,8 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
         raise WeightsError(f"{file}: {error.message}", hint=error.hint or official.hint) from error
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
-        raise WeightsError(
-            f"{file}: its tensors or options do not have the form of {name}", hint=official.hint
-        ) from error
+        fault = f"{file}: its tensors or options do not have the form of {name}"
+        raise WeightsError(fault, hint=official.hint) from error
     path = _path_of(name)
     make_folder(path.parent)
     save_trained(path, trained)

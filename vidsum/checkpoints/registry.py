@@ -5,11 +5,12 @@ The annotations of their fields are what the file is checked against; `Annotated
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import resources
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.yaml_files import parse_yaml
@@ -27,6 +28,9 @@ class UrlSource:
 
     url: Annotated[str, r"https?://\S+"]
 
+    def __str__(self) -> str:
+        return host_of(self.url)
+
 
 @dataclass(frozen=True)
 class PackageSource:
@@ -38,12 +42,18 @@ class PackageSource:
     member: str
     """Path inside the archive."""
 
+    def __str__(self) -> str:
+        return f"package {self.package} {self.version}"
+
 
 @dataclass(frozen=True)
 class JoinedSource:
     """A file that was published in pieces: their bytes one after another."""
 
     parts: tuple[PackageSource, ...]
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.parts))
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,14 @@ class ShippedSource:
 
     shipped: FileName
     """Its name in vidsum/weights."""
+
+    def __str__(self) -> str:
+        return "vidsum itself"
+
+
+def host_of(url: str) -> str:
+    """The part of a URL that may be shown: no user name, password or token."""
+    return urlsplit(url).hostname or urlsplit(url).path
 
 
 Source: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
@@ -115,7 +133,7 @@ def builtin() -> Mapping[str, Entry]:
 
 
 def parse(text: str) -> dict[str, Entry]:
-    """The entries of a registry file, by name; `docs/weights.md` describes its format.
+    """The entries of a registry file (see `docs/weights.md`), by name.
 
     Raises WeightsError where the text is not such a file; the message names the place and the fault.
     """
@@ -158,11 +176,12 @@ def _read(kind: Any, value: object, where: str) -> Any:
         return tuple(_read(arguments[0], item, f"{where}[{number}]") for number, item in enumerate(items))
     if origin is UnionType:  # with None, where the key is left out
         return _typed(arguments[0], value, where)
-    if kind in (Entry, EntryFile, UrlSource, PackageSource, JoinedSource, ShippedSource):
+    if is_dataclass(kind):
         required = {field.name for field in fields(kind) if field.default is MISSING}
         hints = get_type_hints(kind, include_extras=True)
-        given = _mapping(value, required, set(hints), where)
-        return kind(**{key: _read(hints[key], item, f"{where}.{key}") for key, item in given.items()})
+        items = _mapping(value, required, set(hints), where)
+        make: Any = kind
+        return make(**{key: _read(hints[key], item, f"{where}.{key}") for key, item in items.items()})
     return _typed(kind, value, where)
 
 

@@ -1,7 +1,6 @@
 """Checkpoints of models trained with vidsum: safetensors that describe themselves.
 
-The file's metadata has a JSON text under the key `vidsum`: the schema, the model, its configuration, the
-features it reads and how it was trained. Nothing else is needed to build the model again.
+The file's metadata has a JSON text under the key `vidsum`: the schema, and all of `Trained` but its tensors.
 """
 
 import json
@@ -74,18 +73,14 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
         raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {model}")
     try:
         made = make(trained.config)
-        made.load_state_dict({key: _weights(tensor) for key, tensor in trained.tensors.items()})
+        if any(tensor.is_complex() for tensor in trained.tensors.values()):
+            raise TypeError("weights cannot be complex numbers")
+        made.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     if not all(tensor.isfinite().all() for tensor in made.state_dict().values()):
         raise InputError(f"{name}: its tensors hold NaN or infinite values")
     return made.eval()
-
-
-def _weights(tensor: "Tensor") -> "Tensor":
-    if tensor.is_complex():
-        raise TypeError("weights cannot be complex numbers")
-    return tensor.float()
 
 
 def write_tensors(
