@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.video.fan_out import fan_out
 from vidsum.video.frames import Frame
+from vidsum.video.threads import fan_out
 
 BLACK = np.zeros((2, 2, 3), np.uint8)
 

@@ -14,8 +14,7 @@ from tests.media import number_picture, read_number
 from vidsum.errors import UsageError
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pick_frames, pixel_size
-from vidsum.video.sampling import sample_stream
+from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pick_frames, pixel_size, sample_stream
 
 frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
     lambda gaps: [0.0, *(np.cumsum(gaps) / 1000).tolist()]

@@ -16,11 +16,11 @@ from tests.media import MadeVideo, make_video
 from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video import read as read_module
-from vidsum.video.background import ReadAhead
 from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
+from vidsum.video.threads import ReadAhead
 
 Made = Callable[[str], MadeVideo]
 

@@ -22,11 +22,11 @@ from vidsum.options import build
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.fan_out import Consumer, fan_out
 from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
+from vidsum.video.threads import Consumer, fan_out
 from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]

@@ -11,8 +11,7 @@ import numpy as np
 from vidsum.types import FloatArray, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.playlist import is_playlist
-from vidsum.video.pyav_reader import can_seek, open_video, read_packets, seek
+from vidsum.video.pyav_reader import can_seek, open_source, read_packets, seek
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -35,14 +34,14 @@ _SLACK_S = 0.01
 def open_sound(info: VideoInfo, jumps: Jumps) -> "Iterator[SoundSource | None]":
     """The sound of a video, counted from its first picture; None where none of it can be decoded."""
     with ExitStack() as files:
-        container = files.enter_context(open_video(info.path, allow_playlists=is_playlist(info)))
+        container = files.enter_context(open_source(info))
         stream = next(iter(container.streams.audio), None)
         if stream is None or stream.codec_context is None:
             yield None
             return
         first = next(_decoded(container, stream, Jumps(), DecodeLog()), None)
         if first is not None and not can_seek(container, stream, jumps):  # then not even back to the start
-            container = files.enter_context(open_video(info.path, allow_playlists=is_playlist(info)))
+            container = files.enter_context(open_source(info))
             stream = container.streams.audio[0]
         yield SoundSource(container, stream, first, info.start_s, jumps) if first is not None else None
 

@@ -1,23 +1,39 @@
 """Copy segments of a video without encoding them again: quick and lossless, but cut at key frames.
 
 A segment grows at its start to the key frame at or before it, as nothing later can be decoded by itself. At
-its end it grows until no frame is left that is stored later but shown earlier: a few frames at most.
+its end it grows until no frame is left that is stored later but shown earlier: a few frames at most. Segments
+that then touch are copied as one run. Times are counted from the source's first picture.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.copied_tracks import ENCODE_INSTEAD, PictureCopy, SoundCopy
+from vidsum.video.damage import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
+from vidsum.video.pyav_reader import (
+    first_pts_s,
+    has_time_stamps,
+    open_video,
+    read_packets,
+    seek,
+    video_stream,
+)
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import jumps_of
+
+_ENCODE_INSTEAD = "leave --copy out to encode it again"
+_STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
+"""How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
+_BEFORE_ALL = -(2**62)
 
 
 def copy_segments(
@@ -47,22 +63,22 @@ def copy_segments(
     """
     source, info = Path(source), info or probe(source)
     if jumps_of(info):
-        raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=ENCODE_INSTEAD)
+        raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=_ENCODE_INSTEAD)
     if is_playlist(info):
-        raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=ENCODE_INSTEAD)
+        raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=_ENCODE_INSTEAD)
     chosen = checked_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
-        errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", ENCODE_INSTEAD),
+        errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", _ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as beside,
         atomic_write(target) as part,
         open_mp4(part, comment) as output,
     ):
         stream = video_stream(container, source)
-        pictures = PictureCopy(source, container, stream, info.rotation_deg, output)
+        pictures = _PictureCopy(source, container, stream, info.rotation_deg, output)
         audio = next(iter(beside.streams.audio), None)
-        sound = SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
+        sound = _SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
         for start, end in in_ticks(chosen, pictures.time_base):
             pictures.copy(start, end, sound)
             done_s += float((end - start) * pictures.time_base)
@@ -78,3 +94,207 @@ def copy_segments(
         has_audio=sound is not None,
         warnings=describe_gaps(source, chosen, pictures.segments),
     )
+
+
+class _PictureCopy:
+    """Copies packets of pictures; ticks are those of the source's time base."""
+
+    def __init__(self, source: Path, container: Any, stream: Any, turn_deg: int, output: Any) -> None:
+        """A track in `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""
+        if not has_time_stamps(stream) or _has_wrong_times(container, stream):
+            raise UsageError(
+                f"{source}: does not say when its pictures are shown, and cannot be copied",
+                hint=_ENCODE_INSTEAD,
+            )
+        self.time_base: Fraction = stream.time_base
+        self.n_frames = 0
+        self.runs: list[tuple[int, int]] = []
+        """[first tick, end tick) in the source of each run."""
+        self._source, self._container, self._stream = source, container, stream
+        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._copied.set_display_rotation(-turn_deg)
+        self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
+        self._shift = 0
+        """Clip tick minus source tick in the last run."""
+        self._last_dts = self._last_clip_dts = _BEFORE_ALL
+
+    @property
+    def segments(self) -> tuple[Interval, ...]:
+        """[start_s, end_s) in the source of each run."""
+        return tuple((float(start * self.time_base), float(end * self.time_base)) for start, end in self.runs)
+
+    @property
+    def clip_s(self) -> Fraction:
+        """Length of the clip so far."""
+        return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
+
+    def copy(self, start: int, end: int, sound: "_SoundCopy | None") -> None:
+        """Copy a segment, grown to where it can be cut, and the sound beside it, if the file goes so far."""
+        packets = _until_clean_cut(self._from_key_frame(start), end)
+        key = next(packets, None)
+        if key is None:
+            return
+        if not self.runs or key.pts >= self.runs[-1][1]:
+            self._begin_run(key)
+            if sound is not None:
+                sound.begin_run(key.pts * self.time_base, self.clip_s)
+        copied_dts = self._last_dts  # by earlier segments: some demuxers give two packets the same dts
+        for packet in chain([key], packets):
+            # pictures stored after the run's key frame but shown before it need some that are not there
+            if packet.dts > copied_dts and packet.pts >= self.runs[-1][0]:
+                self._mux(packet)
+                if sound is not None:
+                    sound.follow(self.clip_s)
+
+    def _begin_run(self, key: Any) -> None:
+        clip_tick = round(self.clip_s / self.time_base)
+        room_for_dts = self._last_clip_dts + 1 + key.pts - key.dts
+        self._shift = max(clip_tick, room_for_dts) - key.pts
+        self.runs.append((key.pts, key.pts))
+
+    def _mux(self, packet: Any) -> None:
+        packet.duration = packet.duration or self._frame_ticks  # MPEG-TS has none
+        start, end = self.runs[-1]
+        self.runs[-1] = start, max(end, packet.pts + packet.duration)
+        self.n_frames += 1
+        self._last_dts = packet.dts
+        self._last_clip_dts = max(packet.dts + self._shift, self._last_clip_dts + 1)
+        packet.pts, packet.dts, packet.stream = packet.pts + self._shift, self._last_clip_dts, self._copied
+        self._output.mux(packet)
+
+    def _from_key_frame(self, start: int) -> Iterator[Any]:
+        """The packets from the last key frame shown at or before `start` on, in the order they are stored.
+
+        There are none if the file ends before `start`.
+        """
+        for back_s in _STEPS_BACK_S:
+            tick = start - round(back_s / self.time_base)
+            packets = _packets_from(self._container, self._stream, self._stream.start_time or 0, tick)
+            held: list[Any] = []
+            for packet in packets:
+                if packet.is_keyframe and packet.pts <= start:
+                    held = [packet]
+                elif held:
+                    held.append(packet)
+                if packet.dts > start:
+                    break
+            if held:
+                end = max(packet.pts + (packet.duration or self._frame_ticks) for packet in held)
+                return chain(held, packets) if end > start else iter(())
+        raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
+
+
+def _has_wrong_times(container: Any, stream: Any) -> bool:
+    """AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames."""
+    codec = stream.codec_context
+    return container.format.name == "avi" and codec is not None and bool(codec.has_b_frames)
+
+
+def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
+    """The packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
+
+    A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one
+    with a dts of `reach`.
+    """
+    reach, undecided = end, list[Any]()
+    for packet in packets:
+        undecided.append(packet)
+        is_last = packet.dts >= reach  # asked now: whoever gets the packet may change it
+        if packet.pts < reach:
+            reach = max(reach, *(other.pts for other in undecided))
+            yield from undecided
+            undecided = []
+        if is_last:
+            return
+
+
+class _SoundCopy:
+    """Copies packets of sound, each with the run that has its middle; ticks are of the sound's time base."""
+
+    def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
+        self._container, self._stream = container, stream
+        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._origin = round(Fraction(video_start_s) / stream.time_base)
+        """Time stamp of the first picture."""
+        self._packets: Iterator[Any] = iter(())
+        self._ahead: Any = None
+        self._run_start = self._shift = 0
+        self._end = _BEFORE_ALL
+        """Clip tick up to which there is sound."""
+
+    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
+        """From `clip_s` on, the clip has the sound that the source has from `source_s` on."""
+        self._run_start = round(source_s / self._stream.time_base)
+        self._shift = round(clip_s / self._stream.time_base) - self._run_start
+        for back_s in _STEPS_BACK_S[1:]:
+            tick = self._run_start - round(back_s / self._stream.time_base)
+            self._packets = _packets_from(self._container, self._stream, self._origin, tick)
+            self._ahead = next(self._packets, None)
+            if self._ahead is not None and self._ahead.pts <= self._run_start:
+                break
+
+    def follow(self, clip_s: Fraction) -> None:
+        """Copy the sound up to `clip_s`."""
+        until = round(clip_s / self._stream.time_base) - self._shift
+        while self._ahead is not None and _middle(self._ahead) < until:
+            middle = _middle(self._ahead)
+            if middle >= self._run_start and middle + self._shift >= self._end:
+                self._mux(self._ahead)
+            self._ahead = next(self._packets, None)
+
+    def _mux(self, packet: Any) -> None:
+        packet.pts = packet.dts = packet.pts + self._shift
+        packet.stream = self._copied
+        self._end = packet.pts + packet.duration
+        self._output.mux(packet)
+
+
+def _middle(packet: Any) -> int:
+    return int(packet.pts + packet.duration // 2)
+
+
+def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterator[Any]:
+    """The stream's packets from about `tick` on, their time stamps complete and counted from `origin`.
+
+    The first packets after a seek in Matroska have no dts; they get one from the packets behind them.
+    """
+    lowest = (stream.start_time or 0) - round(1 / stream.time_base)
+    seek(container, stream, max(origin + tick, lowest))
+    waiting: list[Any] = []
+    for packet in read_packets(container, [stream], DecodeLog()):
+        if packet.size == 0 or packet.is_corrupt:
+            continue
+        packet.pts = (packet.pts if packet.pts is not None else packet.dts or 0) - origin
+        waiting.append(packet)
+        if packet.dts is not None:
+            packet.dts -= origin
+            yield from _with_dts(waiting)
+            waiting = []
+    yield from _with_dts(waiting)
+
+
+def _with_dts(packets: list[Any]) -> list[Any]:
+    """Give each packet a dts, one duration before the next one's; the last has one, or is shown last."""
+    for packet, following in zip(packets[-2::-1], packets[:0:-1], strict=True):
+        if following.dts is None:
+            following.dts = following.pts
+        packet.dts = following.dts - max(packet.duration, 1)
+    if len(packets) == 1 and packets[0].dts is None:
+        packets[0].dts = packets[0].pts
+    return packets
+
+
+def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
+    """A stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its codec."""
+    name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
+    try:
+        if stream.codec_context is None:
+            raise ValueError
+        copied = output.add_stream_from_template(stream, opaque=True)
+    except ValueError as error:
+        raise UsageError(
+            f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4", hint=_ENCODE_INSTEAD
+        ) from error
+    if name == "hevc":
+        copied.codec_context.codec_tag = "hvc1"  # Apple's players accept no other
+    return copied

@@ -9,6 +9,10 @@ _FRAMES_OFF = 2.5
 """Fewer frames than this missing in a row, or at the end, may be rounding of the times in the file."""
 
 
+class CannotReadError(Exception):
+    """A reader cannot read a video that another one may: the message says why."""
+
+
 @dataclass
 class DecodeLog:
     """Counts of what a decoder has met."""

@@ -3,6 +3,7 @@
 It silently gives wrong frames of MPEG-TS, fragmented MP4 and HEVC, so it is not used for those.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,12 +11,19 @@ import decord
 import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
-from vidsum.video.damage import DecodeLog, end_of_pictures
-from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pick_frames, pixel_size
+from vidsum.video.damage import CannotReadError, DecodeLog, end_of_pictures
+from vidsum.video.frames import (
+    TOLERANCE_S,
+    Frame,
+    Sampling,
+    check_plain,
+    pick_frames,
+    pixel_size,
+    sample_stream,
+)
 from vidsum.video.jumps import Jumps
 from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.sampling import CannotReadError, check_plain
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
@@ -23,9 +31,6 @@ _BATCH_BYTES = 32 * 2**20
 """Pictures read at once: decord holds them all in memory."""
 _MIN_WIDTH = 96
 """decord 0.6.0 fails on some pictures narrower than this (16, 24, 48 and 72 pixels)."""
-
-_Pick = tuple[float, int, int, int]
-"""(time_s, sampling, sample, frame)"""
 
 
 def read_samples(
@@ -39,21 +44,18 @@ def read_samples(
     check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):
         raise CannotReadError(f"decord gets {info.codec} in this kind of {info.container} file wrong")
-    sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]
-    is_one_size = len(set(sizes)) == 1 and sizes[0][0] >= _MIN_WIDTH
-    width, height = sizes[0] if is_one_size else (info.display_width, info.display_height)
-    makers = [PictureMaker(*size) for size in sizes]
+    sizes = {pixel_size(s.size, info.display_width, info.display_height) for s in samplings}
+    shown = info.display_width, info.display_height
+    width, height = min(sizes) if len(sizes) == 1 and min(sizes)[0] >= _MIN_WIDTH else shown
     try:
         # a relative path with a colon would name a protocol
         video = decord.VideoReader(str(Path(info.path).absolute()), width=width, height=height)
         times_s = _frame_times(video, log)
         if abs(times_s[0]) > TOLERANCE_S:
             raise CannotReadError(f"decord's first frame is at {times_s[0]:g} s")  # an edit list hides it
-        picks = _picks(times_s, samplings, end_of_pictures(info, log))
-        for time_s, i, index, number, picture in _pictures(
-            video, picks, _BATCH_BYTES // (width * height * 3)
-        ):
-            yield i, Frame(index, time_s, float(times_s[number]), makers[i].from_rgb(picture))
+        pictures = _Pictures(video, _picked(times_s, samplings, end_of_pictures(info, log)), width * height)
+        numbered = zip(times_s.tolist(), range(len(times_s)), strict=True)
+        yield from sample_stream(numbered, samplings, info, log, pictures.make)
     except (decord.DECORDError, RuntimeError) as error:  # the latter if it does not open the file
         raise CannotReadError("decord fails on it") from error
 
@@ -75,25 +77,26 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
     return spans[:, 0]
 
 
-def _picks(times_s: TimeArray, samplings: Sequence[Sampling], end_s: float) -> list[_Pick]:
-    picks: list[_Pick] = []
-    for i, sampling in enumerate(samplings):
-        if sampling.fps is None:
-            picks += [(time_s, i, number, number) for number, time_s in enumerate(times_s.tolist())]
-        else:
-            numbers = pick_frames(times_s, sampling.fps, end_s).tolist()
-            picks += [(index / sampling.fps, i, index, number) for index, number in enumerate(numbers)]
-    return sorted(picks, key=lambda pick: (pick[3], pick[0], pick[1]))
+def _picked(times_s: TimeArray, samplings: Sequence[Sampling], end_s: float) -> list[int]:
+    """Numbers of the frames that any sampling shows, in order."""
+    if any(sampling.fps is None for sampling in samplings):
+        return list(range(len(times_s)))
+    picks = [pick_frames(times_s, sampling.fps or 0, end_s) for sampling in samplings]
+    return [int(number) for number in np.unique(np.concatenate(picks))]
 
 
-def _pictures(
-    video: decord.VideoReader, picks: Sequence[_Pick], batch: int
-) -> Iterator[tuple[float, int, int, int, Picture]]:
-    """Each pick with its picture, decoded in batches."""
-    step = max(1, batch)
-    for first in range(0, len(picks), step):
-        part = picks[first : first + step]
-        numbers = sorted({number for *_, number in part})
-        pictures = dict(zip(numbers, video.get_batch(numbers).asnumpy(), strict=True))
-        for time_s, i, index, number in part:
-            yield time_s, i, index, number, pictures[number]
+class _Pictures:
+    """The pictures of the frames `picked`, decoded in batches."""
+
+    def __init__(self, video: decord.VideoReader, picked: list[int], n_pixels: int) -> None:
+        self._video, self._picked = video, picked
+        self._batch = max(1, _BATCH_BYTES // (3 * n_pixels))
+        self._pictures: dict[int, Picture] = {}
+
+    def make(self, maker: PictureMaker, number: int) -> Picture:
+        """The picture of a frame, which is not before the one called for last."""
+        if number not in self._pictures:
+            first = bisect_left(self._picked, number)
+            numbers = self._picked[first : first + self._batch]
+            self._pictures = dict(zip(numbers, self._video.get_batch(numbers).asnumpy(), strict=True))
+        return maker.from_rgb(self._pictures[number])

@@ -13,11 +13,9 @@ import cv2
 import numpy as np
 
 from vidsum.types import Picture, VideoInfo
-from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.damage import CannotReadError, DecodeLog
+from vidsum.video.frames import Frame, Sampling, check_plain, sample_stream
 from vidsum.video.jumps import Jumps
-from vidsum.video.picture import PictureMaker
-from vidsum.video.sampling import CannotReadError, check_plain, sample_stream
 
 _MAX_FAILURES = 100
 """OpenCV says "no frame" at the end and at each damaged packet alike: the end is where it keeps saying so."""
@@ -33,19 +31,13 @@ def read_samples(
             gives all frames the same time (raw H.264).
     """
     check_plain(info, jumps, "OpenCV")
-    makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
     # a relative path with a colon would name a protocol
     capture = cv2.VideoCapture(str(Path(info.path).absolute()), cv2.CAP_FFMPEG)
     try:
         if not capture.isOpened():
             raise CannotReadError("OpenCV does not open it")
-        yield from sample_stream(
-            _decode(capture, info, log),
-            samplings,
-            info,
-            log,
-            lambda i, bgr: makers[i].from_rgb(np.ascontiguousarray(bgr[..., ::-1])),
-        )
+        decoded = _decode(capture, info, log)
+        yield from sample_stream(decoded, samplings, info, log, lambda maker, rgb: maker.from_rgb(rgb))
     finally:
         capture.release()
     if not log.frames:
@@ -53,7 +45,7 @@ def read_samples(
 
 
 def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Iterator[tuple[float, Picture]]:
-    """(time_s, upright BGR picture) of every frame."""
+    """(time_s, upright RGB picture) of every frame."""
     last_s = -1.0
     failures_in_a_row = 0
     while failures_in_a_row < _MAX_FAILURES:
@@ -68,4 +60,4 @@ def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Itera
         log.saw(time_s, time_s + 1 / info.fps)
         if time_s > last_s:
             last_s = time_s
-            yield time_s, np.asarray(bgr, dtype=np.uint8)
+            yield time_s, np.asarray(bgr, dtype=np.uint8)[..., ::-1]

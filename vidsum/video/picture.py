@@ -45,6 +45,7 @@ class PictureMaker:
 
     def from_rgb(self, picture: Picture) -> Picture:
         """A picture resized."""
+        picture = np.ascontiguousarray(picture)
         if picture.shape[:2] == (self.height, self.width):
             return picture
-        return self.from_frame(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24"))
+        return self.from_frame(av.VideoFrame.from_ndarray(picture, format="rgb24"))

@@ -1,15 +1,19 @@
-"""The H.264 track of a clip."""
+"""The H.264 track of a clip: 8-bit 4:2:0 pictures, upright, with an even number of rows and columns."""
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import av
+import numpy as np
+import numpy.typing as npt
 from av.video.frame import PictureType
-from av.video.reformatter import ColorRange
+from av.video.reformatter import ColorRange, Colorspace
 
 from vidsum.video.picture import has_odd_pixels
 from vidsum.video.pyav_reader import DecodedFrame
-from vidsum.video.upright import BT709, StoredPictures, upright_yuv420p
+
+_Plane: TypeAlias = npt.NDArray[np.uint8]
 
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 MAX_SIDE = 16_384
@@ -18,6 +22,8 @@ _THREADS = 8
 """x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
 _X264_PARAMS = "mbtree=0"
 """Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
+_BT709 = 1
+"""H.264's number of the BT.709 matrix, primaries and transfer curve."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class PictureTrack:
         """A track in `container` for frames of `source`, `first` being one of them."""
         self._container = container
         self._first_dts: int | None = None
-        self._stored = StoredPictures.of(first)
+        self._stored = _StoredPictures.of(first)
         options = {
             "preset": look.preset,
             "crf": str(look.crf),
@@ -69,14 +75,14 @@ class PictureTrack:
     def _tag_colours(self, encoder: av.VideoCodecContext, decoder: av.VideoCodecContext) -> None:
         encoder.color_range = ColorRange.JPEG if self._stored.full_range else ColorRange.MPEG
         if self._stored.is_rgb:
-            encoder.colorspace = encoder.color_primaries = encoder.color_trc = BT709
+            encoder.colorspace = encoder.color_primaries = encoder.color_trc = _BT709
         else:
             encoder.colorspace = decoder.colorspace
             encoder.color_primaries, encoder.color_trc = decoder.color_primaries, decoder.color_trc
 
     def write(self, frame: av.VideoFrame, tick: int, *, starts_segment: bool) -> None:
         """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
-        frame = upright_yuv420p(frame, self._stored)
+        frame = _upright_yuv420p(frame, self._stored)
         frame.pts, frame.time_base = tick, self._stream.codec_context.time_base
         frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
         self._container.mux(self._noted(self._stream.encode(frame)))
@@ -96,3 +102,64 @@ class PictureTrack:
         if packets and self._first_dts is None:
             self._first_dts = packets[0].dts or 0
         return packets
+
+
+@dataclass(frozen=True)
+class _StoredPictures:
+    """How the pictures of a source are stored; those of a clip follow from it."""
+
+    width: int
+    height: int
+    turn_deg: int
+    """Clockwise turn that shows them upright."""
+    is_rgb: bool
+    full_range: bool
+    """Whether values run from 0 to 255, not from 16 to 235."""
+
+    @classmethod
+    def of(cls, decoded: DecodedFrame) -> "_StoredPictures":
+        """The form of the video that has this frame."""
+        frame = decoded.frame
+        name = frame.format.name
+        is_full = frame.color_range == ColorRange.JPEG or (
+            name.startswith(("yuvj", "gray", "ya")) and frame.color_range != ColorRange.MPEG
+        )
+        is_rgb = frame.format.is_rgb or name == "pal8"
+        return cls(frame.width, frame.height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
+
+    @property
+    def clip_size(self) -> tuple[int, int]:
+        """(width, height) of the upright pictures of a clip: odd sides grown by one pixel."""
+        width, height = self.width + self.width % 2, self.height + self.height % 2
+        return (width, height) if self.turn_deg % 180 == 0 else (height, width)
+
+
+def _upright_yuv420p(frame: av.VideoFrame, stored: _StoredPictures) -> av.VideoFrame:
+    """A decoded frame as yuv420p of `stored.clip_size`.
+
+    The last column or row of an odd size is repeated, so that nothing is rescaled or lost. YUV values stay as
+    they are, whatever their range and matrix; those of more than 8 bits are rounded. RGB becomes BT.709 of
+    limited range.
+    """
+    value_range = ColorRange.JPEG if stored.full_range else ColorRange.MPEG
+    frame = frame.reformat(
+        width=stored.width,
+        height=stored.height,
+        format="yuv420p",
+        dst_colorspace=Colorspace.ITU709 if stored.is_rgb else None,
+        src_color_range=ColorRange.JPEG if stored.is_rgb else value_range,
+        dst_color_range=value_range,
+    )
+    if stored.turn_deg == 0 and (stored.width, stored.height) == stored.clip_size:
+        return frame
+    planes = [_pixels(plane)[:, : plane.width] for plane in frame.planes]
+    planes[0] = np.pad(planes[0], ((0, stored.height % 2), (0, stored.width % 2)), mode="edge")
+    upright = av.VideoFrame(*stored.clip_size, "yuv420p")
+    for target, values in zip(upright.planes, planes, strict=True):
+        _pixels(target)[:, : target.width] = np.rot90(values, -(stored.turn_deg // 90))
+    return upright
+
+
+def _pixels(plane: Any) -> _Plane:
+    """The memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is wide."""
+    return np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)[: plane.height]

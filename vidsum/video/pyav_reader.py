@@ -19,11 +19,9 @@ from av.stream import Stream
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, pixel_size
+from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, sample_stream
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.picture import PictureMaker
 from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
-from vidsum.video.sampling import sample_stream
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
@@ -57,16 +55,17 @@ def read_samples(
     info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order."""
-    makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
-    with open_video(info.path, allow_playlists=is_playlist(info)) as container:
+    with open_source(info) as container:
         decoded = decode_frames(container, video_stream(container, info.path), jumps=jumps, log=log)
+        timed = ((frame.time_s, frame) for frame in decoded)
         yield from sample_stream(
-            ((frame.time_s, frame) for frame in decoded),
-            samplings,
-            info,
-            log,
-            lambda i, shown: makers[i].from_frame(shown.frame, shown.turn_deg),
+            timed, samplings, info, log, lambda maker, shown: maker.from_frame(shown.frame, shown.turn_deg)
         )
+
+
+def open_source(info: VideoInfo) -> av.container.InputContainer:
+    """Open a video that has been probed, be it a playlist; see `open_video`."""
+    return open_video(info.path, allow_playlists=is_playlist(info))
 
 
 def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> av.container.InputContainer:
@@ -178,11 +177,9 @@ def decode_frames(
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` above 0 this seeks in a file that `can_seek`; else it decodes from
+    With `start_s` (from the first picture) above 0 this seeks in a file that `can_seek`; else it decodes from
     where the container stands, which is the start of the file if it has just been opened. Frames that the
-    decoder marks as damaged are given like any other, and counted.
-
-    `start_s` counts from the first picture; `log` counts damage.
+    decoder marks as damaged are given like any other, and counted in `log`.
     """
     log = log if log is not None else DecodeLog()
     if start_s <= 0:

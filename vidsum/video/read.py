@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.types import VideoInfo
-from vidsum.video.background import ReadAhead
-from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
+from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps
 from vidsum.video.picture import has_odd_pixels
 from vidsum.video.probe import probe
-from vidsum.video.sampling import CannotReadError
+from vidsum.video.threads import ReadAhead
 from vidsum.video.timing import jumps_of
 
 READERS = ("pyav", "decord", "opencv")
@@ -36,11 +35,8 @@ class _Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-class FrameReader:
-    """An iterator of (i, frame) for sampling i, in time order.
-
-    Going through it to the end closes the file; else `close` it, use it in a `with`, or drop it.
-    """
+class FrameReader(ReadAhead[tuple[int, Frame]]):
+    """An iterator of (i, frame) for sampling i, in time order; its end closes the file."""
 
     def __init__(
         self, info: VideoInfo, samplings: Sequence[Sampling], read_samples: _ReadSamples, strict: bool
@@ -48,7 +44,7 @@ class FrameReader:
         self.info = info
         self._outcome = _Outcome(end_s=info.duration_s)
         frames = _read(info, samplings, read_samples, strict, self._outcome)
-        self._frames = ReadAhead(frames, _capacity(info, samplings))
+        super().__init__(frames, _capacity(info, samplings))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -59,22 +55,6 @@ class FrameReader:
     def end_s(self) -> float:
         """After the end: where the pictures end. Before `info.duration_s` if the file is cut short."""
         return self._outcome.end_s
-
-    def __iter__(self) -> "FrameReader":
-        return self
-
-    def __next__(self) -> tuple[int, Frame]:
-        return next(self._frames)
-
-    def __enter__(self) -> "FrameReader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop decoding and close the file."""
-        self._frames.close()
 
 
 def read_frames(

@@ -12,9 +12,8 @@ from vidsum.types import VideoInfo
 from vidsum.video.frames import TOLERANCE_S, Frame, Size, pixel_size
 from vidsum.video.jumps import Jumps
 from vidsum.video.picture import PictureMaker
-from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import can_seek, decode_frames, open_video, video_stream
+from vidsum.video.pyav_reader import can_seek, decode_frames, open_source, video_stream
 from vidsum.video.timing import jumps_of
 
 _KEY_FRAME_GAP_S = 3.0
@@ -30,13 +29,8 @@ def read_frames_at(
 ) -> list[Frame]:
     """The frame on screen at each of some times, always read with PyAV.
 
-    Jumps to a time that lies further ahead than key frames are apart, and decodes on to a nearer one.
-
-    Args:
-        path: a video file.
-        times_s: any times, in any order; one before the start or after the end gives the first or last frame.
-        size: of the pictures.
-        info: from `probe`, if known already.
+    Jumps to a time that lies further ahead than key frames are apart, and decodes on to a nearer one. A time
+    before the start or after the end gives the first or last frame.
 
     Returns:
         One frame for each time, in their order; `index` counts them. Errors are those of `probe`.
@@ -44,12 +38,12 @@ def read_frames_at(
     info = info or probe(path)
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
     jumps = jumps_of(info)
-    with open_video(path, allow_playlists=is_playlist(info)) as container:
+    with open_source(info) as container:
         stream = video_stream(container, path)
         key_gap_s = _key_frame_gap_s(container, stream, jumps)
         frames = decode_frames(container, stream, jumps=jumps)
         shown = upcoming = next(frames, None)
-        found: dict[int, Frame] = {}
+        stills: dict[int, Frame] = {}
         for index, time_s in sorted(enumerate(times_s), key=lambda item: item[1]):
             if shown is not None and time_s - shown.time_s > key_gap_s:
                 frames = decode_frames(container, stream, start_s=min(time_s, info.duration_s))
@@ -59,8 +53,8 @@ def read_frames_at(
             if shown is None:
                 raise InputError(f"{path}: no frame can be decoded at {time_s:.2f} s")
             picture = maker.from_frame(shown.frame, shown.turn_deg)
-            found[index] = Frame(index, time_s, shown.time_s, picture)
-    return [found[index] for index in range(len(times_s))]
+            stills[index] = Frame(index, time_s, shown.time_s, picture)
+    return [stills[index] for index in range(len(times_s))]
 
 
 def _key_frame_gap_s(container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps) -> float:

@@ -13,11 +13,9 @@ from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
 from vidsum.video.picture_track import MAX_SIDE, PRESETS, Look, PictureTrack
-from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import open_video, video_stream
-from vidsum.video.segments import SegmentFrame, in_ticks, segment_frames
-from vidsum.video.timeline import Timeline, clip_time_base
+from vidsum.video.pyav_reader import open_source, video_stream
+from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
 from vidsum.video.timing import jumps_of
 
 
@@ -65,7 +63,7 @@ def write_segments(
     chosen = checked_segments(segments, info.duration_s)
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded as H.264 and AAC"),
-        open_video(source, allow_playlists=is_playlist(info)) as container,
+        open_source(info) as container,
         atomic_write(target) as part,
     ):
         stream = video_stream(container, source)
