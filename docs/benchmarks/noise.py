@@ -22,7 +22,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import composite, embed
 from vidsum.datasets.moments import MomentVideo, read_moments
-from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, embed_queries
 from vidsum.grounding.text import load_text_encoder
 from vidsum.training.captions import Captions, Script, Segment, embed_captions

@@ -22,7 +22,7 @@ from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.report import Row
 from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
-from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
 from vidsum.grounding.text import load_text_encoder

@@ -19,8 +19,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from docs.benchmarks.grounding import truth_of
 from vidsum import extract
-from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_probabilities
+from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_probabilities, name_embeddings
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import STEP_S, embed_queries, of_mixtures, similarity
 from vidsum.grounding.windows import grid, on_grid

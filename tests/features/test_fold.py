@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tests.features import networks
 from vidsum.features import describe
-from vidsum.features.fold import fold_batch_norm
+from vidsum.features.torch_backend import fold_batch_norm
 
 
 def count_norms(model: nn.Module) -> int:

@@ -8,8 +8,8 @@ import pytest
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding import class_names
-from vidsum.grounding.class_names import name_embeddings, sentences
+from vidsum.grounding import conse
+from vidsum.grounding.conse import name_embeddings, sentences
 from vidsum.grounding.text import TextEncoder
 from vidsum.types import FloatArray
 
@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         return np.array([[len(text), 1.0] for text in texts], np.float32)
 
     encoder = TextEncoder("minilm", 2, encode, lambda texts: [], len)
-    monkeypatch.setattr(class_names, "load_text_encoder", lambda _name, _device: encoder)
+    monkeypatch.setattr(conse, "load_text_encoder", lambda _name, _device: encoder)
     return calls
 
 
@@ -47,7 +47,7 @@ def test_each_extractor_template_and_checkpoint_has_its_own_file(
 ) -> None:
     name_embeddings("i3d")
     assert name_embeddings("efficientnet_lite0").shape == (1000, 2)
-    monkeypatch.setitem(class_names._TEMPLATES, "i3d", "someone is {}")
+    monkeypatch.setitem(conse._TEMPLATES, "i3d", "someone is {}")
     name_embeddings("i3d")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda _name: "0" * 64)
     name_embeddings("i3d")

@@ -24,16 +24,10 @@ _KEPT = 4
 def describe(
     name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
 ) -> "Spec":
-    """What an extractor sees of a video and what it gives, without its weights and without importing torch.
+    """The specification of one of `EXTRACTORS`, without its weights and without importing torch.
 
-    Args:
-        name: one of `EXTRACTORS`.
-        fps: frames per second to feed it with; like the others, the extractor's own value if not given.
-        clip_frames: frames that one feature sees.
-        stride_frames: frames from one clip to the next.
-
-    Raises:
-        UsageError: unknown extractor, or it cannot take such clips.
+    The extractor's own `fps`, `clip_frames` and `stride_frames` (see `Spec`) stand where none are given.
+    Raises UsageError for an unknown extractor, or one that cannot take such clips.
     """
     if name not in EXTRACTORS:
         raise UsageError(f"unknown extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")

@@ -22,7 +22,6 @@ from vidsum.types import Features, VideoInfo
 SCHEMA = "vidsum.features/1"
 
 _PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
-
 _TYPES: dict[str, tuple[type, ...]] = {
     "extractor": (str,),
     **dict.fromkeys(_PASSED_ON[1:], (int, float)),

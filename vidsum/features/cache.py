@@ -40,9 +40,7 @@ def limit_bytes() -> int:
 
     Raises UsageError where the variable is not a whole number of MiB.
     """
-    text = os.environ.get("VIDSUM_CACHE_LIMIT")
-    if text is None:
-        return DEFAULT_LIMIT_BYTES
+    text = os.environ.get("VIDSUM_CACHE_LIMIT", str(DEFAULT_LIMIT_BYTES // 1024**2))
     if not text.isdecimal():
         raise UsageError(f"VIDSUM_CACHE_LIMIT is {text!r}", hint="give a whole number of MiB, 0 for no cache")
     return int(text) * 1024**2
@@ -89,22 +87,19 @@ def _evict(limit: int) -> None:
     entries = sorted(_entries(), key=lambda entry: entry[1])
     total = sum(size for _, _, size in entries)
     for path, _, size in entries:
-        if total <= limit:
-            return
-        _remove(path)
-        total -= size
+        if total > limit:
+            _remove(path)
+            total -= size
 
 
 def _entries() -> list[tuple[Path, int, int]]:
     """(path, time of last use in ns, bytes) of each entry; another process may remove one meanwhile."""
-    found = []
-    for path in folder().glob("*.npz"):
-        if path.name.startswith("."):
-            continue
+    entries = []
+    for path in folder().glob("[!.]*.npz"):
         with contextlib.suppress(OSError):
             status = path.stat()
-            found.append((path, status.st_mtime_ns, status.st_size))
-    return found
+            entries.append((path, status.st_mtime_ns, status.st_size))
+    return entries
 
 
 def _remove(path: Path) -> None:

@@ -40,9 +40,9 @@ def extract_features(
         frames: those of `extractor.spec.sampling`, in order.
         extractor: from `load_extractor`.
         video: from `probe`.
-        batch_size: clips in one call of the network; chosen by the device if not given.
+        batch_size: clips in one call of the network; `default_batch_size` if not given.
         with_logits: also give class scores.
-        progress: called after each batch with the seconds done and in all.
+        progress: called with the seconds done after each batch.
 
     Raises:
         InputError: there are no frames.
@@ -62,9 +62,8 @@ def extract_features(
         if with_logits:
             scores.add(extractor.logits(encoded))
         if progress:
-            progress(
-                "extracting features", min(times[-1] + spec.covers_s, video.duration_s), video.duration_s
-            )
+            done_s = min(times[-1] + spec.covers_s, video.duration_s)
+            progress("extracting features", done_s, video.duration_s)
     if not times:
         raise InputError(f"{video.path}: no frame could be decoded")
     return Features(

@@ -18,8 +18,8 @@ Weights: TypeAlias = "Mapping[str, torch.Tensor]"
 Triple = tuple[float, float, float]
 """Of red, green and blue."""
 
-IMAGENET_MEAN: Triple = (0.485 * 255, 0.456 * 255, 0.406 * 255)
-IMAGENET_STD: Triple = (0.229 * 255, 0.224 * 255, 0.225 * 255)
+IMAGENET = ((0.485 * 255, 0.456 * 255, 0.406 * 255), (0.229 * 255, 0.224 * 255, 0.225 * 255))
+"""Mean and deviation."""
 HALF_RANGE: Triple = (127.5, 127.5, 127.5)
 """As mean and as deviation: pixels become [-1, 1]."""
 
@@ -123,9 +123,8 @@ class Spec:
         height, width = image.shape[:2]
         side = self.preprocessing.crop
         if min(height, width) < side:
-            raise UsageError(
-                f"{self.name} needs pictures of {side}x{side} pixels or more, not {width}x{height}"
-            )
+            size = f"{side}x{side} pixels or more, not {width}x{height}"
+            raise UsageError(f"{self.name} needs pictures of {size}")
         top, left = round((height - side) / 2), round((width - side) / 2)
         return image[top : top + side, left : left + side]
 
@@ -158,10 +157,8 @@ class Extractor:
     def logits(self, features: FloatArray) -> FloatArray:
         """Class scores [T, K], before the softmax, of features [T, D]. Raises UsageError without classes."""
         if self.head is None:
-            raise UsageError(
-                f"{self.spec.name} has no class scores",
-                hint="use mobilenet_v2, efficientnet_lite0, googlenet or i3d",
-            )
+            hint = "use mobilenet_v2, efficientnet_lite0, googlenet or i3d"
+            raise UsageError(f"{self.spec.name} has no class scores", hint=hint)
         import torch
 
         with torch.inference_mode():

@@ -1,13 +1,12 @@
 """Features in `.h5`, in the layout of the published SumMe and TVSum files, and reading HDF5 files of others.
 
 A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and
-where they are known `change_points` [S, 2], `n_frame_per_seg` [S], `gtscore` [T], `user_summary` [U,
-n_frames]. What the layout has no place for is in `timestamps`, `logits` and the attribute `vidsum`.
+where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits` and the
+attribute `vidsum`.
 
-HDF5 lets a file name other files to read from: by external links, external storage of a dataset, and virtual
-datasets. A file that does so is refused, as it could show any file of the machine. A dataset may also claim
-any shape without storing it, so its size is compared with what is stored. `refusing` turns errors into
-InputError.
+HDF5 lets a file name other files to read from (external links, external storage, virtual datasets); a file
+that does so is refused, as it could show any file of the machine. A dataset may also claim any shape without
+storing it, so its size is compared with what is stored.
 """
 
 import json
@@ -64,12 +63,7 @@ def write_groups(
     groups: Mapping[str, tuple[Features, Mapping[str, Any]]], path: str | os.PathLike[str]
 ) -> None:
     """Write a group per video: its datasets, and the metadata of its features in an attribute."""
-    with atomic_write(path) as part:
-        part.write_bytes(_file_of(groups))
-
-
-def _file_of(groups: Mapping[str, tuple[Features, Mapping[str, Any]]]) -> bytes:
-    """The bytes of such a file, made in memory: HDF5 itself crashes the process on a full disk."""
+    # made in memory: HDF5 itself crashes the process on a full disk
     with h5py.File("made in memory", "w", driver="core", backing_store=False) as file:
         for name, (features, arrays) in groups.items():
             group = file.create_group(as_utf8(name))
@@ -78,17 +72,19 @@ def _file_of(groups: Mapping[str, tuple[Features, Mapping[str, Any]]]) -> bytes:
             group.attrs["vidsum"] = json.dumps(metadata_of(features))
         file.flush()
         content: bytes = file.id.get_file_image()
-    return content
+    with atomic_write(path) as part:
+        part.write_bytes(content)
 
 
 def h5_arrays(entry: H5Video) -> dict[str, Any]:
     """The datasets of one video in the field's layout."""
-    features = entry.features
+    features, video = entry.features, entry.features.video
+    n_frames = video.n_frames if video else max(1, round(features.duration_s * features.video_fps))
     arrays: dict[str, Any] = {
         "features": features.array,
         "picks": np.round(features.timestamps * features.video_fps).astype(np.int64),
         "timestamps": features.timestamps,
-        "n_frames": np.int64(features.video.n_frames if features.video else _n_frames(features)),
+        "n_frames": np.int64(n_frames),
         "n_steps": np.int64(len(features)),
     }
     if entry.change_points is not None:
@@ -100,10 +96,6 @@ def h5_arrays(entry: H5Video) -> dict[str, Any]:
     if features.logits is not None:
         arrays["logits"] = features.logits
     return arrays
-
-
-def _n_frames(features: Features) -> int:
-    return max(1, round(features.duration_s * features.video_fps))
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
@@ -135,15 +127,13 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
 
 
 def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
-    """Features of one group of `read_groups`; without metadata, `video_fps` turns `picks` into seconds.
+    """Features of one group of `read_groups`. Raises UsageError where it has no usable ones.
 
-    Raises UsageError where it has no usable features.
+    In a published file, without metadata, times come from `picks` and `video_fps`, the duration from
+    `n_frames`.
     """
-    return features_of(arrays) if "metadata" in arrays else _published(arrays, video_fps)
-
-
-def _published(arrays: Mapping[str, Any], video_fps: float) -> Features:
-    """Features of a published file: times come from `picks`, the duration from `n_frames`."""
+    if "metadata" in arrays:
+        return features_of(arrays)
     if "features" not in arrays:
         raise UsageError("a video of it has no dataset named features")
     array = float32(arrays["features"])
@@ -181,9 +171,8 @@ def checked(dataset: h5py.Dataset) -> h5py.Dataset:
     claimed = (dataset.size or 0) * dataset.dtype.itemsize
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
     if claimed > max(_ALWAYS_BYTES, stored * (1 if dataset.chunks is None else _DEFLATED)):
-        raise InputError(
-            f"{dataset.file.filename}: {dataset.name} claims {claimed:,} bytes, but stores {stored:,}"
-        )
+        sizes = f"claims {claimed:,} bytes, but stores {stored:,}"
+        raise InputError(f"{dataset.file.filename}: {dataset.name} {sizes}")
     return dataset
 
 
@@ -221,7 +210,5 @@ def _follow(group: h5py.Group, path: str, links_left: int) -> h5py.Group | h5py.
 
 
 def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
-    return InputError(
-        f"{entry.file.filename}: {entry.name} {reason}: not read",
-        hint="give one file that holds all its data",
-    )
+    fault = f"{entry.file.filename}: {entry.name} {reason}: not read"
+    return InputError(fault, hint="give one file that holds all its data")

@@ -32,9 +32,8 @@ def choose_provider(device: str, precision: Precision) -> Provider:
     if missing:
         raise UsageError(f"the onnx backend needs {', '.join(missing)}", hint="pip install 'vidsum[onnx]'")
     if precision != "fp32":
-        raise UsageError(
-            f"the onnx backend runs in fp32, not {precision}", hint="--backend torch has them all"
-        )
+        fault = f"the onnx backend runs in fp32, not {precision}"
+        raise UsageError(fault, hint="--backend torch has them all")
     import onnxruntime
 
     chosen = choose_device(device)
@@ -42,9 +41,8 @@ def choose_provider(device: str, precision: Precision) -> Provider:
         return _CUDA, {"device_id": chosen.index or 0}
     if chosen.type == "cpu" or device == "auto":
         return _CPU, {}
-    raise UsageError(
-        f"this onnxruntime does not run on {chosen.type}", hint="--device cpu, or --backend torch"
-    )
+    fault = f"this onnxruntime does not run on {chosen.type}"
+    raise UsageError(fault, hint="--device cpu, or --backend torch")
 
 
 def onnx_extractor(
@@ -52,12 +50,8 @@ def onnx_extractor(
 ) -> Extractor:
     """An extractor that runs in onnxruntime, on as many threads as PyTorch is set to use.
 
-    Args:
-        weights_sha256: the hash of the network's weights, by which the exported file is found again.
-
-    Raises:
-        UsageError: see `choose_provider`.
-        OutputError: the exported file cannot be written to the cache folder.
+    The exported file is found again by the hash of the network's weights. Raises UsageError, see
+    `choose_provider`, and OutputError where the file cannot be written to the cache folder.
     """
     provider = choose_provider(device, precision)
     import onnxruntime
@@ -73,32 +67,18 @@ def onnx_extractor(
         features: FloatArray = session.run(["features"], {"clips": clips})[0]
         return features
 
-    return Extractor(
-        spec=spec,
-        run=run,
-        device="cpu" if provider[0] == _CPU else "cuda",
-        precision=precision,
-        backend="onnx",
-        head=network.head,
-        text_encoder=network.text_encoder,
-    )
+    runs_on = "cpu" if provider[0] == _CPU else "cuda"
+    return Extractor(spec, run, runs_on, precision, "onnx", network.head, network.text_encoder)
 
 
 def exported_path(spec: Spec, weights_sha256: str) -> Path:
-    """Where the exported network is kept.
-
-    Its preprocessing is in it, so another vidsum makes another file, as do another PyTorch and another clip
-    length.
-    """
+    """The path of the exported network in the cache, by its weights, the versions and the length of clips."""
     made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"
     return home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
 
 
 def export(spec: Spec, network: Network, path: Path) -> None:
-    """Write the network as an ONNX file, from pixels to features, for any number of clips at once.
-
-    Raises OutputError where the file cannot be written.
-    """
+    """Write the network as ONNX, from pixels to features, for any number of clips. Raises OutputError."""
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
     make_folder(path.parent)

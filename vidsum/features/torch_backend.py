@@ -1,13 +1,18 @@
 """Running an extractor's network in PyTorch: folded, channels last, normalised on the device it runs on."""
 
+from collections import Counter
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from vidsum.device import Precision, choose_device, dtype_of
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Extractor, Network, Preprocessing, Spec
-from vidsum.features.fold import fold_batch_norm
 from vidsum.types import FloatArray, Picture
+
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
 class Encoder(nn.Module):
@@ -47,21 +52,17 @@ def choose_torch_device(device: str, precision: Precision) -> tuple[torch.device
     """
     chosen, dtype = choose_device(device), dtype_of(precision)
     if chosen.type == "cpu" and dtype == torch.float16:
-        raise UsageError(
-            "fp16 is for GPUs: a CPU runs it ten times slower than fp32", hint="use --precision bf16"
-        )
+        fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
+        raise UsageError(fault, hint="use --precision bf16")
     return chosen, dtype
 
 
 def torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor that runs in PyTorch.
+    """An extractor that runs in PyTorch. Errors as `choose_torch_device`.
 
     The network is used up: its weights are converted in place, so that they are in memory once.
-
-    Raises:
-        UsageError: see `choose_torch_device`.
     """
     chosen, dtype = choose_torch_device(device, precision)
     encoder = build_encoder(spec, network, dtype).to(chosen)
@@ -71,12 +72,39 @@ def torch_extractor(
             features: FloatArray = encoder(torch.from_numpy(clips).to(chosen)).cpu().numpy()
         return features
 
-    return Extractor(
-        spec=spec,
-        run=run,
-        device=str(chosen),
-        precision=precision,
-        backend="torch",
-        head=network.head,
-        text_encoder=network.text_encoder,
-    )
+    return Extractor(spec, run, str(chosen), precision, "torch", network.head, network.text_encoder)
+
+
+class _Tracer(fx.Tracer):
+    """Looks only into modules that hold a batch normalisation; others may do what fx cannot trace."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return isinstance(m, _NORMS) or not any(isinstance(part, _NORMS) for part in m.modules())
+
+
+def fold_batch_norm(model: nn.Module) -> fx.GraphModule:
+    """A model in eval mode that computes the same, without batch normalisations that follow a convolution.
+
+    One is folded where the traced data flow shows that its input is a convolution which feeds nothing else
+    and runs once. The given model is put in eval mode and shares the weights that did not change.
+    """
+    model.eval()
+    graph = _Tracer().trace(model)
+    parts = dict(model.named_modules())
+    runs = Counter(node.target for node in graph.nodes if node.op == "call_module")
+    folded: dict[str, nn.Module] = {}
+    for norm in list(graph.nodes):
+        if norm.op != "call_module" or not isinstance(parts[norm.target], _NORMS):
+            continue
+        conv = norm.args[0]
+        if conv.op != "call_module" or not isinstance(parts[conv.target], _CONVOLUTIONS):
+            continue
+        if runs[conv.target] == 1 and len(conv.users) == 1:
+            folded[conv.target] = fuse_conv_bn_eval(parts[conv.target], parts[norm.target])
+            norm.replace_all_uses_with(conv)
+            graph.erase_node(norm)
+    result = fx.GraphModule(model, graph)
+    for target, conv in folded.items():
+        parent, _, name = target.rpartition(".")
+        setattr(result.get_submodule(parent), name, conv)
+    return result.eval()

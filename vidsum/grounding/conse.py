@@ -4,10 +4,17 @@ Combination of Semantic Embeddings", 2014), and the likelihood that it is a firs
 docs/algorithms/grounding-spaces.md explains how the constants were chosen.
 """
 
+import re
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 
+from vidsum import checkpoints
+from vidsum.disk_cache import kept_rows
+from vidsum.errors import UsageError
+from vidsum.features import describe
+from vidsum.grounding.text import load_text_encoder
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -15,6 +22,8 @@ TEMPERATURE = 2.0
 """Divides the logits: trained networks are too sure of one class."""
 SHARPNESS = 10.0
 """How much likelier a text is under a class whose name is nearer; 0 gives ConSE's order of clips."""
+_TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
+"""A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +59,33 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
     """
     nearness = np.exp(np.float32(sharpness) * (queries @ mixture.names.T))
     return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)
+
+
+def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
+    """The class names of an extractor's logits, [K, 384] of length 1, by MiniLM on `device`; kept on disk.
+
+    Raises:
+        UsageError: the extractor has no classes.
+        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+    """
+    if extractor not in _TEMPLATES:
+        hint = f"{' and '.join(_TEMPLATES)} have"
+        raise UsageError(f"{extractor} has no class names to compare with text", hint=hint)
+    made_from = {
+        "weights_sha256": checkpoints.sha256_of("minilm"),
+        "extractor": extractor,
+        "template": _TEMPLATES[extractor],
+        "torchvision": version("torchvision"),  # for its names: importing it is slow
+    }
+
+    def embed() -> FloatArray:
+        return load_text_encoder("minilm", device).encode(sentences(extractor))
+
+    return kept_rows("class_names", made_from, embed)
+
+
+def sentences(extractor: str) -> list[str]:
+    """The text of each class: its name, without remarks in brackets, in the extractor's template."""
+    names = describe(extractor).class_names
+    assert names is not None
+    return [_TEMPLATES[extractor].format(re.sub(r"\s*\([^)]*\)", "", name)) for name in names()]

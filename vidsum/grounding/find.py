@@ -17,7 +17,6 @@ from vidsum.settings import SHIPPED_GROUNDER, Mask
 from vidsum.types import FloatArray, QueryMoments
 
 if TYPE_CHECKING:
-    from vidsum.checkpoints.trained import Trained
     from vidsum.grounding.grounder import Grounder
 
 _SHIPPED_READS = "conse"
@@ -47,8 +46,8 @@ class Request:
 def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = None) -> tuple[str, str]:
     """The model and the space to use, known before a video is decoded.
 
-    `auto` is what measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads the space,
-    else `similarity`. For a trained model, a space of `auto` is the one that it was trained in.
+    `auto` is the model that measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads
+    the space, else `similarity`. For a trained model, a space of `auto` is the one that it was trained in.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
@@ -73,25 +72,18 @@ def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = 
     if mask and name == model:
         _check_mask(grounder, mask)
     if space not in ("auto", grounder.space):
-        raise UsageError(
-            f"{model} reads the space {grounder.space}, not {space}", hint=f"--space {grounder.space}"
-        )
+        fault = f"{model} reads the space {grounder.space}, not {space}"
+        raise UsageError(fault, hint=f"--space {grounder.space}")
     return name, grounder.space
 
 
 def locate(
     model: str, video: ClipEmbeddings, request: Request, top_k: int, device: str = "auto"
 ) -> list[QueryMoments]:
-    """The moments of each query, best first, and the saliency of each clip, scaled to [0, 1] over the video.
+    """The moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
-    Saliency is the model's own, or the similarity curve where it has none.
-
-    Args:
-        model: from `model_for`.
-        video: in the model's space.
-        request: the queries, in the same space.
-        top_k: maximum number of moments per query.
-        device: the one that a trained model runs on.
+    Saliency is the model's own, or the similarity curve where it has none, scaled to [0, 1] over the video.
+    `model` is from `model_for`; video and queries are in its space.
     """
     if model == "similarity":
         where = (video.timestamps, video.step_s, video.duration_s)
@@ -106,8 +98,8 @@ def locate(
             tokens = embed_words(grounder.space, request.texts, device)
         predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
         moments = [prediction.moments for prediction in predictions]
-        own = [one.saliency for one in predictions if one.saliency is not None]
-        curves = [unit_range(curve) for curve in own] or _curves(video, request.vectors)
+        saliency = [unit_range(each.saliency) for each in predictions if each.saliency is not None]
+        curves = saliency or _curves(video, request.vectors)
     answers = zip(request.texts, map(tuple, moments), curves, strict=True)
     return [QueryMoments(*answer) for answer in answers]
 
@@ -132,10 +124,8 @@ def _shipped(model: str, mask: Mask | None) -> str:
     """The name of a DETR model in the registry."""
     name = f"{model}-{mask}" if mask else model
     if name not in _all_shipped():
-        raise WeightsError(
-            f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_all_shipped())}",
-            hint=_training(model, mask),
-        )
+        fault = f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_all_shipped())}"
+        raise WeightsError(fault, hint=_training(model, mask))
     return name
 
 
@@ -156,41 +146,30 @@ def _all_shipped() -> list[str]:
 
 
 def _check_mask(grounder: "Grounder", mask: Mask) -> None:
-    has = grounder.model.config.mask
-    kind = None if has is None else has.kind
-    if kind != mask:
-        raise UsageError(
-            f"{grounder.name} has {f'the mask {kind}' if kind else 'no mask'}, not {mask}",
-            hint=f"--mask {kind}" if kind else "leave out --mask",
-        )
+    own = grounder.model.config.mask
+    if own is None:
+        raise UsageError(f"{grounder.name} has no mask, not {mask}", hint="leave out --mask")
+    if own.kind != mask:
+        raise UsageError(f"{grounder.name} has the mask {own.kind}, not {mask}", hint=f"--mask {own.kind}")
 
 
 def _grounder(model: str, device: str) -> "Grounder":
     if model in _READS_NO_VIDEOS:
-        raise UsageError(
-            f"{model} reads published features, not videos: vidsum.grounding.grounder runs it on those",
-            hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)",
-        )
+        fault = f"{model} reads published features, not videos: vidsum.grounding.grounder runs it on those"
+        raise UsageError(fault, hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)")
     if model not in (*_all_shipped(), *OFFICIAL) and not model.endswith(".safetensors"):
-        raise _no_model(model)
+        best = Path(model) / "best.safetensors"
+        if best.is_file():
+            fault = f"{model} is the folder of a run, not a checkpoint"
+            hint = f"--model {quote(str(best))}"
+        elif Path(model).is_file():
+            fault = f"{model} is not a checkpoint of vidsum (.safetensors)"
+            hint = "--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`"
+        else:
+            fault = f"unknown model {model!r}"
+            hint = f"choose from {', '.join(MODELS)}, or give a checkpoint (.safetensors)"
+        raise UsageError(fault, hint=hint)
     return _loaded(model, device, named_sha256(model))
-
-
-def _no_model(model: str) -> UsageError:
-    best = Path(model) / "best.safetensors"
-    if best.is_file():
-        return UsageError(
-            f"{model} is the folder of a run, not a checkpoint", hint=f"--model {quote(str(best))}"
-        )
-    if Path(model).is_file():
-        return UsageError(
-            f"{model} is not a checkpoint of vidsum (.safetensors)",
-            hint="--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`",
-        )
-    return UsageError(
-        f"unknown model {model!r}",
-        hint=f"choose from {', '.join(MODELS)}, or give a checkpoint (.safetensors)",
-    )
 
 
 @lru_cache(maxsize=2)
@@ -200,19 +179,10 @@ def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     from vidsum.grounding.grounder import grounder_of
 
     trained = read_trained(named_file(model))
-    _check_space(trained, model)
+    space = str(trained.features.get("space", "conse"))  # `grounder_of` refuses a model without one
+    if space not in ("clip", "conse"):
+        source = {"toy": "toy data", "features": "other features"}.get(space, space)
+        train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
+        hint = "or on features of --space conse or clip; vidsum evaluate runs others on features"
+        raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
     return grounder_of(trained, model, device)
-
-
-def _check_space(trained: "Trained", model: str) -> None:
-    """Refuse a model of features that vidsum cannot extract; `grounder_of` refuses one without a space."""
-    space = str(trained.features.get("space", "conse"))
-    if space in ("clip", "conse"):
-        return
-    read = {"toy": "toy data", "features": "other features"}.get(space, space)
-    command = "detr" if trained.model in _DETR else "mrnet"
-    raise UsageError(
-        f"{model} cannot read videos: it was trained on {read}",
-        hint=f"vidsum train {command} with --recipe captions, or on features of --space conse or clip; "
-        "vidsum evaluate runs others on features",
-    )

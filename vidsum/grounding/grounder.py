@@ -1,15 +1,12 @@
 """Moments, and saliency where the model gives it, by a trained model, in a video of any length.
 
-A `Grounder` holds a model of any family. What differs between families is in their `Family`, which `_mrnet`
-and `_detr` make; all else here is common. docs/algorithms/mrnet.md and detr.md explain how the windows of a
-long video are joined, and what the numbers mean.
+Families of models differ in their `Family`, which `_mrnet` and `_detr` make; all else here is common.
+docs/algorithms/mrnet.md and detr.md explain how the windows of a long video are joined.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import islice, repeat
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -45,7 +42,7 @@ Models with a guide use the saliency, which they are better at: they clean a cur
 
 
 class Prediction(NamedTuple):
-    """What a model gives for one query."""
+    """A model's answer to one query."""
 
     moments: list[Moment]
     """Best first, at least one."""
@@ -55,7 +52,7 @@ class Prediction(NamedTuple):
 
 
 class WindowOutput(NamedTuple):
-    """What a model gives for one window and one query: N spans, t clips."""
+    """A model's output for one window and one query: N spans, t clips."""
 
     scores: FloatArray
     """[N] in [0, 1], the same in every window and video."""
@@ -66,7 +63,7 @@ class WindowOutput(NamedTuple):
 
 
 class Family(NamedTuple):
-    """How a model is fed and what it gives: all that differs from one family of models to another."""
+    """How a model is fed and read: all that differs from one family of models to another."""
 
     predict: Callable[[Sequence[FloatArray], Sequence[FloatArray]], Iterable[WindowOutput]]
     """From B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
@@ -75,8 +72,8 @@ class Family(NamedTuple):
     batch: int
     """Pairs of a window and a query at a time."""
     proposals: TimeArray | None = None
-    """[N, 2] start and end, as fractions of the window, of what every window is scored for; None for models
-    that predict spans."""
+    """[N, 2] start and end of those of every window, as fractions of it; None for models that predict
+    spans."""
     max_words: int | None = None
     """Maximum number of tokens of a query; None where the model reads one vector for all of it."""
     n_endpoints: int = 0
@@ -134,17 +131,21 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
         InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
             does not say what it reads.
     """
-    if trained.model not in _MAKERS:
+    features, is_detr = trained.features, trained.model in DETR_MODELS
+    if not is_detr and trained.model != "mrnet":
         raise InputError(f"{name}: a checkpoint of {named(trained.model)}, which finds no moments")
-    model = built(trained, trained.model, _MAKERS[trained.model], name)
-    features = trained.features
+
+    def make(config: Mapping[str, Any]) -> Model:
+        return build(trained.model, DETRConfig(**config)) if is_detr else MRNet(MRNetConfig(**config))
+
+    model = built(trained, trained.model, make, name)
     try:
         space, clip_s = str(features["space"]), float(features["clip_s"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads (space, clip_s)") from error
     if not clip_s > 0:
         raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
-    guided, is_detr = bool(features.get("guided", False)), trained.model in DETR_MODELS
+    guided = bool(features.get("guided", False))
     return Grounder(
         model.to(choose_device(device)),
         space,
@@ -187,7 +188,7 @@ def ground_video(
     family, config = grounder.family, grounder.model.config
     grid = _every_clip(video, grounder.clip_s) if grounder.sampled else video
     windows = sliding_windows(round(config.clips * grounder.clip_s / grid.step_s), len(grid))
-    outputs = _outputs(family, _pairs(grounder, family, grid, windows, tokens, vectors))
+    outputs = _outputs(grounder, grid, windows, tokens, vectors)
     fixed = None
     if family.proposals is not None:
         fixed = placed(windows, family.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips)
@@ -249,48 +250,29 @@ def _detr(model: DETRModel) -> Family:
     )
 
 
-def _make_detr(name: str, config: Mapping[str, Any]) -> Model:
-    return build(name, DETRConfig(**config))
-
-
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Model]] = MappingProxyType(
-    {
-        "mrnet": lambda config: MRNet(MRNetConfig(**config)),
-        **{name: partial(_make_detr, name) for name in DETR_MODELS},
-    }
-)
-"""The models that find moments, each made of a configuration."""
-
-
 def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:
     """A video of longer clips, each the first of those of the grid that it holds."""
     stride = max(1, round(clip_s / video.step_s))
     parts = tuple(part[::stride] for part in video.parts)
-    return replace(
-        video, parts=parts, timestamps=video.timestamps[::stride], step_s=stride * video.step_s, mixtures=()
-    )
+    return ClipEmbeddings(parts, video.timestamps[::stride], stride * video.step_s, video.duration_s)
 
 
-def _pairs(
+def _outputs(
     grounder: Grounder,
-    family: Family,
     video: ClipEmbeddings,
     windows: Sequence[slice],
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None,
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """The clips [t, Dv] of each window with a query [W, Dq]: all windows for each query in turn.
-
-    Raises:
-        UsageError: video or queries are of another size than those that the model reads.
-    """
+) -> Iterator[WindowOutput]:
+    """The model's outputs for all windows of each query in turn; errors as `ground_video`."""
+    family, config = grounder.family, grounder.model.config
 
     def clips(rows: FloatArray) -> list[FloatArray]:
-        _check(grounder, "clips", rows.shape[1], grounder.model.config.dim_video - family.n_endpoints)
+        _check(grounder, "clips", rows.shape[1], config.dim_video - family.n_endpoints)
         return [family.clips(rows[window], video.step_s, grounder.clip_s) for window in windows]
 
     for query in tokens:
-        _check(grounder, "queries", query.shape[1], grounder.model.config.dim_query)
+        _check(grounder, "queries", query.shape[1], config.dim_query)
     by_query: Iterable[list[FloatArray]]
     if not grounder.guided:
         by_query = repeat(clips(rows_of(video)), len(tokens))
@@ -298,23 +280,16 @@ def _pairs(
         raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
     else:
         by_query = (clips(guided_rows(video, vector)) for vector in vectors)
-    for query, shown in zip(tokens, by_query, strict=True):
-        yield from ((window, query[: family.max_words]) for window in shown)
+    queries = zip(tokens, by_query, strict=True)
+    pairs = ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
+    while batch := list(islice(pairs, family.batch)):
+        yield from family.predict(*zip(*batch, strict=True))
 
 
 def _check(grounder: Grounder, what: str, size: int, right: int) -> None:
     if size != right:
-        raise UsageError(
-            f"{grounder.name} reads {what} of {right} numbers, not of {size}",
-            hint=f"it was trained in the space {grounder.space}",
-        )
-
-
-def _outputs(family: Family, pairs: Iterator[tuple[FloatArray, FloatArray]]) -> Iterator[WindowOutput]:
-    """What the model gives for each pair; pairs go through it in batches."""
-    while batch := list(islice(pairs, family.batch)):
-        clips, queries = zip(*batch, strict=True)
-        yield from family.predict(clips, queries)
+        fault = f"{grounder.name} reads {what} of {right} numbers, not of {size}"
+        raise UsageError(fault, hint=f"it was trained in the space {grounder.space}")
 
 
 def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
@@ -327,7 +302,7 @@ def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Mom
 
 
 def _placed_spans(
-    video: ClipEmbeddings, windows: tuple[slice, ...], outputs: Sequence[WindowOutput]
+    video: ClipEmbeddings, windows: Sequence[slice], outputs: Sequence[WindowOutput]
 ) -> Windows:
     """Where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
     n_rows = np.array([[window.stop - window.start] for window in windows], np.float64)

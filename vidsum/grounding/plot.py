@@ -25,40 +25,13 @@ _BAR = 0.13
 def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[str, ...]:
     """Plot the saliency curve and the moments of the first queries, as PNG or SVG by the suffix.
 
-    The same moments give the same bytes.
-
-    Returns:
-        A warning where there are more queries than rows.
+    The same moments give the same bytes. Returns a warning where there are more queries than rows.
 
     Raises:
         UsageError: another suffix.
         OutputError: the file cannot be written.
     """
-    save_figure(_draw(grounding), target, label_of(grounding.provenance))
-    n_queries = len(grounding.queries)
-    if n_queries <= MOST_ROWS:
-        return ()
-    return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",)
-
-
-def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
-    """Plot the saliency curve and the moments of highlights, as PNG or SVG by the suffix.
-
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
-    """
-    figure = new_figure(11, 2.9)
-    axes = figure.add_subplot()
-    ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
-    _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
-    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
-    _finish(figure, axes, highlights.video_duration_s, f"{title(highlights.video, 'Highlights')}: saliency")
-    save_figure(figure, target, label_of(highlights.provenance))
-
-
-def _draw(grounding: Grounding) -> Figure:
-    shown = grounding.queries[:MOST_ROWS]
+    shown, n_queries = grounding.queries[:MOST_ROWS], len(grounding.queries)
     figure = new_figure(11, 0.9 + 1.45 * len(shown))
     panels = figure.subplots(len(shown), sharex=True, squeeze=False)[:, 0]
     edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
@@ -68,7 +41,20 @@ def _draw(grounding: Grounding) -> Figure:
         axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
     heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     _finish(figure, panels[-1], grounding.video_duration_s, heading)
-    return figure
+    save_figure(figure, target, label_of(grounding.provenance))
+    is_cut = n_queries > MOST_ROWS
+    return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",) if is_cut else ()
+
+
+def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
+    """Plot the saliency curve and the moments of highlights; errors as `moments_plot`."""
+    figure = new_figure(11, 2.9)
+    axes = figure.add_subplot()
+    ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
+    _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
+    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
+    _finish(figure, axes, highlights.video_duration_s, f"{title(highlights.video, 'Highlights')}: saliency")
+    save_figure(figure, target, label_of(highlights.provenance))
 
 
 def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moments: Sequence[Moment]) -> None:

@@ -43,6 +43,11 @@ class _Run(NamedTuple):
     last: int
     """The last clip, inside the run."""
 
+    @property
+    def length(self) -> int:
+        """Number of clips."""
+        return self.last + 1 - self.first
+
 
 def moments_of(
     curve: FloatArray,
@@ -67,12 +72,9 @@ def moments_of(
 
     Returns:
         At least one moment. A score is how far its clips stand out: (mean inside - mean outside) *
-        (length / T)^0.3 of the curve scaled to [0, 1]. With `hybrid` the exponent is 0.5, and the first
-        moment's score is at least the second's. With `excess` the exponent is 0.5, and the mean of all clips
-        takes the place of the mean outside.
-
-    Raises:
-        UsageError: see `suppress`.
+        (length / T)^0.3 of the curve scaled to [0, 1]. With `hybrid` and `excess` the exponent is 0.5; with
+        `hybrid` the first moment's score is at least the second's, with `excess` the mean of all clips takes
+        the place of the mean outside. Errors are those of `suppress`.
     """
     saliency = unit_range(curve)
     # a flat curve has no run: take the whole video
@@ -93,13 +95,8 @@ def moments_of(
 def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
     """Greedy temporal non-maximum suppression: of moments that overlap too much, the best stays.
 
-    Args:
-        moments: best first; no more of them are drawn than needed.
-        max_iou: largest intersection over union, in [0, 1], with a moment that stays.
-        top_k: maximum number of moments.
-
-    Raises:
-        UsageError: `max_iou` or `top_k` is out of range.
+    `moments` are best first; no more of them are drawn than needed. `max_iou` is the largest intersection
+    over union, in [0, 1], with a moment that stays. Raises UsageError where it or `top_k` is out of range.
     """
     if not 0 <= max_iou <= 1:
         raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
@@ -116,21 +113,17 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
 
 
 def snapped(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REACH_S) -> list[Moment]:
-    """The moments of a query, each edge moved to the nearest edge of a shot within reach.
+    """The moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within `reach_s`.
 
     A moment of which nothing would be left stays as it is.
-
-    Args:
-        moments: of one query.
-        edges_s: [S + 1] edges of shots.
-        reach_s: seconds that an edge may move.
     """
-    starts = [_near(moment.start_s, edges_s, reach_s) for moment in moments]
-    ends = [_near(moment.end_s, edges_s, reach_s) for moment in moments]
-    return [
-        replace(moment, start_s=start, end_s=end) if start < end else moment
-        for moment, start, end in zip(moments, starts, ends, strict=True)
-    ]
+
+    def near(time_s: float) -> float:
+        nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
+        return nearest if abs(nearest - time_s) <= reach_s else time_s
+
+    moved = [replace(moment, start_s=near(moment.start_s), end_s=near(moment.end_s)) for moment in moments]
+    return [new if new.start_s < new.end_s else old for old, new in zip(moments, moved, strict=True)]
 
 
 def _first_run(saliency: FloatArray) -> _Run:
@@ -140,7 +133,7 @@ def _first_run(saliency: FloatArray) -> _Run:
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
     runs = _runs(saliency >= threshold, apart)
-    return max(runs, key=lambda run: (_length(run) / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
+    return max(runs, key=lambda run: (run.length / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
 def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, _Run]]:
@@ -171,12 +164,3 @@ def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
     starts = clips[np.concatenate([[0], breaks + 1])]
     ends = clips[np.concatenate([breaks, [len(clips) - 1]])]
     return [_Run(first, last) for first, last in zip(starts.tolist(), ends.tolist(), strict=True)]
-
-
-def _length(run: _Run) -> int:
-    return run.last + 1 - run.first
-
-
-def _near(time_s: float, edges_s: TimeArray, reach_s: float) -> float:
-    nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
-    return nearest if abs(nearest - time_s) <= reach_s else time_s

@@ -47,7 +47,15 @@ def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = Non
     if not given:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
     cleaned = [_clean(place, text) for place, text in given]
-    return Queries(tuple(cleaned), (*_about_controls(given, cleaned), *_about_language(cleaned)))
+    pairs = zip(given, cleaned, strict=True)
+    spoiled = [query for (_, text), query in pairs if any(map(_is_control, text.strip().replace("\t", "")))]
+    foreign = [query for query in cleaned if not _seems_english(query)]
+    faults = {
+        "control characters were replaced by spaces": spoiled,
+        "does not look like English, the only language that the models understand well": foreign,
+    }
+    warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
+    return Queries(tuple(cleaned), warnings)
 
 
 def in_short(query: str, most: int = _SHOWN) -> str:
@@ -70,18 +78,15 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name}: is not UTF-8 text (byte {error.start})", hint="one query per line, as UTF-8"
-        ) from error
-    found = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not found:
+        fault = f"{name}: is not UTF-8 text (byte {error.start})"
+        raise InputError(fault, hint="one query per line, as UTF-8") from error
+    queries = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not queries:
         raise InputError(f"{name}: holds no query", hint="one query per line")
-    if found[0][1].lstrip().startswith(("{", "[")):
-        raise InputError(
-            f"{name}: looks like JSON; queries are plain text, one per line",
-            hint=f"jq -r .query {name} | vidsum ground VIDEO --queries -",
-        )
-    return found
+    if queries[0][1].lstrip().startswith(("{", "[")):
+        hint = f"jq -r .query {name} | vidsum ground VIDEO --queries -"
+        raise InputError(f"{name}: looks like JSON; queries are plain text, one per line", hint=hint)
+    return queries
 
 
 def _clean(place: str, text: str) -> str:
@@ -90,32 +95,13 @@ def _clean(place: str, text: str) -> str:
         raise UsageError(f"{place}: is not UTF-8")
     words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
     if not any(letter.isalnum() for letter in words):
-        raise UsageError(
-            f"{place}: holds no text ({in_short(words)!r})", hint='--query "a person opens a door"'
-        )
+        hint = '--query "a person opens a door"'
+        raise UsageError(f"{place}: holds no text ({in_short(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
 
 def _is_control(letter: str) -> bool:
     return unicodedata.category(letter) == "Cc"
-
-
-def _about_controls(given: Sequence[tuple[str, str]], cleaned: Sequence[str]) -> list[str]:
-    spoiled = [
-        query
-        for (_, text), query in zip(given, cleaned, strict=True)
-        if any(_is_control(letter) for letter in text.strip() if letter != "\t")
-    ]
-    return [f"{named(spoiled)}: control characters were replaced by spaces"] if spoiled else []
-
-
-def _about_language(queries: Sequence[str]) -> list[str]:
-    foreign = [query for query in queries if not _seems_english(query)]
-    if not foreign:
-        return []
-    return [
-        f"{named(foreign)}: does not look like English, the only language that the models understand well"
-    ]
 
 
 def _seems_english(query: str) -> bool:

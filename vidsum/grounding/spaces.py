@@ -12,8 +12,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.class_names import name_embeddings
-from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood
+from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.scaling import unit_rows
@@ -41,7 +40,7 @@ class ClipEmbeddings:
     duration_s: float
     """Length of the whole video."""
     mixtures: tuple[ClassMixture, ...] = ()
-    """What each part of `conse` was made of."""
+    """One for each part of `conse`, which is made of it."""
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -76,9 +75,16 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     duration_s = features[0].duration_s
     times = grid(duration_s, STEP_S)
     if space == "clip":
-        parts = tuple(unit_rows(on_grid(one.array, one, times, STEP_S)) for one in features)
+        parts = tuple(unit_rows(on_grid(each.array, each, times, STEP_S)) for each in features)
         return ClipEmbeddings(parts, times, STEP_S, duration_s)
-    return of_mixtures([_mixture(one, times, device) for one in features], times, duration_s)
+    mixtures = []
+    for each in features:
+        if each.logits is None:
+            fault = f"the features of {each.extractor} have no class scores"
+            raise UsageError(fault, hint="extract them with --logits")
+        probabilities = on_grid(class_probabilities(each.logits), each, times, STEP_S)
+        mixtures.append(ClassMixture(probabilities, name_embeddings(each.extractor, device)))
+    return of_mixtures(mixtures, times, duration_s)
 
 
 def of_mixtures(mixtures: Sequence[ClassMixture], times: TimeArray, duration_s: float) -> ClipEmbeddings:
@@ -88,16 +94,12 @@ def of_mixtures(mixtures: Sequence[ClassMixture], times: TimeArray, duration_s: 
 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
-    """Texts in a space, [M, D], each of length 1.
-
-    Raises:
-        WeightsError: the text encoder's weights are missing, cannot be fetched or fail their check.
-    """
+    """Texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
     return load_text_encoder(text_encoder_of(space), device).encode(texts)
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
-    """The tokens of texts, an [L, D] for each, rows of length 1; raises as `embed_queries`."""
+    """The tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
     return load_text_encoder(text_encoder_of(space), device).encode_words(texts)
 
 
@@ -133,21 +135,11 @@ def rows_of(video: ClipEmbeddings) -> FloatArray:
 def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """[T, D + C] for one query [Dq]: the parts of the space, then the guide, which is the query's curves.
 
-    The curves are standardised over the whole video: each window of a long one is told whether the query is
-    likelier elsewhere. The guide is our addition to MRNet's input; docs/algorithms/captions.md tells what it
-    is worth.
+    The curves are standardised over the whole video, so that each window of a long one shows whether the
+    query is likelier elsewhere. The guide is our addition to MRNet's input (docs/algorithms/captions.md).
     """
     curves = curves_of(video, query[None])[0]
     return np.concatenate([rows_of(video), _GUIDE_SCALE * curves.T], axis=1)
-
-
-def _mixture(features: Features, times: TimeArray, device: str) -> ClassMixture:
-    if features.logits is None:
-        raise UsageError(
-            f"the features of {features.extractor} have no class scores", hint="extract them with --logits"
-        )
-    probabilities = on_grid(class_probabilities(features.logits), features, times, STEP_S)
-    return ClassMixture(probabilities, name_embeddings(features.extractor, device))
 
 
 def _standard(curves: FloatArray) -> FloatArray:

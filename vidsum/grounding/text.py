@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,11 +22,12 @@ if TYPE_CHECKING:
 MINILM_TOKENS = 256
 """Maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)."""
 CLIP_TOKENS = 77
-DIMS = MappingProxyType({"minilm": 384, "clip": 512, "glove": 50})
+DIMS = {"minilm": 384, "clip": 512, "glove": 50}
 """D of each encoder, known without loading it."""
 _BATCH = 64
 
 Texts = Sequence[str]
+Embed = Callable[[Texts], list[FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,24 +90,21 @@ def _minilm(device: str) -> TextEncoder:
     tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
     tokenizer.no_truncation()
 
-    def embed(texts: Texts) -> FloatArray:
+    @torch.inference_mode()
+    def embed(texts: Texts) -> list[FloatArray]:
         tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
-        with torch.inference_mode():
-            rows: FloatArray = model(tokens, is_token).cpu().numpy()
-        return rows
+        return list(model(tokens, is_token).cpu().numpy())
 
+    @torch.inference_mode()
     def embed_words(texts: Texts) -> list[FloatArray]:
         tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
-        with torch.inference_mode():
-            rows = torch.nn.functional.normalize(model.read(tokens, is_token), dim=2).cpu()
+        rows = torch.nn.functional.normalize(model.read(tokens, is_token), dim=2).cpu()
         return [row[seen].numpy() for row, seen in zip(rows, is_token.cpu(), strict=True)]
 
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text).ids)
 
-    encode = partial(_in_batches, embed, 384)
-    encode_words = partial(_lists_in_batches, embed_words)
-    return TextEncoder("minilm", DIMS["minilm"], encode, encode_words, count_tokens, MINILM_TOKENS)
+    return _in_batches("minilm", embed, embed_words, count_tokens, MINILM_TOKENS)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
@@ -135,13 +132,13 @@ def _clip(device: str) -> TextEncoder:
     extractor = kept_extractor(describe("clip"), device=device)  # whose other half sees the video
     tokenizer = open_clip.get_tokenizer(MODEL)
 
+    def embed(texts: Texts) -> list[FloatArray]:
+        return list(extractor.encode_text(texts))
+
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text)) + 2
 
-    dim = extractor.spec.dim
-    encode = partial(_in_batches, extractor.encode_text, dim)
-    encode_words = partial(_lists_in_batches, extractor.encode_words)
-    return TextEncoder("clip", dim, encode, encode_words, count_tokens, CLIP_TOKENS)
+    return _in_batches("clip", embed, extractor.encode_words, count_tokens, CLIP_TOKENS)
 
 
 def _glove(_device: str) -> TextEncoder:
@@ -165,9 +162,8 @@ def _glove(_device: str) -> TextEncoder:
         return [np.asarray(vectors[words], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:
-        return unit_rows(
-            np.array([rows.mean(axis=0) for rows in word_vectors(texts)]).reshape(len(texts), dim)
-        )
+        means = np.array([rows.mean(axis=0) for rows in word_vectors(texts)])
+        return unit_rows(means.reshape(len(texts), dim))
 
     def encode_words(texts: Texts) -> list[FloatArray]:
         return [unit_rows(rows) for rows in word_vectors(texts)]
@@ -176,26 +172,23 @@ def _glove(_device: str) -> TextEncoder:
     return TextEncoder("glove", dim, encode, encode_words, lambda text: len(known(text)))
 
 
-def _in_batches(embed: Callable[[Texts], FloatArray], dim: int, texts: Texts) -> FloatArray:
-    """[M, D] of any number of texts."""
-    rows = np.empty((len(texts), dim), np.float32)
-    for batch in _batches(texts):
-        rows[batch] = embed([texts[number] for number in batch])
-    return rows
+def _in_batches(
+    name: str, embed: Embed, embed_words: Embed, count_tokens: Callable[[str], int], most_tokens: int
+) -> TextEncoder:
+    """The encoder of a network that is given texts of similar length together, which need less padding."""
 
+    def encode(texts: Texts) -> FloatArray:
+        return np.array(lists(embed, texts), np.float32).reshape(len(texts), DIMS[name])
 
-def _lists_in_batches(embed: Callable[[Texts], list[FloatArray]], texts: Texts) -> list[FloatArray]:
-    """An [L, D] for each of any number of texts."""
-    rows: dict[int, FloatArray] = {}
-    for batch in _batches(texts):
-        rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
-    return [rows[number] for number in range(len(texts))]
+    def lists(embed: Embed, texts: Texts) -> list[FloatArray]:
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        rows: dict[int, FloatArray] = {}
+        for first in range(0, len(order), _BATCH):
+            batch = order[first : first + _BATCH]
+            rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
+        return [rows[number] for number in range(len(texts))]
 
-
-def _batches(texts: Texts) -> list[list[int]]:
-    """Indices of the texts in batches of similar length, which need less padding."""
-    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    return [order[first : first + _BATCH] for first in range(0, len(order), _BATCH)]
+    return TextEncoder(name, DIMS[name], encode, partial(lists, embed_words), count_tokens, most_tokens)
 
 
 _LOADERS: dict[str, Callable[[str], TextEncoder]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}

@@ -53,11 +53,7 @@ def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
 def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
     """[T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
 
-    Args:
-        rows: [N, D] of a window, each of `step_s` seconds.
-        step_s: seconds from a row to the next.
-        clip_s: seconds of a clip.
-        most: maximum number of clips that the model reads.
+    `rows` are [N, D] of a window, each of `step_s` seconds.
     """
     n_clips = min(most, math.ceil(len(rows) * step_s / clip_s - 1e-9))
     return with_endpoints(resample(rows, max(1, n_clips)))
@@ -73,22 +69,17 @@ def with_endpoints(rows: FloatArray) -> FloatArray:
 
 
 def sliding_windows(shortest: int, n_rows: int) -> tuple[slice, ...]:
-    """The clips of the grid in each window, short windows first; the last window is the whole video.
-
-    Args:
-        shortest: clips of the grid in the shortest windows.
-        n_rows: clips of the grid.
-    """
+    """The rows of the grid in each window: `shortest` rows first, in the last window all `n_rows`."""
     windows: list[slice] = []
     length = max(1, shortest)
     while not windows or windows[-1] != slice(0, n_rows):
-        windows += _windows_of_length(n_rows, length)
+        windows += _windows_of(length, n_rows)
         length *= _GROWTH
     return tuple(windows)
 
 
 def placed(
-    windows: tuple[slice, ...],
+    windows: Sequence[slice],
     fractions: TimeArray,
     step_s: float,
     duration_s: float,
@@ -160,7 +151,7 @@ def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
     return np.where(is_before, before, after).astype(np.int64)
 
 
-def _windows_of_length(n_rows: int, length: int) -> list[slice]:
+def _windows_of(length: int, n_rows: int) -> list[slice]:
     """Windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside one."""
     if n_rows <= length:
         return [slice(0, n_rows)]

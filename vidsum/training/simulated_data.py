@@ -9,7 +9,7 @@ from vidsum import checkpoints
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.datasets.moments import MomentVideo, read_moments, repaired
 from vidsum.errors import UsageError
-from vidsum.grounding.class_names import name_embeddings
+from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.training.captions import Captions, embed_captions, words_of

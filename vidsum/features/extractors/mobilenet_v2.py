@@ -1,16 +1,6 @@
-"""MobileNetV2 on single frames (Sandler et al. 2018), torchvision's ImageNet weights IMAGENET1K_V1:
-1280-d.
-"""
+"""MobileNetV2 on single frames (Sandler et al. 2018), torchvision's weights IMAGENET1K_V1: 1280-d."""
 
-from vidsum.features.extractor import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    Network,
-    Preprocessing,
-    Spec,
-    Weights,
-    imagenet_classes,
-)
+from vidsum.features.extractor import IMAGENET, Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
 
@@ -31,7 +21,7 @@ SPEC = Spec(
     checkpoint="mobilenet_v2",
     dim=1280,
     fps=2.0,
-    preprocessing=Preprocessing(ShortSide(256), 224, IMAGENET_MEAN, IMAGENET_STD),
+    preprocessing=Preprocessing(ShortSide(256), 224, *IMAGENET),
     build=build,
     class_names=imagenet_classes,
 )
