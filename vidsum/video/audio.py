@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from typing import cast
 
 import av
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from vidsum.types import FloatArray, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.pyav_reader import can_seek, open_source, read_packets, seek
+from vidsum.video.pyav_reader import can_seek, decode_packet, open_source, read_packets, seek
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -56,10 +55,7 @@ def _decoded(
     mover = Mover(jumps.sound)
     for packet in read_packets(container, [stream], log):
         mover.move(packet)
-        try:
-            yield from cast(list[av.AudioFrame], packet.decode())
-        except av.FFmpegError:
-            log.errors += 1
+        yield from decode_packet(packet, log)
 
 
 class SoundSource:
@@ -77,9 +73,9 @@ class SoundSource:
         start_s: float,
         jumps: Jumps,
     ) -> None:
-        """The sound of `stream`, of which the frame `first` has been decoded.
+        """The sound of `stream`, counted from `start_s` in the file; `first` is a frame of it.
 
-        Times count from `start_s` in the file. Where no seek helps, the container stands at its start.
+        Where no seek helps, the container stands at its start.
         """
         self._container, self._stream, self._start_s = container, stream, start_s
         self._jumps = jumps

@@ -21,7 +21,6 @@ from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import (
     first_pts_s,
-    has_time_stamps,
     open_video,
     read_packets,
     seek,
@@ -47,13 +46,8 @@ def copy_segments(
 ) -> WrittenVideo:
     """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
 
-    The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long.
-
-    Args:
-        source, target, comment, info: see `vidsum.video.write.write_segments`.
-        segments: [start_s, end_s) in seconds from the first picture; apart and in order. They grow to where
-            the video can be cut, and those that then overlap become one: see the result's `segments`.
-        progress: called with the seconds of the segments copied.
+    The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
+    arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's.
 
     Raises:
         UsageError: see `checked_segments`; an MP4 cannot hold a codec; time stamps are missing or jump; or
@@ -86,14 +80,9 @@ def copy_segments(
                 progress("copying", min(done_s, total_s), total_s)
         if not pictures.n_frames:
             raise InputError(f"{source}: has no frame of the segments to copy")
-    return WrittenVideo(
-        path=Path(target),
-        segments=pictures.segments,
-        n_frames=pictures.n_frames,
-        duration_s=float(pictures.clip_s),
-        has_audio=sound is not None,
-        warnings=describe_gaps(source, chosen, pictures.segments),
-    )
+    segments, warnings = pictures.segments, describe_gaps(source, chosen, pictures.segments)
+    duration_s, has_audio = float(pictures.clip_s), sound is not None
+    return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)
 
 
 class _PictureCopy:
@@ -101,11 +90,11 @@ class _PictureCopy:
 
     def __init__(self, source: Path, container: Any, stream: Any, turn_deg: int, output: Any) -> None:
         """A track in `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""
-        if not has_time_stamps(stream) or _has_wrong_times(container, stream):
-            raise UsageError(
-                f"{source}: does not say when its pictures are shown, and cannot be copied",
-                hint=_ENCODE_INSTEAD,
-            )
+        # AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames
+        is_guessed = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
+        if stream.start_time is None or is_guessed:
+            fault = "does not say when its pictures are shown, and cannot be copied"
+            raise UsageError(f"{source}: {fault}", hint=_ENCODE_INSTEAD)
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
         self.runs: list[tuple[int, int]] = []
@@ -121,7 +110,8 @@ class _PictureCopy:
     @property
     def segments(self) -> tuple[Interval, ...]:
         """[start_s, end_s) in the source of each run."""
-        return tuple((float(start * self.time_base), float(end * self.time_base)) for start, end in self.runs)
+        base = self.time_base
+        return tuple((float(start * base), float(end * base)) for start, end in self.runs)
 
     @property
     def clip_s(self) -> Fraction:
@@ -182,12 +172,6 @@ class _PictureCopy:
                 end = max(packet.pts + (packet.duration or self._frame_ticks) for packet in held)
                 return chain(held, packets) if end > start else iter(())
         raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
-
-
-def _has_wrong_times(container: Any, stream: Any) -> bool:
-    """AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames."""
-    codec = stream.codec_context
-    return container.format.name == "avi" and codec is not None and bool(codec.has_b_frames)
 
 
 def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
@@ -292,9 +276,8 @@ def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
             raise ValueError
         copied = output.add_stream_from_template(stream, opaque=True)
     except ValueError as error:
-        raise UsageError(
-            f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4", hint=_ENCODE_INSTEAD
-        ) from error
+        fault = f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4"
+        raise UsageError(fault, hint=_ENCODE_INSTEAD) from error
     if name == "hevc":
         copied.codec_context.codec_tag = "hvc1"  # Apple's players accept no other
     return copied

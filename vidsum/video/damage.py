@@ -15,7 +15,7 @@ class CannotReadError(Exception):
 
 @dataclass
 class DecodeLog:
-    """Counts of what a decoder has met."""
+    """A decoder's counts."""
 
     packets: int = 0
     """Packets that hold a frame to be shown; 0 where the reader does not say."""
@@ -52,12 +52,9 @@ def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
     # a count alone proves nothing: fields, hidden frames and trimmed starts have packets but no picture
     is_incomplete = n_missing > 0 and (log.errors > 0 or _stops_early(info, log) or _has_hole(info, log))
     if is_incomplete:
-        percent = _percent(log.frames, n_frames)
         damaged = f", {log.damaged} of them damaged" if log.damaged else ""
-        return (
-            f"{info.path}: {log.frames} of {n_frames} frames decoded ({percent}){damaged}; "
-            f"the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
-        )
+        decoded = f"{log.frames} of {n_frames} frames decoded ({_percent(log.frames, n_frames)}){damaged}"
+        return f"{info.path}: {decoded}; the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
     if log.damaged:
         percent, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
         return f"{info.path}: {log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) are damaged"

@@ -91,12 +91,10 @@ class Jumps:
     def describe(self, path: str) -> tuple[str, ...]:
         """A line for each kind of jump; none for a well-behaved file."""
         lines = []
-        if self.restarts_s:
+        if count := len(self.restarts_s):
+            times = {1: "once", 2: "twice"}.get(count, f"{count} times")
             where = _listed([f"{time_s:.2f} s" for time_s in self.restarts_s])
-            lines.append(
-                f"{path}: time stamps start again {_times(len(self.restarts_s))}, at {where}; "
-                "what follows is joined on"
-            )
+            lines.append(f"{path}: time stamps start again {times}, at {where}; what follows is joined on")
         if self.gaps:
             where = _listed([f"{gap.length_s:.0f} s at {gap.at_s:.2f} s" for gap in self.gaps])
             lines.append(f"{path}: without pictures or sound for {where}; left out of the time line")
@@ -158,9 +156,9 @@ def find_jumps(
         pictures: of the video's packets.
         sound: of the packets of the first stream of sound; None where it has none, or no time stamps.
         sound_at: [N] number of the picture packet that is stored next after each packet of sound.
-        start_s: what the first picture's time stamp is to become.
+        start_s: the first picture's time stamp on the steady time line.
         step_s: time from a frame to the next, where the file's own frames do not show it.
-        least_gap_s: what may be a gap, if it is out of proportion; see LEAST_GAP_S.
+        least_gap_s: see LEAST_GAP_S.
     """
     shown = pictures.shown_s
     if not len(shown) or np.isnan(shown[0]):
@@ -179,7 +177,9 @@ def find_jumps(
         order = np.argsort(shown[first:last], kind="stable")
         own, lengths_s = shown[first:last][order], pictures.length_s[first:last][order]
         lengths_s = np.where(lengths_s <= GAP_S, lengths_s, 0.0)
-        heard = _heard(sound, sound_at, first, last) if sound else np.empty(0)
+        # the sound that is stored among the pictures [first, last), or just behind them
+        low, high = np.searchsorted(sound_at, first), np.searchsorted(sound_at, last, side="right")
+        heard = sound.shown_s[low:high] if sound else np.empty(0)
         shift_s = end_s - float(own[0]) if first or len(parts) > 1 else 0.0
         if first:
             restarts.append(end_s - start_s)
@@ -202,12 +202,6 @@ def _parts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]]:
     known = np.flatnonzero(~np.isnan(dts_s))
     starts = known[1:][np.diff(dts_s[known]) < -BACK_S].tolist()
     return list(pairwise([0, *starts, n_packets]))
-
-
-def _heard(sound: Stamps, sound_at: npt.NDArray[np.int64], first: int, last: int) -> TimeArray:
-    """When the sound is heard that is stored among the pictures [first, last), or just behind them."""
-    low, high = np.searchsorted(sound_at, first), np.searchsorted(sound_at, last, side="right")
-    return sound.shown_s[low:high]
 
 
 def _holes(
@@ -264,11 +258,6 @@ def _pieces_of_sound(
     return tuple(moved_sound)
 
 
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
 def _listed(texts: list[str]) -> str:
-    most = 3
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+    more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return ", ".join(texts[:3]) + more

@@ -1,4 +1,4 @@
-"""Shared by `write` and `copy`: the segments they accept, the file they open, what they return."""
+"""The MP4 file that `write` and `copy` make: the segments it is made of, and facts about it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,8 +39,8 @@ def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[In
         if not start < end:
             raise UsageError(f"the segment {start:g}-{end:g} s is empty")
         if start < previous_end:
-            what = f"before the one ahead of it ends, at {previous_end:g} s" if previous_end else "before 0 s"
-            raise UsageError(f"the segment {start:g}-{end:g} s begins {what}")
+            limit = f"the one ahead of it ends, at {previous_end:g} s" if previous_end else "0 s"
+            raise UsageError(f"the segment {start:g}-{end:g} s begins before {limit}")
         if joined and start == previous_end:
             joined[-1] = (joined[-1][0], end)
         else:

@@ -8,8 +8,9 @@ import av
 import numpy as np
 import numpy.typing as npt
 from av.video.frame import PictureType
-from av.video.reformatter import ColorRange, Colorspace
+from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
+from vidsum.types import VideoInfo
 from vidsum.video.picture import has_odd_pixels
 from vidsum.video.pyav_reader import DecodedFrame
 
@@ -26,42 +27,38 @@ _BT709 = 1
 """H.264's number of the BT.709 matrix, primaries and transfer curve."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """How pictures are encoded: at whole `time_base`s (seconds), about `fps` of them a second."""
-
-    time_base: Fraction
-    fps: float
-    crf: int
-    preset: str
-    is_vfr: bool
-    """Whether the times between frames vary."""
-
-
 class PictureTrack:
     """Encodes frames upright, with the pixel shape and colours of the source."""
 
     def __init__(
-        self, container: av.container.OutputContainer, source: av.VideoStream, first: DecodedFrame, look: Look
+        self,
+        container: av.container.OutputContainer,
+        source: av.VideoStream,
+        first: DecodedFrame,
+        info: VideoInfo,
+        time_base: Fraction,
+        crf: int,
+        preset: str,
     ) -> None:
-        """A track in `container` for frames of `source`, `first` being one of them."""
+        """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s."""
         self._container = container
         self._first_dts: int | None = None
+        self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first)
         options = {
-            "preset": look.preset,
-            "crf": str(look.crf),
+            "preset": preset,
+            "crf": str(crf),
             "profile": "high",
             "forced-idr": "1",
             "x264-params": _X264_PARAMS,
         }
-        rate = Fraction(look.fps).limit_denominator(1001)
+        rate = Fraction(info.fps).limit_denominator(1001)
         self._stream = container.add_stream("libx264", rate=rate, options=options)
         self._stream.width, self._stream.height = self._stored.clip_size
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context
-        encoder.time_base, encoder.thread_count = look.time_base, _THREADS
-        if look.is_vfr:  # with B-frames, MP4 would take a frame's duration from another
+        encoder.time_base, encoder.thread_count = time_base, _THREADS
+        if info.is_vfr:  # with B-frames, MP4 would take a frame's duration from another
             encoder.max_b_frames = 0
         encoder.sample_aspect_ratio = self._pixel_shape(source)
         self._tag_colours(encoder, source.codec_context)
@@ -82,7 +79,7 @@ class PictureTrack:
 
     def write(self, frame: av.VideoFrame, tick: int, *, starts_segment: bool) -> None:
         """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
-        frame = _upright_yuv420p(frame, self._stored)
+        frame = _upright_yuv420p(frame, self._stored, self._scaler)
         frame.pts, frame.time_base = tick, self._stream.codec_context.time_base
         frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
         self._container.mux(self._noted(self._stream.encode(frame)))
@@ -134,7 +131,9 @@ class _StoredPictures:
         return (width, height) if self.turn_deg % 180 == 0 else (height, width)
 
 
-def _upright_yuv420p(frame: av.VideoFrame, stored: _StoredPictures) -> av.VideoFrame:
+def _upright_yuv420p(
+    frame: av.VideoFrame, stored: _StoredPictures, scaler: VideoReformatter
+) -> av.VideoFrame:
     """A decoded frame as yuv420p of `stored.clip_size`.
 
     The last column or row of an odd size is repeated, so that nothing is rescaled or lost. YUV values stay as
@@ -142,7 +141,8 @@ def _upright_yuv420p(frame: av.VideoFrame, stored: _StoredPictures) -> av.VideoF
     limited range.
     """
     value_range = ColorRange.JPEG if stored.full_range else ColorRange.MPEG
-    frame = frame.reformat(
+    frame = scaler.reformat(
+        frame,
         width=stored.width,
         height=stored.height,
         format="yuv420p",

@@ -1,7 +1,7 @@
 """Playlists: text files that make FFmpeg open other files. They are refused unless the user allows them.
 
-Even then only ffconcat lists and HLS playlists (.m3u8) are read, only if all that they name are local files,
-and never over a network. What FFmpeg may open is settled before it opens anything.
+Even then only ffconcat lists and HLS playlists (.m3u8) of local files are read, never over a network. What
+FFmpeg may open is settled before it opens anything.
 """
 
 import re

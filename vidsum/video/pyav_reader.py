@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import av
 from av.stream import Stream
@@ -87,7 +87,11 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
         is_unused = isinstance(error, av.error.ArgumentError) and is_text(path)
         if not allow_playlists and (is_unused or looks_like_playlist(path)):
             raise InputError(f"{path}: is a playlist of other files, not a video", hint=HINT) from error
-        raise InputError(f"{path}: {_why_not_open(path)}") from error
+        with path.open("rb") as file:
+            is_mp4 = file.read(12)[4:8] == b"ftyp"
+        cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
+        fault = cut_short if is_mp4 else "is not a video, or is damaged at its start"
+        raise InputError(f"{path}: {fault}") from error
     try:
         video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
     except InputError:
@@ -103,24 +107,15 @@ def check_readable(path: Path) -> None:
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
-    if not is_there:
-        raise InputError(f"{path}: no such file")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, not a video")
-    if not path.is_file():  # a pipe can be read only once, and a video is opened twice
-        raise InputError(f"{path}: is not a file")
-    if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: no permission to read it")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path}: is empty")
-
-
-def _why_not_open(path: Path) -> str:
-    with path.open("rb") as file:
-        is_mp4 = file.read(12)[4:8] == b"ftyp"
-    if is_mp4:
-        return "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
-    return "is not a video, or is damaged at its start"
+    faults = {
+        "no such file": not is_there,
+        "is a folder, not a video": path.is_dir(),
+        "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
+        "no permission to read it": not os.access(path, os.R_OK),
+        "is empty": is_there and path.stat().st_size == 0,
+    }
+    if fault := next((fault for fault, applies in faults.items() if applies), None):
+        raise InputError(f"{path}: {fault}")
 
 
 def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:
@@ -145,13 +140,8 @@ def first_pts_s(stream: av.VideoStream) -> float:
     return float(stream.start_time * stream.time_base)
 
 
-def has_time_stamps(stream: av.VideoStream) -> bool:
-    """Whether the file says when pictures are shown; raw H.264 does not, and no seek in it succeeds."""
-    return stream.start_time is not None
-
-
 def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
-    """Whether a seek goes where it should: not without time stamps or where they jump, nor in playlists."""
+    """Whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a playlist."""
     return stream.start_time is not None and not jumps and container.format.name not in PLAYLISTS
 
 
@@ -225,7 +215,7 @@ def _decode_on(
     for packet in read_packets(container, [stream], log):
         log.packets += packet.size > 0 and not packet.is_discard
         mover.move(packet)
-        for frame in _decode(packet, log):
+        for frame in decode_packet(packet, log):
             ticks = frame.dts if is_avi else frame.pts
             if ticks is None or frame.time_base is None:
                 time_s = max(last_s + step_s, 0.0)  # raw H.264 runs at its declared rate
@@ -239,9 +229,10 @@ def _decode_on(
                 yield decoded
 
 
-def _decode(packet: "av.Packet[Stream]", log: DecodeLog) -> list[av.VideoFrame]:
+def decode_packet(packet: "av.Packet[Stream]", log: DecodeLog) -> list[Any]:
+    """Its frames; of one that does not decode none, which `log` counts."""
     try:
-        return cast(list[av.VideoFrame], packet.decode())
+        return list(packet.decode())
     except av.FFmpegError:
         log.errors += 1
         return []

@@ -86,7 +86,7 @@ def _read_timing(path: Path, *, allow_playlists: bool) -> Timing:
 
 
 def _timing_from_header(stream: av.VideoStream) -> Timing | None:
-    """Of a file whose header lists every frame, with no gap among them; None for others."""
+    """The timing of a file whose header lists every frame, with no gap among them; None for others."""
     index = stream.index_entries
     if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
         return None
@@ -128,13 +128,13 @@ def _rhythm(frames_s: npt.NDArray[np.float64], step_s: float) -> _Rhythm:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """Time stamps that were met in a row of packets, in seconds."""
+    """The time stamps of a row of packets, in seconds."""
 
     frames_s: npt.NDArray[np.float64]
     """[N] of the video's frames, in order of time."""
     video_end_s: float
     end_s: float
-    """End of the last packet, whatever it is of."""
+    """End of the last packet of any stream."""
     n_bytes: int
     """Where in the file the last packet lies."""
     jumps: Jumps
@@ -143,9 +143,9 @@ class _Scan:
 def _timing_from_packets(
     container: av.container.InputContainer, path: Path, n_bytes: int | None
 ) -> Timing | None:
-    """Of a file of which all packets are read, or those of its first `n_bytes` and of its end.
+    """The timing from all packets, or from those of the first `n_bytes` and of the end of a file.
 
-    None where a part does not tell, because time stamps jump.
+    None where a part is not enough, because time stamps jump.
     """
     stream = video_stream(container, path)
     step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)

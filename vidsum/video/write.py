@@ -12,7 +12,7 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
-from vidsum.video.picture_track import MAX_SIDE, PRESETS, Look, PictureTrack
+from vidsum.video.picture_track import MAX_SIDE, PRESETS, PictureTrack
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
@@ -42,7 +42,7 @@ def write_segments(
             video's end is left out.
         target: the file to write; replaced if there is one, never left half written.
         crf: x264's constant rate factor, from 1 (best) to 51.
-        preset: x264's preset, from ultrafast to veryslow.
+        preset: one of PRESETS, the faster the larger the file.
         comment: kept in the file's metadata.
         progress: called with the seconds of clip written.
         info: from `probe`, if known already; it also says whether the source may be a playlist.
@@ -75,23 +75,22 @@ def write_segments(
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
-            look = Look(timeline.clip_base, info.fps, crf, preset, info.is_vfr)
-            pictures = PictureTrack(output, stream, first.decoded, look)
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, crf, preset)
             sounds = SoundTrack(sound, output) if sound is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
-    return WrittenVideo(
-        path=Path(target),
-        segments=tuple(timeline.segments),
-        n_frames=n_frames,
-        duration_s=float(timeline.end_s),
-        has_audio=sound is not None,
-        warnings=(
-            *describe_gaps(source, chosen, timeline.segments),
-            *jumps.describe(os.fspath(source)),
-            *_warnings(source, log, info.has_audio and sound is None, sound.log.errors if sound else 0),
-        ),
-    )
+    written = tuple(timeline.segments)
+    warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    if sound is not None and sound.log.errors:
+        warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
+    if info.has_audio and sound is None:
+        warnings.append(f"{source}: the sound cannot be decoded and is left out")
+    if log.errors:
+        warnings.append(f"{source}: damaged packets skipped: {log.errors}")
+    if log.damaged:
+        warnings.append(f"{source}: damaged frames: {log.damaged} of the {log.frames} read")
+    duration_s, has_audio = float(timeline.end_s), sound is not None
+    return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
 
 
 def _write_tracks(
@@ -127,16 +126,3 @@ def _with_progress(
         yield frame
     if progress is not None:
         progress("writing", total_s, total_s)
-
-
-def _warnings(source: Path, log: DecodeLog, sound_is_lost: bool, sound_errors: int) -> tuple[str, ...]:
-    warnings = []
-    if sound_errors:
-        warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound_errors}")
-    if sound_is_lost:
-        warnings.append(f"{source}: the sound cannot be decoded and is left out")
-    if log.errors:
-        warnings.append(f"{source}: damaged packets skipped: {log.errors}")
-    if log.damaged:
-        warnings.append(f"{source}: damaged frames: {log.damaged} of the {log.frames} read")
-    return tuple(warnings)
