@@ -19,12 +19,7 @@ def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
     }
     read = read_moments(write_json(tmp_path / "train.json", videos))
     assert [(name, video.name, video.duration_s, _queries(video)) for name, video in read.items()] == [
-        (
-            "v_b",
-            "v_b",
-            55.15,
-            [("A lifting tutorial.", ((0.28, 55.15),)), ("He helps.", ((13.79, 54.32),))],
-        ),
+        ("v_b", "v_b", 55.15, [("A lifting tutorial.", ((0.28, 55.15),)), ("He helps.", ((13.79, 54.32),))]),
         ("v_a", "v_a", 30.0, [("a person reads.", ((0.0, 6.9),))]),
     ]
     assert [(one.video, one.duration_s, one.qid) for one in read["v_a"].queries] == [("v_a", 30.0, "")]
@@ -131,10 +126,7 @@ LINE = highlight(1, "x", "A dog", (1, 2))
             json.dumps({**LINE, "relevant_clip_ids": [10**400], "saliency_scores": [[1]]}),
             "line 1: has relevant_clip_ids that are not numbers of different clips",
         ),
-        (
-            json.dumps({"v" * 5000: {**GOOD, "duration": 0}}),
-            "vvv': has no positive number duration",
-        ),
+        (json.dumps({"v" * 5000: {**GOOD, "duration": 0}}), "vvv': has no positive number duration"),
         (json.dumps({"v_a": 3}), "v_a: is not a JSON object"),
         (json.dumps({"v_a": {**GOOD, "duration": 0}}), "v_a: has no positive number duration"),
         (json.dumps({"v_a": {**GOOD, "duration": "10"}}), "v_a: has no positive number duration"),
@@ -267,10 +259,7 @@ STRICT = highlight(1, "x", "A dog", (0, 4))
         ([with_saliency(STRICT, {0: ()})], "not one of each annotator for each clip"),
         ([with_saliency(STRICT, {0: (float("nan"),)})], "saliency_scores that are not finite numbers: nan"),
         ([with_saliency(STRICT, {0: ("a",)})], "saliency_scores that are not finite numbers: 'a'"),
-        (
-            [STRICT | {"relevant_clip_ids": [0], "saliency_scores": [3]}],
-            "saliency_scores that are",
-        ),
+        ([STRICT | {"relevant_clip_ids": [0], "saliency_scores": [3]}], "saliency_scores that are"),
         ([STRICT | {"saliency_scores": [[3]]}], "has no list relevant_clip_ids"),
         (
             [with_saliency(STRICT, {0: (1, 2)}), with_saliency(STRICT | {"qid": 2}, {0: (1,)})],

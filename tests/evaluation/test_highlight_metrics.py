@@ -16,8 +16,7 @@ interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [on
 maybe_empty = interval | st.integers(0, 80).map(lambda at: [at / 5, at / 5])
 scored = st.tuples(maybe_empty, st.integers(0, 3)).map(lambda one: [*one[0], one[1]])
 answer = st.tuples(
-    st.lists(scored, min_size=1, max_size=12),
-    st.lists(interval, min_size=1, max_size=5, unique_by=tuple),
+    st.lists(scored, min_size=1, max_size=12), st.lists(interval, min_size=1, max_size=5, unique_by=tuple)
 )
 
 

@@ -117,10 +117,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
 AS_MOMENTS = {query.video: MomentVideo(query.video, query.duration_s, (query,)) for query in QUERIES.values()}
 readers = pytest.mark.parametrize(
     "read",
-    [
-        lambda path: read_highlight_predictions(path, QUERIES),
-        lambda path: read_predictions(path, AS_MOMENTS),
-    ],
+    [lambda path: read_highlight_predictions(path, QUERIES), lambda path: read_predictions(path, AS_MOMENTS)],
     ids=["highlights", "moments"],
 )
 Read = Callable[[Path], Any]

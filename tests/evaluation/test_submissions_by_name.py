@@ -13,19 +13,12 @@ from tests.evaluation.annotated import dataset
 from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.documents import grounding_document
 from vidsum.errors import InputError
-from vidsum.evaluation.submissions import (
-    read_predictions,
-    read_scores,
-)
+from vidsum.evaluation.submissions import read_predictions, read_scores
 from vidsum.types import Grounding, Moment, QueryMoments, VideoInfo
 
 VIDEOS = {
     "s1.avi": moment_video(
-        "s1.avi",
-        30.0,
-        ("She  cuts.", (0.0, 5.0)),
-        ("She washes.", (6.0, 8.0)),
-        ("She cuts.", (20.0, 25.0)),
+        "s1.avi", 30.0, ("She  cuts.", (0.0, 5.0)), ("She washes.", (6.0, 8.0)), ("She cuts.", (20.0, 25.0))
     ),
     "v_b": moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))),
 }

@@ -36,11 +36,7 @@ class ModelRun:
 
 
 def moments_by(
-    run: ModelRun,
-    videos: Mapping[str, MomentVideo],
-    *,
-    max_iou: float,
-    progress: Progress | None = None,
+    run: ModelRun, videos: Mapping[str, MomentVideo], *, max_iou: float, progress: Progress | None = None
 ) -> MomentPredictions:
     """The moments that a model finds for all queries of the data.
 

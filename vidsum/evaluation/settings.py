@@ -119,8 +119,7 @@ class MomentsRequest:
     predictions: tuple[Path, ...] = ()
     """See `vidsum.evaluation.submissions.read_predictions`."""
     runs: Annotated[
-        tuple[Path, ...],
-        Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE"),
+        tuple[Path, ...], Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE")
     ] = ()
     features: Features = ()
     max_iou: Annotated[float, Option("Maximum IoU of two moments of a model of --run.", min=0, max=1)] = 0.5
