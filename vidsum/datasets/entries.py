@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from vidsum.types import Interval
 _LARGEST = float(np.finfo(np.float32).max)
 """Of a number: it fits into float32, and in float64 the sum and product of two are still finite."""
 
+T = TypeVar("T")
+
 
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
     """The objects of JSON lines; blank lines are skipped.
@@ -21,8 +23,7 @@ def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
     Raises:
         InputError: a line is not a JSON object.
     """
-    for where, values in json_lines(path, text):
-        yield entry_of(where, values)
+    return (entry_of(where, values) for where, values in json_lines(path, text))
 
 
 def number_of(value: Any) -> float | None:
@@ -33,11 +34,7 @@ def number_of(value: Any) -> float | None:
 
 
 def entry_of(where: str, values: Any) -> "Entry":
-    """A value that must be an object.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """A value that must be an object; else it is an InputError."""
     if not isinstance(values, Mapping):
         raise InputError(f"{where}: is not a JSON object")
     return Entry(where, values)
@@ -56,60 +53,60 @@ class Entry:
         return InputError(f"{self.where}: {reason}")
 
     def text(self, key: str) -> str:
-        """A value that must be a text."""
+        """The text of a key."""
+        return self._typed(key, str, "text")
+
+    def list(self, key: str) -> list[Any]:
+        """The list of a key."""
+        return self._typed(key, list, "list")
+
+    def entry(self, key: str) -> "Entry":
+        """The object of a key."""
+        values: Mapping[str, Any] = self._typed(key, dict, "object")
+        return Entry(self.where, values)
+
+    def _typed(self, key: str, kind: type[T], name: str) -> T:
         value = self.values.get(key)
-        if not isinstance(value, str):
-            raise self.fault(f"has no text {key}")
+        if not isinstance(value, kind):
+            raise self.fault(f"has no {name} {key}")
         return value
 
+    def entries(self, key: str) -> Iterator["Entry"]:
+        """The objects in the list of a key."""
+        return (entry_of(f"{self.where}: {key}", value) for value in self.list(key))
+
     def number_or_text(self, key: str) -> str:
-        """A value that must be a whole number or a text, as text."""
+        """The whole number or text of a key, as text."""
         value = self.values.get(key)
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise self.fault(f"has no number or text {key}")
         return str(value)
 
-    def list(self, key: str) -> list[Any]:
-        """A value that must be a list."""
-        value = self.values.get(key)
-        if not isinstance(value, list):
-            raise self.fault(f"has no list {key}")
-        return value
-
-    def entry(self, key: str) -> "Entry":
-        """A value that must be an object."""
-        value = self.values.get(key)
-        if not isinstance(value, Mapping):
-            raise self.fault(f"has no object {key}")
-        return Entry(self.where, value)
-
-    def entries(self, key: str) -> Iterator["Entry"]:
-        """A value that must be a list of objects."""
-        return (entry_of(f"{self.where}: {key}", value) for value in self.list(key))
-
     def positive(self, key: str) -> float:
-        """A value that must be a positive number."""
+        """The positive number of a key."""
         value = number_of(self.values.get(key))
         if value is None or value <= 0:
             raise self.fault(f"has no positive number {key}")
         return value
 
-    def window(self, value: Any) -> Interval:
-        """A start and an end, which must be finite numbers."""
-        try:
-            start, end = self.numbers(value, "a window")
-        except (InputError, ValueError) as error:
-            raise self.fault(f"has a window that is not a start and an end: {shown(value)}") from error
-        return start, end
-
     def numbers(self, values: Any, called: str) -> tuple[float, ...]:
-        """What must be a list of finite numbers."""
+        """A value that must be a list of finite numbers; `called` names them in messages."""
         if not isinstance(values, list):
             raise self.fault(f"has {called} that are not a list: {shown(values)}")
-        numbers = []
-        for value in values:
-            number = number_of(value)
-            if number is None:
-                raise self.fault(f"has {called} that are not finite numbers: {shown(value)}")
-            numbers.append(number)
-        return tuple(numbers)
+        numbers = [number_of(value) for value in values]
+        if None in numbers:
+            wrong = values[numbers.index(None)]
+            raise self.fault(f"has {called} that are not finite numbers: {shown(wrong)}")
+        return tuple(number for number in numbers if number is not None)
+
+    def window(self, value: Any) -> Interval:
+        """A start and an end, which must be finite numbers."""
+        start, end = self.row(value, 2, "a window that is not a start and an end")
+        return start, end
+
+    def row(self, values: Any, length: int, wrong: str) -> tuple[float, ...]:
+        """A list of so many finite numbers; messages call another value `wrong`."""
+        numbers = [number_of(value) for value in values] if isinstance(values, list) else []
+        if len(numbers) != length or None in numbers:
+            raise self.fault(f"has {wrong}: {shown(values)}")
+        return tuple(number for number in numbers if number is not None)

@@ -1,7 +1,7 @@
 """QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
 
 They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array
-is a query; what a query lacks is filled up with values that never count.
+is a query; what a query lacks is filled up with values that never count. Measures are fractions.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from vidsum.evaluation.key_shots import BoolArray, IntArray
 from vidsum.evaluation.report import per_cent
 from vidsum.intervals import iou
 from vidsum.types import FloatArray, TimeArray
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""
@@ -31,7 +28,7 @@ LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
 
 @dataclass(frozen=True)
 class WindowMeasures:
-    """How well the moments of a set of queries meet the ground-truth windows: fractions, not per cent."""
+    """How well the moments of a set of queries meet the ground-truth windows."""
 
     recall: Mapping[float, float]
     """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
@@ -44,17 +41,17 @@ class WindowMeasures:
         return float(np.mean(list(self.precision.values())))
 
     def as_json(self) -> dict[str, Any]:
-        """All of them."""
-        return {
-            "r1": [{"iou": at, "share": share} for at, share in self.recall.items()],
-            "map": [{"iou": at, "share": share} for at, share in self.precision.items()],
-            "mean_map": self.mean_precision,
-        }
+        """See `vidsum.evaluation.report.Measures`."""
+        recall, precision = (
+            [{"iou": at, "share": fraction} for at, fraction in measures.items()]
+            for measures in (self.recall, self.precision)
+        )
+        return {"r1": recall, "map": precision, "mean_map": self.mean_precision}
 
 
 @dataclass(frozen=True)
 class ClipMeasures:
-    """How well the saliency of clips agrees with annotators: fractions, not per cent."""
+    """How well the saliency of clips agrees with annotators."""
 
     precision: float
     """mAP over queries and annotators."""
@@ -72,12 +69,12 @@ class HighlightMeasures:
     """From `measure_clips`; None where there is no saliency to measure."""
 
     def as_json(self) -> dict[str, Any]:
-        """All of them."""
+        """See `vidsum.evaluation.report.Measures`."""
         moments = clips = None
         if self.moments is not None:
             moments = {name: windows and windows.as_json() for name, windows in self.moments.items()}
         if self.clips is not None:
-            clips = {level: {"map": one.precision, "hit1": one.hit} for level, one in self.clips.items()}
+            clips = {name: {"map": level.precision, "hit1": level.hit} for name, level in self.clips.items()}
         return {"moments": moments, "highlights": clips}
 
     def figures(self) -> dict[str, str]:
@@ -116,25 +113,15 @@ def measure_moments(
         rows = counts.any(axis=-1)
         measures[name] = None
         if rows.any():
-            best = _best(ious[rows, 0], first_ious[rows], counts[rows])
-            measures[name] = _measured(best, ranked[rows] * counts[rows, None], counts[rows].sum(axis=-1))
+            window = np.where(counts, ious[:, 0], -1.0).argmax(axis=-1)
+            first = np.take_along_axis(first_ious, window[:, None], axis=-1)[rows]
+            n_windows = counts[rows].sum(axis=-1)
+            precision = moment_precisions(ranked[rows] * counts[rows, None], n_windows).mean(axis=0)
+            measures[name] = WindowMeasures(
+                recall={at: float((first >= at).mean()) for at in THRESHOLDS},
+                precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),
+            )
     return measures
-
-
-def _best(ranked_by: TimeArray, ious: TimeArray, counts: BoolArray) -> TimeArray:
-    """[Q] IoU of the first moment with the window that is best by `ranked_by`; all of them [Q, W]."""
-    window = np.where(counts, ranked_by, -1.0).argmax(axis=-1)
-    best: TimeArray = np.take_along_axis(ious, window[:, None], axis=-1)[:, 0]
-    return best
-
-
-def _measured(best: TimeArray, ranked: TimeArray, n_windows: IntArray) -> WindowMeasures:
-    """Of the IoU of first moments [Q], and of all moments [Q, K, W] with windows, of which [Q] count."""
-    precision = moment_precisions(ranked, n_windows).mean(axis=0)
-    return WindowMeasures(
-        recall={at: float((best >= at).mean()) for at in THRESHOLDS},
-        precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),
-    )
 
 
 def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
@@ -150,10 +137,7 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
     right = np.concatenate([np.moveaxis(annotators >= least, -1, 0) for least in LEVELS.values()])
     precision = clip_precisions(filled, right).reshape(len(LEVELS), -1).mean(axis=-1)
     hits = best_clip_hits(saliency, right).reshape(len(LEVELS), -1, len(saliency)).any(axis=1).mean(axis=-1)
-    return {
-        name: ClipMeasures(float(level), float(hit))
-        for name, level, hit in zip(LEVELS, precision, hits, strict=True)
-    }
+    return dict(zip(LEVELS, map(ClipMeasures, precision.tolist(), hits.tolist()), strict=True))
 
 
 def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
@@ -184,12 +168,11 @@ def _matched(ious: TimeArray) -> BoolArray:
     right = np.zeros((n_queries, len(thresholds), n_moments), bool)
     for rank in range(n_moments):
         rows = np.flatnonzero(ious[:, rank].max(axis=-1) >= THRESHOLDS[0])  # few: the others need no look
-        of_rank = ious[rows, rank][:, None]
-        can_take = np.where(free[rows] & (of_rank >= thresholds), of_rank, 0.0)
+        ious_at_rank = ious[rows, rank][:, None]
+        can_take = np.where(free[rows] & (ious_at_rank >= thresholds), ious_at_rank, 0.0)
         best = n_windows - 1 - can_take[..., ::-1].argmax(axis=-1)  # of equal ones the last, as published
-        found = can_take.max(axis=-1) > 0
-        right[rows, :, rank] = found
-        row, threshold = np.nonzero(found)
+        right[rows, :, rank] = takes = can_take.max(axis=-1) > 0
+        row, threshold = np.nonzero(takes)
         free[rows[row], threshold, best[row, threshold]] = False
     return right
 
@@ -211,30 +194,23 @@ def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
     ranked = np.take_along_axis(scores, order, axis=-1)
     last = np.ones_like(ranked, bool)  # the last clip of its score
     last[:, :-1] = ranked[:, :-1] != ranked[:, 1:]
-    return np.stack([_clip_precision(np.take_along_axis(one, order, axis=-1), last) for one in right])
+    # an opinion at a time, as all together are slower by memory
+    return np.stack([_clip_precision(np.take_along_axis(opinion, order, -1), last) for opinion in right])
 
 
 def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
-    """Of ranked clips [Q, C], for one opinion; [Q]. One at a time, as all together are slower by memory."""
-    found = right.cumsum(axis=-1) * last
-    before = np.zeros_like(found)
-    before[:, 1:] = np.maximum.accumulate(found, axis=-1)[:, :-1]
-    adds = found > before
-    precision = _interpolated(found / np.arange(1, right.shape[-1] + 1))
+    """[Q] of ranked clips [Q, C], for one opinion."""
+    counts = right.cumsum(axis=-1) * last
+    before = np.zeros_like(counts)
+    before[:, 1:] = np.maximum.accumulate(counts, axis=-1)[:, :-1]
+    adds = counts > before
+    precision = _interpolated(counts / np.arange(1, right.shape[-1] + 1))
     averages: TimeArray = (precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1)
     return averages
 
 
 def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
-    """Whether the clip of the highest score (the first of such) is right.
-
-    Args:
-        scores: [Q, C]; -inf for clips that have none.
-        right: [N, Q, C]
-
-    Returns:
-        [N, Q]
-    """
+    """[N, Q] whether the clip of the highest score (the first of such) is right; see `clip_precisions`."""
     hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
     return hits
 

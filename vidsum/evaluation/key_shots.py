@@ -39,8 +39,7 @@ def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> Flo
         [..., n_frames]
     """
     frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
-    before = [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)]
-    return np.pad(frames, before)
+    return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
 
 
 def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
@@ -61,7 +60,9 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
     values = (sums / lengths).astype(np.float32).astype(np.float64)
     if knapsack == "dsnet":
         values, budget = np.trunc(1000 * values), int(n_frames * BUDGET)
-        taken = _with_first_shot(_solve(values, lengths, budget), values, lengths, budget)
+        taken = _solve(values, lengths, budget)
+        # OR-Tools reads "no shot" as the first: it takes a first shot of value 0 if it fits
+        taken[:, 0] |= (values[:, 0] == 0) & (taken @ lengths + lengths[0] <= budget)
     else:
         taken = _solve(values, lengths, int((change_points[-1, 1] + 1) * BUDGET))
     summaries = np.zeros(frame_scores.shape, np.bool_)
@@ -71,14 +72,13 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
 
 
 def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
-    """Which shots each row of values takes.
+    """Which shots each row of values takes; as many rows at a time as `_CELLS` allows.
 
     As in the published code, the table grows shot by shot, a shot counts only where it makes the sum larger,
     and the choice is read from the last shot to the first: of several best choices, that which does without
     the last shot, then without the last but one, and so on.
     """
-    cells = len(lengths) * (budget + 1)
-    n_rows = max(1, _CELLS // cells)
+    n_rows = max(1, _CELLS // (len(lengths) * (budget + 1)))
     blocks = [values[start : start + n_rows] for start in range(0, len(values), n_rows)]
     return np.concatenate([_solve_block(block, lengths.tolist(), budget) for block in blocks])
 
@@ -102,15 +102,8 @@ def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
     return taken
 
 
-def _with_first_shot(taken: BoolArray, values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
-    """OR-Tools reads "no shot" as the first: it takes a first shot of value 0 if it fits."""
-    fits = taken @ lengths + lengths[0] <= budget
-    first = taken[:, 0] | ((values[:, 0] == 0) & fits)
-    return np.column_stack([first, taken[:, 1:]])
-
-
 def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
+    """[A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
 
     With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
     which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
@@ -119,9 +112,6 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
         summaries: [A, P] for each segment of frames, 0 or 1.
         references: [B, P], 0 or 1.
         lengths: [P] frames in each segment.
-
-    Returns:
-        [A, B] in [0, 1].
     """
     frames = np.asarray(lengths, np.float64)
     first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
@@ -132,22 +122,17 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
 
 
 def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """Coverage: the votes that a summary holds, divided by the most votes that as many frames could hold.
+    """[A] the votes that each summary holds, divided by the most votes that as many frames could hold.
 
     A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
     annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
     advantage. 0 where the summary is empty or there are no votes.
 
     Args:
-        summaries: [A, P] for each segment of frames, 0 or 1.
+        summaries, lengths: see `f_measures`.
         votes: [P] number of annotators who chose the segment; or [A, P] where they differ by summary.
-        lengths: [P] frames in each segment.
-
-    Returns:
-        [A] in [0, 1].
     """
-    chosen, counts = np.atleast_2d(summaries), np.asarray(votes, np.int64)
-    frames = np.asarray(lengths, np.float64)
+    chosen, counts, frames = np.atleast_2d(summaries), np.asarray(votes), np.asarray(lengths, np.float64)
     # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
     levels = np.arange(1, counts.max() + 1)
     at_least = (counts[..., None, :] >= levels[:, None]) @ frames

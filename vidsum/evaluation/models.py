@@ -1,6 +1,9 @@
-"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`."""
+"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`.
 
-from collections.abc import Mapping, Sequence
+As published, a video is read as a whole: one of more clips than the model reads is averaged into as many.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import floor
@@ -40,8 +43,6 @@ def moments_by(
 ) -> MomentPredictions:
     """The moments that a model finds for all queries of the data.
 
-    As published, a video of any length is read as a whole, averaged into as many clips as the model reads.
-
     Args:
         run: the model and its features.
         videos: the data.
@@ -49,18 +50,17 @@ def moments_by(
         progress: called after each video.
 
     Raises:
-        InputError: the checkpoint or features cannot be read, or a video has none.
+        InputError: the checkpoint or features cannot be read, or there are none for a video or query.
         UsageError: the features are of another size than those that the model reads.
-        WeightsError: the text encoder's weights are missing.
+        WeightsError: weights of the text encoder are missing.
     """
     queried = {name: video for name, video in videos.items() if video.queries}
     model = _load(run, list(queried))
-    embedded = iter(model.embed([query.text for video in queried.values() for query in video.queries]))
+    embedded = iter(model.embed([query for video in queried.values() for query in video.queries]))
     moments = {}
     for number, (name, video) in enumerate(queried.items(), 1):
         queries = list(islice(embedded, len(video.queries)))
-        clips = _clips(read_parts(run.features, name), video.duration_s)
-        answers = model.answer(clips, queries, max(TOP), max_iou)
+        answers = model.answer(read_parts(run.features, name), video.duration_s, queries, max(TOP), max_iou)
         moments[name] = [answer.moments for answer in answers]
         if progress:
             progress("videos searched", number, len(queried))
@@ -70,29 +70,19 @@ def moments_by(
 def highlights_by(
     run: ModelRun, queries: Mapping[str, Query], progress: Progress | None = None
 ) -> dict[str, QueryPrediction]:
-    """The answers of a model to all queries of QVHighlights, by qid.
+    """The answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
 
-    As published, a video is read as a whole and edges of moments are those of clips. The ten moments of a
-    DETR may overlap; MRNet's, which are dense proposals, are suppressed as `vidsum ground` does. A DETR's
-    saliency is as the model gives it; MRNet has none.
-
-    Args:
-        run: the model and its features.
-        queries: the data.
-        progress: called after each query.
-
-    Raises:
-        InputError: the checkpoint or features cannot be read, or there are none for a video or query.
-        UsageError: the features are of another size than those that the model reads.
-        WeightsError: the text encoder's weights are missing.
+    As published, edges of moments are those of clips. The ten moments of a DETR may overlap; MRNet's, which
+    are dense proposals, are suppressed as `vidsum ground` does. A DETR's saliency is as the model gives it;
+    MRNet has none.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())))
     embedded = _embedded(model, queries)
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
-        clips = _clips(_parts_of_clips(run.features, query), query.duration_s)
-        (answer,) = model.answer(clips, [words], MAX_MOMENTS, max_iou)
+        parts = _parts_of_clips(run.features, query)
+        (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
         predictions[query.qid] = QueryPrediction(
             query.qid,
             query.text,
@@ -118,8 +108,8 @@ class _Model:
         """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
         return self.grounder.max_words is not None
 
-    def embed(self, texts: Sequence[str]) -> list[FloatArray]:
-        """[W, D] of each text as the model reads it, by the text encoder of the training.
+    def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
+        """[W, D] of each query as the model reads it, by the text encoder of the training.
 
         Raises:
             InputError: the checkpoint does not name it.
@@ -128,16 +118,25 @@ class _Model:
         name = self.trained.features.get("text")
         if not isinstance(name, str):
             raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
-        return self.grounder.tokens(load_text_encoder(name, self.run.device), texts)
+        encoder = load_text_encoder(name, self.run.device)
+        return self.grounder.tokens(encoder, [query.text for query in queries])
 
     def answer(
-        self, video: ClipEmbeddings, queries: Sequence[FloatArray], top_k: int, max_iou: float
+        self,
+        parts: tuple[FloatArray, ...],
+        duration_s: float,
+        queries: Sequence[FloatArray],
+        top_k: int,
+        max_iou: float,
     ) -> list[Prediction]:
-        """The answers to embedded queries, the video read in one window."""
-        clip_s = video.duration_s / self.grounder.model.config.clips
+        """The answers to embedded queries, from features that are spread evenly over a video."""
+        step_s = duration_s / len(parts[0])
+        times_s = np.arange(len(parts[0]), dtype=np.float64) * step_s
+        clip_s = duration_s / self.grounder.model.config.clips
         if self.is_detr:  # a video of fewer clips than the model reads stays as it is
-            clip_s = max(video.step_s, clip_s)
+            clip_s = max(step_s, clip_s)
         whole = replace(self.grounder, clip_s=clip_s, sampled=False)
+        video = ClipEmbeddings(parts, times_s, step_s, duration_s)
         return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
 
 
@@ -180,13 +179,12 @@ def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     if folder:
         return [read_words(folder, qid) for qid in queries]
     try:
-        return model.embed([query.text for query in queries.values()])
+        return model.embed(queries.values())
     except InputError as error:
         raise InputError(error.message, hint=_WORDS_HINT if model.is_detr else error.hint) from error
     except WeightsError as error:
         fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
-        hint = f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix
-        raise WeightsError(error.message, hint=hint) from error
+        raise WeightsError(error.message, f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix) from error
 
 
 def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
@@ -205,12 +203,6 @@ def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, 
             hint=f"vidsum evaluate highlights reads features of {1 / CLIP_S:g} a second",
         )
     return tuple(part[: query.n_clips] for part in parts)
-
-
-def _clips(parts: tuple[FloatArray, ...], duration_s: float) -> ClipEmbeddings:
-    """Features that are spread evenly over a video."""
-    step_s = duration_s / len(parts[0])
-    return ClipEmbeddings(parts, np.arange(len(parts[0]), dtype=np.float64) * step_s, step_s, duration_s)
 
 
 def _to_clips(moment: Moment, duration_s: float) -> Moment:

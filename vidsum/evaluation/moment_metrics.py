@@ -1,6 +1,6 @@
 """Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one.
 
-Beside them the baselines: moments drawn at random, and the whole video.
+Beside them the baselines: moments drawn at random, and the whole video. Measures are fractions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from vidsum.intervals import iou
 from vidsum.types import Moment, TimeArray
 
 TOP = (1, 5)
-"""The n of R@n: a query is found by one of its n best moments."""
+"""The n of R@n: the fraction of queries with a right moment among their n best."""
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
 """The IoU of the published tables."""
 CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -27,24 +27,24 @@ RANDOM, WHOLE = BASELINES = "random", "whole video"
 
 @dataclass(frozen=True)
 class MomentMeasures:
-    """How well the moments of a set of queries were found: fractions, not per cent."""
+    """How well moments meet the ground-truth windows of a set of queries."""
 
     recall: Mapping[tuple[int, float], float]
-    """(n, IoU) -> fraction of the queries with a right moment among their n best."""
+    """(n, IoU) -> R@n."""
     miou: float
     """Mean IoU of the best moment."""
     curve: tuple[float, ...]
     """R@1 at each IoU of `CURVE`."""
 
     def as_json(self) -> dict[str, Any]:
-        """All of them."""
-        recall = [{"top": top, "iou": at, "share": share} for (top, at), share in self.recall.items()]
-        curve = [{"iou": at, "share": share} for at, share in zip(CURVE, self.curve, strict=True)]
+        """See `vidsum.evaluation.report.Measures`."""
+        recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]
+        curve = [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)]
         return {"recall": recall, "miou": self.miou, "curve": curve}
 
     def figures(self) -> dict[str, str]:
         """Those of published tables, in per cent."""
-        recall = {f"R@{top} {at:.1f}".replace("0.", "."): share for (top, at), share in self.recall.items()}
+        recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
         return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
 
 
@@ -70,14 +70,11 @@ def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TO
 
 
 def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
-    """IoU of each moment with the ground-truth window of its query that it overlaps most.
+    """[..., Q, K] IoU of each moment with the ground-truth window of its query that it overlaps most.
 
     Args:
         moments: [..., Q, K, 2] of Q queries, best first.
         gt_windows: [Q, W, 2]
-
-    Returns:
-        [..., Q, K]
     """
     best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
     return best
@@ -102,13 +99,10 @@ def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
         raise UsageError(f"unknown comparison {comparison!r}", hint=", ".join(get_args(Comparison)))
     if not ious.size:
         raise UsageError("no query to evaluate on")
-    best_of = {top: ious[..., :top].max(axis=-1) for top in TOP}
+    meets = np.greater_equal if comparison == "mmn" else np.greater
+    best = {top: ious[..., :top].max(axis=-1) for top in TOP}
     return MomentMeasures(
-        recall={(top, at): _fraction(best_of[top], at, comparison) for top in TOP for at in THRESHOLDS},
-        miou=float(ious[..., 0].mean()),
-        curve=tuple(_fraction(ious[..., 0], at, comparison) for at in CURVE),
+        recall={(top, at): float(meets(best[top], at).mean()) for top in TOP for at in THRESHOLDS},
+        miou=float(best[1].mean()),
+        curve=tuple(float(meets(best[1], at).mean()) for at in CURVE),
     )
-
-
-def _fraction(ious: TimeArray, threshold: float, comparison: Comparison) -> float:
-    return float((ious >= threshold if comparison == "mmn" else ious > threshold).mean())

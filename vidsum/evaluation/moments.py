@@ -1,6 +1,6 @@
 """The evaluations of moments and of QVHighlights: every prediction beside chance and the whole video."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Comparison
 from vidsum.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.intervals import stacked
-from vidsum.types import TimeArray
+from vidsum.types import Moment, TimeArray
 
 _EMPTY = "moments that are empty and count as wrong"
 
@@ -60,18 +60,18 @@ def evaluate_moments(
             is unknown.
     """
     check_rows(predictions, BASELINES, n_seeds)
-    gt_windows = stacked([query.windows for video in videos.values() for query in video.queries])
-    durations_s = np.array([video.duration_s for video in videos.values() for _ in video.queries])
-    answers = {row: _in_order(row, moments, videos) for row, moments in predictions.items()}
+    queries = [query for video in videos.values() for query in video.queries]
+    gt_windows, durations_s = _truth(queries)
+    answers = {row: _stacked(_in_order(row, given, videos), max(TOP)) for row, given in predictions.items()}
     answers |= {RANDOM: random_moments(durations_s, n_seeds), WHOLE: whole_video(durations_s)}
-    n_videos, n_queries = sum(bool(video.queries) for video in videos.values()), len(gt_windows)
+    n_videos = sum(bool(video.queries) for video in videos.values())
     sign = ">=" if comparison == "mmn" else ">"
     return Report(
         "moments",
         tuple(Row(row, measure(best_ious(given, gt_windows), comparison)) for row, given in answers.items()),
-        {"n_videos": n_videos, "n_queries": n_queries, "comparison": comparison, "n_seeds": n_seeds},
+        {"n_videos": n_videos, "n_queries": len(queries), "comparison": comparison, "n_seeds": n_seeds},
         warnings=(*repaired(videos), *_empty_moments(predictions)),
-        title=f"{n_queries} queries of {n_videos} videos, per cent",
+        title=f"{len(queries)} queries of {n_videos} videos, per cent",
         note=f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
         f"random: {n_seeds} draws",
     )
@@ -83,14 +83,25 @@ def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str
             yield f"{row}: {_EMPTY}: {n_empty}"
 
 
-def _in_order(row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]) -> TimeArray:
-    """[Q, max(TOP), 2] the moments of a row in the order of the queries."""
+def _in_order(
+    row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]
+) -> Iterator[Sequence[Moment]]:
+    """The moments of a row in the order of the queries."""
     for name, video in videos.items():
-        n_answered = len(moments.get(name, ()))
-        if n_answered != len(video.queries):
-            raise UsageError(f"{row}: {name}: {n_answered} of {len(video.queries)} queries are answered")
-    answers = [answer[: max(TOP)] for name in videos for answer in moments.get(name, ())]
-    return stacked([[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], max(TOP))
+        answers = moments.get(name, ())
+        if len(answers) != len(video.queries):
+            raise UsageError(f"{row}: {name}: {len(answers)} of {len(video.queries)} queries are answered")
+        yield from answers
+
+
+def _stacked(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
+    """[Q, length, 2]"""
+    return stacked([[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length)
+
+
+def _truth(queries: Sequence[Query]) -> tuple[TimeArray, TimeArray]:
+    """Ground-truth windows [Q, W, 2] and durations [Q] of the videos."""
+    return stacked([query.windows for query in queries]), np.array([query.duration_s for query in queries])
 
 
 def evaluate_highlights(
@@ -106,7 +117,7 @@ def evaluate_highlights(
         queries: from `vidsum.datasets.moments.read_highlights`.
         predictions: by qid, for all queries, as `read_highlight_predictions` returns them.
         name: of the row of the predictions.
-        n_seeds: number of draws that the random row is the mean of.
+        n_seeds: see `evaluate_moments`.
 
     Returns:
         Rows: the predictions, `random`, `whole video`. Warnings: what was not measured, or filled in.
@@ -145,14 +156,12 @@ def _moment_rows(
     ranked = [answer.moments[:MAX_MOMENTS] for answer in answers if answer.moments is not None]
     if not ranked:
         return {}
-    moments = stacked([[(one.start_s, one.end_s) for one in answer] for answer in ranked], MAX_MOMENTS)
-    scores = _filled([[one.score for one in answer] for answer in ranked], MAX_MOMENTS)
-    gt_windows = stacked([query.windows for query in queries])
-    durations_s = np.array([query.duration_s for query in queries])
+    scores = _filled([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
+    gt_windows, durations_s = _truth(queries)
     drawn = np.concatenate(random_moments(durations_s, n_seeds, MAX_MOMENTS))
     whole = whole_video(durations_s)
     return {
-        name: measure_moments(moments, scores, gt_windows),
+        name: measure_moments(_stacked(ranked, MAX_MOMENTS), scores, gt_windows),
         RANDOM: measure_moments(drawn, np.zeros(drawn.shape[:-1]), np.concatenate([gt_windows] * n_seeds)),
         WHOLE: measure_moments(whole, np.zeros(whole.shape[:-1]), gt_windows),
     }
@@ -174,14 +183,12 @@ def _clip_rows(
     for row, saliency in zip(annotators, scored, strict=True):
         row[: len(saliency)] = saliency
     shape = annotators.shape[:2]
-    draws = [np.random.default_rng(seed).random(shape) for seed in range(n_seeds)]
     outside = np.where(np.arange(shape[1]) < n_clips[:, None], 0.0, -np.inf)
+    draws = [np.random.default_rng(seed).random(shape) + outside for seed in range(n_seeds)]
     return {
         name: measure_clips(_filled(given, shape[1]), annotators, n_clips),
         RANDOM: measure_clips(
-            np.concatenate([draw + outside for draw in draws]),
-            np.concatenate([annotators] * n_seeds),
-            np.concatenate([n_clips] * n_seeds),
+            np.concatenate(draws), np.concatenate([annotators] * n_seeds), np.tile(n_clips, n_seeds)
         ),
         WHOLE: measure_clips(outside, annotators, n_clips),
     }
@@ -189,10 +196,7 @@ def _clip_rows(
 
 def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
     """[Q, length], filled up with -inf."""
-    filled = np.full((len(rows), length), -np.inf)
-    for row, values in zip(filled, rows, strict=True):
-        row[: len(values)] = values
-    return filled
+    return np.array([[*row, *[-np.inf] * (length - len(row))] for row in rows], np.float64)
 
 
 def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> Iterator[str]:
@@ -201,7 +205,7 @@ def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> I
     moments = [answer.moments for answer in answers if answer.moments]
     if n_empty := count_empty(moments):
         yield f"{_EMPTY}: {n_empty}"
-    if n_disordered := sum(max(one.score for one in row) > row[0].score for row in moments):
+    if n_disordered := sum(max(moment.score for moment in row) > row[0].score for row in moments):
         yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
     if answers[0].saliency is None:
         yield "the predictions have no pred_saliency_scores: moments alone are measured"

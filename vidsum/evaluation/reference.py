@@ -11,11 +11,8 @@ import numpy.typing as npt
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
-from vidsum.evaluation.key_shots import at_every_frame
+from vidsum.evaluation.key_shots import BoolArray, IntArray, at_every_frame
 from vidsum.types import FloatArray
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 STEP = 15
 """Frames from one sample to the next where there are annotations alone."""
@@ -57,14 +54,12 @@ class Reference:
         if segmentation != CHANGE_POINTS:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
         if self.change_points is None:
-            raise UsageError(
-                f"{self.name}: annotations alone have no change points",
-                hint=f"--segmentation {next(iter(SEGMENTATIONS))}",
-            )
+            hint = f"--segmentation {next(iter(SEGMENTATIONS))}"
+            raise UsageError(f"{self.name}: annotations alone have no change points", hint)
         return self.change_points
 
     def summaries(self, segmentation: str) -> BoolArray | None:
-        """[U, n_frames] the annotators' own summaries, which the data may have for its change points."""
+        """[U, n_frames] the annotators' own, which the data may have for its change points."""
         return self.user_summary if segmentation == CHANGE_POINTS else None
 
     def scores_of_frames(self, segmentation: str) -> FloatArray:
@@ -83,11 +78,11 @@ class Reference:
 
 
 def reference_of(name: str, video: AnnotatedVideo | TVSumAnnotations, *, scored: bool = True) -> Reference:
-    """The annotators of a video; of annotations alone, every 15th frame is a sample.
+    """The annotators of a video of an h5 file, where scores stay the same between the picks, or of TVSum.
 
     Args:
         name: it may be another than the video's own: one that several splits test occurs for each of them.
-        video: of an h5 file, where the annotators' scores stay the same between the picks; or of TVSum.
+        video: of TVSum's annotations every 15th frame is a sample.
         scored: whether to use the annotators' scores, and not their mean alone.
     """
     if isinstance(video, TVSumAnnotations):
@@ -96,9 +91,9 @@ def reference_of(name: str, video: AnnotatedVideo | TVSumAnnotations, *, scored:
         return Reference(name, picks, video.n_frames, scores.mean(axis=0), scores, lambda: every, None, None)
     own, summary = video.user_scores if scored else None, video.user_summary
     return Reference(
-        name=name,
-        picks=video.picks,
-        n_frames=video.n_frames,
+        name,
+        video.picks,
+        video.n_frames,
         mean_scores=video.gtscore if own is None else own.mean(axis=0),
         user_scores=own,
         frame_scores=None if own is None else lambda: at_every_frame(own, video.picks, video.n_frames),
@@ -112,7 +107,7 @@ def _change_points(starts: npt.NDArray[np.signedinteger], n_frames: int) -> IntA
 
 
 def _uniform(length: int, n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of one length; the last has what is left."""
+    """Shots of one length; the last has the rest."""
     return _change_points(np.arange(0, n_frames, length), n_frames)
 
 

@@ -23,10 +23,10 @@ class Measures(Protocol):
     """The measures of a row: fractions, not per cent."""
 
     def as_json(self) -> dict[str, Any]:
-        """Every measure, unrounded: rounding is left to whoever prints it."""
+        """All measures, not rounded."""
 
     def figures(self) -> dict[str, str]:
-        """The measures that a table shows, by the heads of their columns."""
+        """The measures that a table shows, rounded, by the heads of their columns."""
 
 
 M_co = TypeVar("M_co", bound=Measures, covariant=True)
@@ -59,7 +59,7 @@ class Report(Generic[M_co]):
 
 
 class Table(NamedTuple):
-    """A report for people to read."""
+    """A report for people to read; its fields are those of `Report`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -80,12 +80,8 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
 
 
 def table(report: Report[Measures], source: str) -> Table:
-    """A report as a table: a row for each row, but for highlights, which have many measures, a column.
-
-    Args:
-        report: the report.
-        source: name of the file of annotations, for the title.
-    """
+    """A report on the annotations of `source` as a table: rows are rows, but for highlights, where the many
+    measures are rows and the rows columns."""
     figures = {row.name: row.measures.figures() for row in report.rows}
     heads = tuple(next(iter(figures.values())))
     title = f"{source}: {report.title}"
@@ -102,20 +98,8 @@ def per_cent(fraction: float) -> str:
 
 
 def check_rows(names: Iterable[str], baselines: Sequence[str], n_seeds: int) -> None:
-    """Refuse what no report can be made of.
-
-    Args:
-        names: of the rows of predictions.
-        baselines: names of the rows that every report has.
-        n_seeds: number of draws that random rows are the mean of.
-
-    Raises:
-        UsageError: a row has the name of a baseline, or there is no draw.
-    """
+    """Refuse, with a UsageError, less than one random draw, and predictions with the name of a baseline."""
     if n_seeds < 1:
         raise UsageError(f"at least one seed is needed, not {n_seeds}")
-    for name in names:
-        if name in baselines:
-            raise UsageError(
-                f"a row of predictions cannot be called {name!r}: every report has a row of that name"
-            )
+    if taken := [name for name in names if name in baselines]:
+        raise UsageError(f"predictions cannot be called {taken[0]!r}: every report has a row of that name")

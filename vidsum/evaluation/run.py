@@ -3,7 +3,7 @@
 PyTorch is loaded only where a model runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -13,18 +13,12 @@ from vidsum.datasets.moments import read_highlights, read_moments
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import InputError, UsageError
+from vidsum.evaluation import submissions
 from vidsum.evaluation.key_shots import BUDGET
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
-from vidsum.evaluation.submissions import (
-    TestedVideos,
-    read_highlight_predictions,
-    read_predictions,
-    read_scores,
-    write_predictions,
-)
 from vidsum.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
@@ -47,7 +41,7 @@ class SummaryRuns(Protocol):
         """The files that the scores of a run come from."""
 
     @property
-    def predict_run(self) -> Callable[..., TestedVideos]:
+    def predict_run(self) -> Callable[..., submissions.TestedVideos]:
         """Scores the test videos of a run."""
 
 
@@ -91,9 +85,8 @@ def evaluate(
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
     Args:
-        request: what to evaluate.
+        request, runs: see `provenance`.
         progress: called after each video, and while models run.
-        runs: as for `provenance`.
 
     Raises:
         InputError: a file cannot be read, or does not go with the data.
@@ -119,12 +112,15 @@ def checkpoint_of(run: Path) -> tuple[str, Path]:
 
 def _checkpoints(runs: Sequence[Path]) -> dict[str, Path]:
     """The checkpoint of each run by the name of its row."""
-    found: dict[str, Path] = {}
-    for row, checkpoint in map(checkpoint_of, runs):
-        if row in found:
+    pairs = [checkpoint_of(run) for run in runs]
+    _refuse_twins([row for row, _ in pairs])
+    return dict(pairs)
+
+
+def _refuse_twins(runs: Sequence[str]) -> None:
+    for number, row in enumerate(runs):
+        if row in runs[:number]:
             raise UsageError(f"two runs are called {row}", hint="rename a folder")
-        found[row] = checkpoint
-    return found
 
 
 def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
@@ -156,16 +152,13 @@ def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
 def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
     annotations = [request.annotations] if request.data and request.annotations else []
     run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
+    files = [_file(str(file), file) for file in run_files]
     return {
         "files": _files(request.source, *annotations, *request.scores),
         "models": {model: checkpoint_sha256(model) for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,
-        "runs": {
-            "protocol": request.protocol,
-            "beams": request.beams,
-            "files": [_file(str(file), file) for file in run_files],
-        },
+        "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
     }
 
 
@@ -177,10 +170,10 @@ def _extent(source: Path) -> dict[str, Any]:
     """
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
-        sizes = [file.stat().st_size for file in files]
+        size = sum(file.stat().st_size for file in files)
     except OSError as error:
         raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    return {"name": as_utf8(source.name), "files": len(files), "bytes": sum(sizes)}
+    return {"name": as_utf8(source.name), "files": len(files), "bytes": size}
 
 
 # --- summaries ---
@@ -199,46 +192,47 @@ def _summary(
             n_seeds=seeds,
             progress=progress,
         )
-    videos: Videos = read_annotated(source)
-    n_read = len(videos)
+    data: Videos = read_annotated(source)
     if request.annotations:
-        videos = with_user_scores(videos, read_tvsum_mat(request.annotations))
+        data = with_user_scores(data, read_tvsum_mat(request.annotations))
     rows: dict[str, Scores] = _read_rows(
-        request.scores, request.models, lambda path: read_scores(path, videos)
+        request.scores, request.models, lambda path: submissions.read_scores(path, data)
     )
+    videos = data
     if request.runs:
         assert runs
         settings = {"beams": request.beams, "device": request.device, "progress": progress}
-        tests = [runs.predict_run(run, videos, request.protocol, **settings) for run in request.runs]
+        tests = [runs.predict_run(run, data, request.protocol, **settings) for run in request.runs]
         videos = _tested_by_all(tests)
-        rows = {row: _by_test(scores, videos) for row, scores in rows.items()}
+        # a run may test a video several times, each under a name of its own
+        by_test = {test: video.name for test, video in videos.items()}
+        rows = {
+            row: {test: scores[name] for test, name in by_test.items() if name in scores}
+            for row, scores in rows.items()
+        }
         rows |= {tested.row: tested.scores for tested in tests}
     videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
-    rows |= {model: _scores(model, videos, request) for model in request.models}
+    for model in request.models:  # as `vidsum summarize --model` computes it
+        selection = Selection(model=model, beams=request.beams)
+        rows[model] = {
+            name: score(video.features, shots_of(video), selection, BUDGET, request.device)
+            for name, video in videos.items()
+        }
     segmentations = request.segmentation or (CHANGE_POINTS,)
     report = evaluate_summaries(videos, rows, segmentations=segmentations, n_seeds=seeds, progress=progress)
-    notes = [*_coverage_notes(source, report.facts, n_read), *_training_notes(source, request.models, videos)]
 
     def plot(target: Path, label: str | None) -> None:
         from vidsum.evaluation.plots import plot_scores
 
         plot_scores(videos, rows, target, label=label)
 
+    notes = _notes(request, videos, report.facts, len(data))
     return replace(report, warnings=(*notes, *report.warnings), plot=plot)
 
 
-def _scores(model: str, videos: Videos, request: SummaryRequest) -> Scores:
-    """[T] importance of each video as `vidsum summarize --model` computes it."""
-    settings = Selection(model=model, beams=request.beams)
-    return {
-        name: score(video.features, shots_of(video), settings, BUDGET, request.device)
-        for name, video in videos.items()
-    }
-
-
-def _tested_by_all(tests: Sequence[TestedVideos]) -> Videos:
+def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
     """The test videos of several runs, which must be the same."""
     first, *others = tests
     for other in others:
@@ -246,33 +240,21 @@ def _tested_by_all(tests: Sequence[TestedVideos]) -> Videos:
             raise UsageError(
                 f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
             )
-        if other.row == first.row:
-            raise UsageError(f"two runs are called {other.row}", hint="rename a folder")
+    _refuse_twins([tested.row for tested in tests])
     return first.videos
 
 
-def _by_test(scores: Scores, videos: Videos) -> Scores:
-    """Scores by the names of a run's tests, of which a video may have several."""
-    return {test: scores[video.name] for test, video in videos.items() if video.name in scores}
-
-
-def _coverage_notes(source: Path, facts: Mapping[str, Any], n_read: int) -> list[str]:
-    n_videos, n_tests = facts["n_videos"], facts["n_tests"]
-    notes = []
+def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
+    """Which videos count, and which checkpoints were trained on, or chosen by, what they are tested on."""
+    source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
     if n_videos < n_read:
-        notes.append(f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have")
+        yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
     if n_tests > n_videos:
-        notes.append(
+        yield (
             f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
             "for each of them, in every row"
         )
-    return notes
-
-
-def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list[str]:
-    """Which checkpoints were trained on, or chosen by, what they are tested on here."""
-    notes = []
-    for model in models:
+    for model in request.models:
         if not model.endswith(".safetensors"):
             continue
         from vidsum.checkpoints.trained import read_trained
@@ -283,8 +265,7 @@ def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list
         n_seen = len(seen & {video.name for video in videos.values()})
         same = of_file(source)["sha256"] in [data.get("sha256") for data in training.get("data", ())]
         if same and n_seen:
-            notes.append(f"{model}: was trained on {n_seen} of these videos; --run tests on the others only")
-    return notes
+            yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 
 
 # --- moments and highlights ---
@@ -292,7 +273,9 @@ def _training_notes(source: Path, models: Sequence[str], videos: Videos) -> list
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
     videos, checkpoints = read_moments(request.data), _checkpoints(request.runs)
-    rows = _read_rows(request.predictions, list(checkpoints), lambda path: read_predictions(path, videos))
+    rows = _read_rows(
+        request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
+    )
     for row, checkpoint in checkpoints.items():
         from vidsum.evaluation.models import ModelRun, moments_by
 
@@ -311,7 +294,8 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
 def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
     queries = read_highlights(request.annotations)
     if request.predictions:
-        name, predictions = request.predictions.stem, read_highlight_predictions(request.predictions, queries)
+        name = request.predictions.stem
+        predictions = submissions.read_highlight_predictions(request.predictions, queries)
     else:
         from vidsum.evaluation.models import ModelRun, highlights_by
 
@@ -319,5 +303,5 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         run = ModelRun(checkpoint, request.features, request.text_features, request.device)
         predictions = highlights_by(run, queries, progress)
         if request.write_predictions:
-            write_predictions(request.write_predictions, predictions.values())
+            submissions.write_predictions(request.write_predictions, predictions.values())
     return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)

@@ -19,16 +19,12 @@ Comparison = Literal["mmn", "2d-tan"]
 
 PANEL = "What to evaluate"
 
-_FEATURES = (
-    "HDF5 file, or folder with a file per video, that --run reads, beside any others. Can be repeated."
-)
+_SOURCES = "HDF5 file, or folder with a file per video, that --run reads, beside any others. Can be repeated."
 _CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
-_PROTOCOL = (
-    "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
-)
+_LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
 
 Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
-Features = Annotated[tuple[Path, ...], Option(_FEATURES, metavar="PATH")]
+Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class SummaryRequest:
             metavar="FOLDER",
         ),
     ] = ()
-    protocol: Annotated[Literal["auto", "paper"], Option(_PROTOCOL)] = "auto"
+    protocol: Annotated[Literal["auto", "paper"], Option(_LABELS)] = "auto"
     beams: Beams = 1
     segmentation: Annotated[
         tuple[Segmentation, ...],
@@ -84,10 +80,8 @@ class SummaryRequest:
         if not self.data and (self.model or self.scores or self.runs):
             raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
         if "auto" in self.model:
-            raise UsageError(
-                "--model auto may be any of several models: name the one to measure",
-                hint="--model fulltransnet",
-            )
+            hint = "--model fulltransnet"
+            raise UsageError("--model auto may be any model: name the one to measure", hint)
         if self.protocol == "paper" and not self.runs:
             raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
 

@@ -12,7 +12,7 @@ Importance scores come as the JSON of PGL-SUM.
 import json
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,6 @@ MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
 
 _WINDOWS, _SALIENCY = "pred_relevant_windows", "pred_saliency_scores"
 _MOMENT = ("start_s", "end_s", "score")
-
-_Position = tuple[str, int]
-"""Name of a video of the data, and the number of the query in it."""
-_Key = tuple[str, bool, str]
-"""Name of a video, whether the query goes by its qid, and the qid or the text."""
 
 
 @dataclass(frozen=True)
@@ -79,33 +74,32 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
             too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
             The message names the line.
     """
-    positions = _positions(videos)
-    has_qids = any(by_qid for _, by_qid, _ in positions)
-    answers: dict[_Key, list[tuple[Entry, QueryPrediction]]] = {}
+    queries = [query for video in videos.values() for query in video.queries]
+    numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
+    for number, query in enumerate(queries):
+        numbers.setdefault((query.video, "", _plain(query.text)), []).append(number)
+        if query.qid:
+            numbers.setdefault((query.video, query.qid), []).append(number)
+    has_qids = any(query.qid for query in queries)
+    answers: dict[tuple[str, ...], list[tuple[Entry, QueryPrediction]]] = {}
     for entry, answer in _answers(path):
-        file, by_qid = Path(answer.video), has_qids and bool(answer.qid)
+        file, qid = Path(answer.video), answer.qid if has_qids else ""
         video = next((name for name in (answer.video, file.name) if name in videos), file.stem)
-        key = (video, by_qid, answer.qid if by_qid else _plain(answer.query))
-        if key not in positions:
-            query = f"qid {named(answer.qid)}" if by_qid else shown(answer.query)
-            raise entry.fault(f"{query} of {named(answer.video)} is not in the data")
+        key: tuple[str, ...] = (video, qid) if qid else (video, "", _plain(answer.query))
+        if key not in numbers:
+            query_name = f"qid {named(qid)}" if qid else shown(answer.query)
+            raise entry.fault(f"{query_name} of {named(answer.video)} is not in the data")
         answers.setdefault(key, []).append((entry, answer))
-    found: dict[_Position, tuple[Moment, ...]] = {}
+    moments: dict[int, tuple[Moment, ...]] = {}
     for key, given in answers.items():
-        if len(given) not in (1, len(positions[key])):
+        if len(given) not in (1, len(numbers[key])):
             entry, answer = given[-1]
             raise entry.fault(f"answers {shown(answer.query)} of {named(key[0])} again")
-        ranked = [_ranked(answer.moments or ()) for _, answer in given]
-        found |= dict(zip(positions[key], ranked * (len(positions[key]) // len(given)), strict=True))
-    expected = {
-        (name, number): query.text
-        for name, video in videos.items()
-        for number, query in enumerate(video.queries)
-    }
-    _check_complete(path, [(text, at[0]) for at, text in expected.items() if at not in found], len(expected))
-    return {
-        name: [found[name, number] for number in range(len(video.queries))] for name, video in videos.items()
-    }
+        ranked = [tuple(sorted(each.moments or (), key=lambda moment: -moment.score)) for _, each in given]
+        moments |= dict(zip(numbers[key], ranked * (len(numbers[key]) // len(given)), strict=True))
+    _check_complete(path, [query for number, query in enumerate(queries) if number not in moments], queries)
+    ordered = (moments[number] for number in range(len(queries)))
+    return {name: [next(ordered) for _ in video.queries] for name, video in videos.items()}
 
 
 def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict[str, QueryPrediction]:
@@ -123,21 +117,22 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
             ends before its start; there is not one saliency score for each clip; or a number is NaN or
             infinite. The message names the line.
     """
-    found: dict[str, QueryPrediction] = {}
+    predictions: dict[str, QueryPrediction] = {}
     parts: tuple[str, ...] = ()
     for entry in parse_lines(path, read_text(path)):
         given = tuple(key for key in (_WINDOWS, _SALIENCY) if key in entry.values)
         parts = parts or given
         if not given or given != parts:
-            raise entry.fault(f"has {_listed(given)}; the first line has {_listed(parts)}")
+            none = f"neither {_WINDOWS} nor {_SALIENCY}"
+            here, first = (" and ".join(keys) or none for keys in (given, parts))
+            raise entry.fault(f"has {here}; the first line has {first}")
         prediction = _submitted(entry, entry.number_or_text("qid"))
         _check_query(entry, prediction, queries)
-        if prediction.qid in found:
+        if prediction.qid in predictions:
             raise entry.fault(f"answers qid {named(prediction.qid)} again")
-        found[prediction.qid] = prediction
-    missing = [query for qid, query in queries.items() if qid not in found]
-    _check_complete(path, [(query.text, query.video) for query in missing], len(queries))
-    return {qid: found[qid] for qid in queries}
+        predictions[prediction.qid] = prediction
+    _check_complete(path, [query for qid, query in queries.items() if qid not in predictions], queries)
+    return {qid: predictions[qid] for qid in queries}
 
 
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
@@ -165,58 +160,39 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
         InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
             none that is, or not as many scores as the video has features.
     """
-    source = Path(path)
-    document = read_json(source)
+    entry = Entry(str(path), {})
+    document = read_json(path)
     if not isinstance(document, dict):
-        raise InputError(f"{source}: must be a JSON object {{video: [scores]}}")
+        raise entry.fault("must be a JSON object {video: [scores]}")
     by_name = {alias: name for name in videos for alias in (name.partition("/")[2] or name, name)}
     datasets = {name.partition("/")[0] for name in videos}
     hint = f"its videos: {', '.join(list(videos)[:3])}{' ...' if len(videos) > 3 else ''}"
-    found: dict[str, FloatArray] = {}
+    rows: dict[str, FloatArray] = {}
     for name, scores in document.items():
         if name in by_name:
-            found[by_name[name]] = _row(source, name, scores, len(videos[by_name[name]].picks))
+            rows[by_name[name]] = _scores(Entry(f"{path}: {name}", {}), scores, videos[by_name[name]])
         elif "/" not in name or name.partition("/")[0] in datasets:
-            raise InputError(f"{source}: {named(name)} is not in the data", hint=hint)
-    if not found:
-        raise InputError(f"{source}: has no scores for any video in the data", hint=hint)
-    return {name: found[name] for name in videos if name in found}
+            raise InputError(f"{path}: {named(name)} is not in the data", hint=hint)
+    if not rows:
+        raise InputError(f"{path}: has no scores for any video in the data", hint=hint)
+    return {name: rows[name] for name in videos if name in rows}
 
 
-def _row(source: Path, name: str, scores: Any, n_samples: int) -> FloatArray:
-    row = Entry(f"{source}: {name}", {}).numbers(scores, "scores")
+def _scores(entry: Entry, scores: Any, video: AnnotatedVideo) -> FloatArray:
+    row, n_samples = entry.numbers(scores, "scores"), len(video.picks)
     if len(row) != n_samples:
-        raise InputError(f"{source}: {name}: has {len(row)} scores, but the video has {n_samples} features")
+        raise entry.fault(f"has {len(row)} scores, but the video has {n_samples} features")
     return np.array(row, np.float32)
-
-
-def _positions(videos: Mapping[str, MomentVideo]) -> dict[_Key, list[_Position]]:
-    """The queries of each key: more than one where the data asks the same again."""
-    found: dict[_Key, list[_Position]] = {}
-    for name, video in videos.items():
-        for number, query in enumerate(video.queries):
-            found.setdefault((name, False, _plain(query.text)), []).append((name, number))
-            if query.qid:
-                found.setdefault((name, True, query.qid), []).append((name, number))
-    return found
-
-
-def _ranked(moments: Sequence[Moment]) -> tuple[Moment, ...]:
-    """Best first; those of equal scores stay in their order."""
-    return tuple(sorted(moments, key=lambda moment: -moment.score))
 
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def _check_complete(path: Path, missing: Sequence[tuple[str, str]], n_queries: int) -> None:
-    """Raise an InputError if queries, of which text and video are given, have no answer."""
+def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> None:
     if missing:
-        text, video = missing[0]
-        raise InputError(
-            f"{path}: lacks {len(missing)} of {n_queries} queries, such as {shown(text)} of {named(video)}"
-        )
+        example = f"{shown(missing[0].text)} of {named(missing[0].video)}"
+        raise InputError(f"{path}: lacks {len(missing)} of {len(queries)} queries, such as {example}")
 
 
 def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
@@ -259,10 +235,7 @@ def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
 
 def _moment(entry: Entry, row: Any) -> Moment:
     """A moment from [start_s, end_s, score]; it may be empty, as some moments of published models are."""
-    try:
-        start, end, score = entry.numbers(row, "a moment")
-    except (InputError, ValueError) as error:
-        raise entry.fault(f"has a moment that is not a start, end and score: {shown(row)}") from error
+    start, end, score = entry.row(row, 3, "a moment that is not a start, end and score")
     if end < start:
         raise entry.fault(f"has a moment that ends before its start: {shown(row)}")
     return Moment(start, end, score)
@@ -280,10 +253,6 @@ def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str
     if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
         clips = f"{query.n_clips} clips of {CLIP_S:g} s of {named(query.video)}"
         raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
-
-
-def _listed(parts: tuple[str, ...]) -> str:
-    return " and ".join(parts) or f"neither {_WINDOWS} nor {_SALIENCY}"
 
 
 def _line(prediction: QueryPrediction) -> str:

@@ -1,6 +1,6 @@
 """The evaluation of summaries: importance scores beside the annotators, chance and equal scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -63,22 +63,26 @@ def evaluate_summaries(
     if not videos:
         raise UsageError("no video to evaluate on")
     check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
-    _check_names("segmentation", segmentations, get_args(Segmentation))
-    _check_names("knapsack", knapsacks, KNAPSACKS)
+    for kind, names, known in (
+        ("segmentation", segmentations, get_args(Segmentation)),
+        ("knapsack", knapsacks, KNAPSACKS),
+    ):
+        if unknown := [name for name in names if name not in known]:
+            raise UsageError(f"unknown {kind} {unknown[0]!r}", hint=", ".join(known))
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     _check_predictions(references, predictions)
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
-    measured: dict[str, dict[str, VideoMeasures]] = {}
+    videos_of: dict[str, dict[str, VideoMeasures]] = {
+        row: {} for row in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
+    }
     for done, reference in enumerate(references, 1):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
-        measured[reference.name] = measure_video(reference, scores, settings, n_seeds)
+        for row, measures in measure_video(reference, scores, settings, n_seeds).items():
+            videos_of[row][reference.name] = measures
         if progress:
             progress("videos evaluated", done, len(references))
-    rows = {
-        name: SummaryMeasures({video: rows[name] for video, rows in measured.items()})
-        for name in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
-    }
+    rows = {row: SummaryMeasures(measures) for row, measures in videos_of.items()}
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
     facts = {
@@ -102,18 +106,10 @@ def evaluate_summaries(
 
 def _title(n_videos: int, counts: Sequence[int]) -> str:
     fewest, most = min(counts), max(counts)
-    who = f"{most} annotator{'' if most == 1 else 's'}"
-    who = who if fewest == most else f"{fewest} to {who}"
+    tests = f"{len(counts)} tests of " if len(counts) > n_videos else ""
     videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
-    if len(counts) > n_videos:
-        videos = f"{len(counts)} tests of {videos}"
-    return f"{videos}, {who} each; key shots of 15 %, "
-
-
-def _check_names(kind: str, names: Iterable[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"unknown {kind} {name!r}", hint=", ".join(known))
+    annotators = f"{'' if fewest == most else f'{fewest} to '}{most} annotator{'' if most == 1 else 's'}"
+    return f"{tests}{videos}, {annotators} each; key shots of 15 %, "
 
 
 def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:
@@ -122,13 +118,11 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
             if reference.name not in scores:
                 raise UsageError(f"{row}: has no scores for {reference.name}")
             shape, expected = np.shape(scores[reference.name]), reference.picks.shape
+            where = f"{row}: {reference.name}: the scores"
             if shape != expected:
-                raise UsageError(
-                    f"{row}: {reference.name}: the scores are {list(shape)}, but the video has "
-                    f"{expected[0]} features"
-                )
+                raise UsageError(f"{where} are {list(shape)}, but the video has {expected[0]} features")
             if not np.isfinite(scores[reference.name]).all():
-                raise UsageError(f"{row}: {reference.name}: the scores hold NaN or infinite values")
+                raise UsageError(f"{where} hold NaN or infinite values")
 
 
 def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations]) -> tuple[str, ...]:
@@ -137,7 +131,7 @@ def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotatio
     for name, video in videos.items():
         for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
             concerned.setdefault(warning, []).append(name)
-    return tuple(
-        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
-        for warning, names in concerned.items()
-    )
+    others = {
+        warning: f" and {len(names) - 1} more" * (len(names) > 1) for warning, names in concerned.items()
+    }
+    return tuple(f"{names[0]}{others[warning]}: {warning}" for warning, names in concerned.items())

@@ -1,21 +1,16 @@
 """Measures of rows of scores on one video and over videos: predictions, annotators, chance, equal scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from vidsum.evaluation.key_shots import at_every_frame, coverages, f_measures, key_shots
+from vidsum.evaluation.key_shots import BoolArray, IntArray, at_every_frame, coverages, f_measures, key_shots
 from vidsum.evaluation.rank import kendall_tau_b, spearman_rho
 from vidsum.evaluation.reference import DRAWN, Reference
-from vidsum.types import FloatArray
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.float64]
+from vidsum.types import FloatArray, TimeArray
 
 HUMAN: Final = "human"
 MEAN: Final = "mean annotator"
@@ -49,9 +44,9 @@ class VideoMeasures:
     key_shots: tuple[KeyShotMeasures, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """All of them."""
-        key_shots = [{key: _positive(value) for key, value in asdict(one).items()} for one in self.key_shots]
-        return {"tau": _positive(self.tau), "rho": _positive(self.rho), "key_shots": key_shots}
+        """See `vidsum.evaluation.report.Measures`."""
+        key_shots = [_json_of(asdict(measures)) for measures in self.key_shots]
+        return {**_json_of({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
 
 
 @dataclass(frozen=True)
@@ -62,8 +57,9 @@ class SummaryMeasures:
 
     @cached_property
     def mean(self) -> VideoMeasures:
-        """Over the videos."""
-        return _mean_of(list(self.videos.values()))
+        """Over the videos; None where a video has none."""
+        mean: VideoMeasures = _mean_of(list(self.videos.values()))
+        return mean
 
     def as_json(self) -> dict[str, Any]:
         """The mean, and those of each video."""
@@ -72,14 +68,12 @@ class SummaryMeasures:
 
     def figures(self) -> dict[str, str]:
         """The mean: tau and rho with a sign, then the columns of `columns_of`."""
+        ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
         cells = columns_of(self.mean.key_shots).cells
-        measures = {
-            head: getattr(self.mean.key_shots[number], field) for head, (number, field) in cells.items()
-        }
+        key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
         return {
-            "   tau": _signed(self.mean.tau),
-            "   rho": _signed(self.mean.rho),
-            **{head: "-" if value is None else f"{value:.3f}" for head, value in measures.items()},
+            **{head: _signed(value) for head, value in ranks.items()},
+            **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
         }
 
 
@@ -91,53 +85,48 @@ class Columns(NamedTuple):
     """Head of a column -> number of the setting, and the name of its measure."""
 
 
-Same = TypeVar("Same", KeyShotMeasures, VideoMeasures)
-
-
 def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
     """Of one segmentation each knapsack's F-measures; of several the mean F-measure of each segmentation."""
-    if len({one.segmentation for one in settings}) == 1:
-        knapsacks = [one.knapsack for one in settings]
+    first, last = settings[0], settings[-1]
+    if first.segmentation == last.segmentation:
         cells = {
-            f"{head} {knapsack}": (number, field)
-            for number, knapsack in enumerate(knapsacks)
+            f"{head} {setting.knapsack}": (number, field)
+            for number, setting in enumerate(settings)
             for head, field in (("F max", "f_max"), ("F avg", "f_avg"))
         }
-        title = f"segmentation {settings[0].segmentation}, knapsack {' and '.join(knapsacks)}"
+        knapsacks = " and ".join(setting.knapsack for setting in settings)
+        title = f"segmentation {first.segmentation}, knapsack {knapsacks}"
         return Columns(title, {**cells, "coverage": (-1, "coverage")})
-    last = settings[-1].knapsack
     cells = {
-        f"F {one.segmentation}": (number, "f_avg")
-        for number, one in enumerate(settings)
-        if one.knapsack == last
+        f"F {setting.segmentation}": (number, "f_avg")
+        for number, setting in enumerate(settings)
+        if setting.knapsack == last.knapsack
     }
-    return Columns(f"F avg, segmentation as named, knapsack {last}", cells)
+    return Columns(f"F avg, segmentation as named, knapsack {last.knapsack}", cells)
 
 
 def _signed(value: float | None) -> str:
     return "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"  # + 0.0: no -0.000
 
 
-def _positive(value: Any) -> Any:
-    return value + 0.0 if isinstance(value, float) else value  # no -0.0
+def _json_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without -0.0."""
+    return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
 
 
-def _mean_of(measures: Sequence[VideoMeasures]) -> VideoMeasures:
-    of_settings = zip(*(one.key_shots for one in measures), strict=True)
-    key_shots = (_means(settings, ("f_max", "f_avg", "coverage")) for settings in of_settings)
-    return replace(_means(measures, ("tau", "rho")), key_shots=tuple(key_shots))
-
-
-def _means(videos: Sequence[Same], names: Sequence[str]) -> Same:
-    """The first, but with means over the videos."""
-    means: dict[str, Any] = {name: _known_mean([getattr(one, name) for one in videos]) for name in names}
-    return replace(videos[0], **means)
-
-
-def _known_mean(values: Sequence[float | None]) -> float | None:
-    """The mean over videos; None where a video has none."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
+def _mean_of(measures: Sequence[Any]) -> Any:
+    """The means of measures, field by field, which have the same texts; None where one is None."""
+    first = measures[0]
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [field.name for field in fields(first)]
+        return replace(
+            first, **{name: _mean_of([getattr(each, name) for each in measures]) for name in names}
+        )
+    if isinstance(first, tuple):
+        return tuple(map(_mean_of, zip(*measures, strict=True)))
+    if isinstance(first, str):
+        return first
+    return None if None in measures else float(np.mean(measures))
 
 
 def measure_video(
@@ -158,12 +147,8 @@ def measure_video(
         settings: (segmentation, knapsack) of the key shots.
         n_seeds: number of draws of scores and segmentations.
     """
-    drawn = np.stack(
-        [
-            _generator(reference, "scores", seed).random(reference.n_frames, np.float32)
-            for seed in range(n_seeds)
-        ]
-    )
+    seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
+    drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
     rows = {
         MEAN: reference.mean_scores[None],
         **{name: np.asarray(scores, np.float32)[None] for name, scores in predictions.items()},
@@ -172,9 +157,11 @@ def measure_video(
     }
     frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
     frames[RANDOM] = drawn
-    ranks = _ranks(reference, rows)
-    found = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
-    return {name: VideoMeasures(*ranks[name], tuple(measures[name] for measures in found)) for name in ranks}
+    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
+    return {
+        name: VideoMeasures(tau, rho, tuple(measures[name] for measures in key_shots))
+        for name, (tau, rho) in _ranks(reference, rows).items()
+    }
 
 
 def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
@@ -190,20 +177,17 @@ def _ranks(
     Where the annotators' mean is all there is, it is what rows are compared with.
     """
     annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
-    scores = np.concatenate([annotators, *rows.values()])
-    found = [correlate(scores, annotators) for correlate in (kendall_tau_b, spearman_rho)]
-    (among_taus, *taus), (among_rhos, *rhos) = (_split(each, [annotators, *rows.values()]) for each in found)
+    parts = {HUMAN: annotators, **rows}
+    scores = np.concatenate(list(parts.values()))
     pairs = np.triu_indices(len(annotators), 1)
-    human = (_average(among_taus[pairs]), _average(among_rhos[pairs]))
-    of_rows = zip(rows, map(_average, taus), map(_average, rhos), strict=True)
-    return {HUMAN: human, **{name: (tau, rho) for name, tau, rho in of_rows}}
+    means = []
+    for correlate in (kendall_tau_b, spearman_rho):
+        among, *others = _split(correlate(scores, annotators), parts.values())
+        means.append([float(values.mean()) if values.size else None for values in (among[pairs], *others)])
+    return dict(zip(parts, zip(*means, strict=True), strict=True))
 
 
-def _average(values: Numbers) -> float | None:
-    return float(values.mean()) if values.size else None
-
-
-def _split(stacked: Numbers, parts: Iterable[FloatArray]) -> list[Numbers]:
+def _split(stacked: TimeArray, parts: Iterable[FloatArray]) -> list[TimeArray]:
     """Undo the concatenation of parts."""
     return np.split(stacked, np.cumsum([len(part) for part in parts])[:-1])
 
@@ -216,26 +200,21 @@ def _key_shot_measures(
     given = reference.summaries(segmentation)
     scored = reference.scores_of_frames(segmentation) if given is None else rows[RANDOM][:0]
     n_annotators = len(scored if given is None else given)
-    draws: list[dict[str, Numbers | None]] = []
+    draws = []
     for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
-        of_draw = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
-        made = key_shots(np.concatenate([scored, *of_draw.values()]), shots, knapsack)
-        summaries = made if given is None else np.concatenate([given, made])
-        among, others = _measured(summaries, n_annotators)
-        of_rows = zip(of_draw, _split(others, of_draw.values()), strict=True)
-        draws.append({HUMAN: among, **{name: values.mean(axis=0) for name, values in of_rows}})
-    means = {name: _mean([draw[name] for draw in draws]) for name in draws[0]}
-    return {name: KeyShotMeasures(segmentation, knapsack, *means[name]) for name in means}
+        drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
+        made = key_shots(np.concatenate([scored, *drawn.values()]), shots, knapsack)
+        among, others = _measured(made if given is None else np.concatenate([given, made]), n_annotators)
+        draws.append([among, *(values.mean(axis=0) for values in _split(others, drawn.values()))])
+    means = dict(zip((HUMAN, *rows), np.mean(draws, axis=0).tolist(), strict=True))
+    return {
+        name: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(value) else value for value in row))
+        for name, row in means.items()
+    }
 
 
-def _mean(draws: Sequence[Numbers | None]) -> list[float | None]:
-    """[3] the mean of draws, which either all have measures or none has."""
-    measured = [draw for draw in draws if draw is not None]
-    return np.mean(measured, axis=0).tolist() if measured else [None] * 3
-
-
-def _measured(summaries: BoolArray, n_annotators: int) -> tuple[Numbers | None, Numbers]:
+def _measured(summaries: BoolArray, n_annotators: int) -> tuple[TimeArray, TimeArray]:
     """[3] F max, F avg and coverage among the annotators, whose summaries come first, and [R, 3] of the rest.
 
     Args:
@@ -246,21 +225,16 @@ def _measured(summaries: BoolArray, n_annotators: int) -> tuple[Numbers | None, 
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others = np.split(summaries[:, starts], [n_annotators])
-    return _among(annotators, lengths), _compared(others, annotators, lengths)
+    scores = f_measures(others, annotators, lengths)
+    covered = coverages(others, annotators.sum(axis=0), lengths)
+    return _among(annotators, lengths), np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
 
 
-def _compared(summaries: BoolArray, annotators: BoolArray, lengths: IntArray) -> Numbers:
-    """[R, 3] F max, F avg and coverage of each summary."""
-    scores = f_measures(summaries, annotators, lengths)
-    covered = coverages(summaries, annotators.sum(axis=0), lengths)
-    return np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
-
-
-def _among(annotators: BoolArray, lengths: IntArray) -> Numbers | None:
-    """[3] the same of the annotators: each compared with the others."""
+def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
+    """[3] the same of the annotators: each compared with the others; NaN for a single one."""
     n_annotators = len(annotators)
     if n_annotators < 2:
-        return None
+        return np.full(3, np.nan)
     apart = ~np.eye(n_annotators, dtype=np.bool_)
     scores = f_measures(annotators, annotators, lengths)[apart].reshape(n_annotators, n_annotators - 1)
     covered = coverages(annotators, annotators.sum(axis=0) - annotators, lengths)
