@@ -126,7 +126,7 @@ def test_settings_that_need_other_data_say_so(setting: str) -> None:
 
 
 def test_an_unknown_setting_or_target_is_refused() -> None:
-    with pytest.raises(UsageError, match="no setting 'other'"):
+    with pytest.raises(UsageError, match="unknown setting 'other'"):
         settings("other", by_dataset(ALL), "summe")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="cosum is not among tvsum, summe"):
         settings("canonical", by_dataset(ALL), "cosum")

@@ -1,4 +1,4 @@
-"""What models that find moments are trained and validated on: features of a video, queries, their windows."""
+"""Examples for models that find moments: features of a video, queries, their windows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class MomentExample:
     name: str
     """The video's; errors name it."""
     video: FloatArray
-    """[T, Dv]: the whole video in T clips of equal length."""
+    """[T, Dv] clips of equal length."""
     queries: FloatArray
     """[M, Dq]"""
     windows: FloatArray
@@ -66,19 +66,12 @@ class HighlightExample:
         video, words = list(self.video.shape), list(self.words.shape)
         if len(video) != 2 or len(words) != 2 or 0 in (*video, *words):
             raise UsageError(f"{self.name}: video and words must be two [N, D], not {video} and {words}")
-        if self.windows.ndim != 2 or self.windows.shape[1] != 2 or self.saliency.shape != (video[0],):
-            raise UsageError(
-                f"{self.name}: {video[0]} clips have windows {list(self.windows.shape)} and saliency "
-                f"{list(self.saliency.shape)}"
-            )
+        windows, saliency = list(self.windows.shape), list(self.saliency.shape)
+        if len(windows) != 2 or windows[1] != 2 or saliency != video[:1]:
+            raise UsageError(f"{self.name}: {video[0]} clips have windows {windows} and saliency {saliency}")
 
 
 def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:
-    """[T] the annotators' scores of the clip at each time, added up; 0 after the last clip.
-
-    Args:
-        saliency: [C, U], see `vidsum.datasets.moments.Query`.
-        times_s: [T]
-    """
+    """[T] the annotators' scores [C, U] (see `Query`) of the clip at each time, added; 0 after the last."""
     scores = np.append(saliency.sum(axis=1), 0).astype(np.float32)
     return scores[np.minimum((times_s / CLIP_S).astype(np.int64), len(scores) - 1)]

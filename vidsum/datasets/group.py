@@ -1,9 +1,9 @@
-"""One group of an annotation file of the field: finding its datasets under the names that public files give
-them, and checking that they go together. What does not is an InputError that names group and dataset.
+"""One group of an annotation file of the field: its datasets, under the names that public files give them.
 
 Needed: features, n_frames, change_points, gtscore. Public files also hold features as [T, 1, D], labels as
 [T, 1], gt_score for gtscore, user_anno for user_scores, picks with n_frames at the end or no picks, and fps.
-A few frames more or less than n_frames are mended with a warning; more are a fault.
+A few frames more or less than n_frames are repaired with a warning. Datasets that do not go together are an
+InputError that names group and dataset.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Group:
     name: str
     arrays: Mapping[str, Any]
     warnings: list[str] = field(default_factory=list)
-    """What was mended while it was read."""
+    """Repairs made while it was read."""
 
     def fault(self, reason: str) -> InputError:
         """The error that says what is wrong with this group."""
@@ -100,8 +100,9 @@ def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
 def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
     """[T] frame number of each feature; every 15th frame where the file does not say."""
     stored = group.numbers("picks")
-    assumed = np.arange(steps) * PUBLISHED_STRIDE
-    picks = assumed if stored is None else frame_numbers(group, "picks", stored).ravel()
+    picks = np.arange(steps) * PUBLISHED_STRIDE
+    if stored is not None:
+        picks = frame_numbers(group, "picks", stored).ravel()
     if len(picks) == steps + 1 and picks[-1] >= n_frames:  # some files close the list with n_frames
         picks = picks[:-1]
     if len(picks) != steps:
@@ -162,11 +163,9 @@ def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
 def annotator_scores(group: Group, picks: IntArray, n_frames: int) -> FloatArray | None:
     """[U, T] importance scores of each annotator, if the file has them."""
     scores = group.numbers("user_scores")
-    if scores is None:
-        return None
-    if scores.ndim != 2:
+    if scores is not None and scores.ndim != 2:
         raise group.fault(f"user_scores must be [U, T] or [U, n_frames], not {list(scores.shape)}")
-    return _at_picks(group, "user_scores", scores, picks, n_frames)
+    return None if scores is None else _at_picks(group, "user_scores", scores, picks, n_frames)
 
 
 def _at_picks(group: Group, key: str, values: npt.NDArray[Any], picks: IntArray, n_frames: int) -> FloatArray:
@@ -187,12 +186,7 @@ def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
         raise group.fault(f"user_summary must be [U, {n_frames}], not {list(stored.shape)}")
     if not np.isin(summary, (0, 1)).all():
         raise group.fault("user_summary holds values other than 0 and 1")
-    return _padded(group, summary, n_frames)
-
-
-def _padded(group: Group, summary: FloatArray, n_frames: int) -> FloatArray:
-    """Annotators and decoders may differ by a few frames; evaluation needs one count."""
     extra = n_frames - summary.shape[1]
-    if extra:
+    if extra:  # evaluation needs one count
         group.warnings.append(f"user_summary has {summary.shape[1]} frames of {n_frames}: cut or padded")
     return np.pad(summary[:, :n_frames], ((0, 0), (0, max(extra, 0))))

@@ -14,6 +14,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,10 @@ class Annotation:
     qid: str | None = None
     saliency: Mapping[int, tuple[float, ...]] | None = None
     """Number of a clip -> what each annotator gave it: QVHighlights."""
+
+    def fault(self, reason: str, hint: str | None = None) -> InputError:
+        """The error that says what is wrong with it."""
+        return InputError(f"{self.where}: {reason}", hint)
 
 
 def read_annotations(path: Path) -> Iterator[Annotation]:
@@ -100,13 +105,13 @@ def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
         if "relevant_windows" not in entry.values:
             raise entry.fault("has no relevant_windows: the file is of a test split without annotations")
         yield Annotation(
-            where=entry.where,
-            video=entry.text("vid"),
-            duration_s=_duration(entry, "duration"),
-            text=entry.text("query"),
-            windows=tuple(entry.window(window) for window in entry.list("relevant_windows")),
-            qid=entry.number_or_text("qid") if "qid" in entry.values else None,
-            saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
+            entry.where,
+            entry.text("vid"),
+            _duration(entry, "duration"),
+            entry.text("query"),
+            tuple(entry.window(window) for window in entry.list("relevant_windows")),
+            entry.number_or_text("qid") if "qid" in entry.values else None,
+            _saliency(entry) if "saliency_scores" in entry.values else None,
         )
 
 
@@ -130,22 +135,15 @@ def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
         found = _CHARADES_LINE.fullmatch(line)
         if not found:
             raise InputError(f"{where}: is neither JSON nor `VIDEO START END##SENTENCE`")
-        name, start, end, sentence = found.groups()
+        name, *times, sentence = found.groups()
         if lengths is None:  # not before the file is known to be of this layout
             lengths = _charades_lengths(path)
         if name not in lengths:
             raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {named(name)}")
         entry = Entry(where, {"length": lengths[name]})
-        window = entry.window([_number(start), _number(end)])
-        yield Annotation(where, name, _duration(entry, "length"), sentence, (window,))
-
-
-def _number(text: str) -> float | str:
-    """The number that a text is, or the text."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+        with suppress(ValueError):  # another text is no window
+            times = [float(time) for time in times]
+        yield Annotation(where, name, _duration(entry, "length"), sentence, (entry.window(times),))
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:

@@ -7,7 +7,7 @@ is an error.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,15 +74,12 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
         InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
             message names the entry.
     """
-    source = Path(path)
     annotations: dict[str, list[Annotation]] = {}
-    for annotation in read_annotations(source):
+    for annotation in _annotations(path):
         annotations.setdefault(annotation.video, []).append(annotation)
-    if not annotations:
-        raise InputError(f"{source}: holds no annotation")
     for name, of_video in annotations.items():
         if len({annotation.duration_s for annotation in of_video}) > 1:
-            raise InputError(f"{source}: {named(name)}: two of its entries give it different durations")
+            raise InputError(f"{path}: {named(name)}: two of its entries give it different durations")
     return {name: _video(of_video) for name, of_video in annotations.items()}
 
 
@@ -102,24 +99,30 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
             window is inverted, empty or outside its video; or the annotators do not go with the clips. The
             message names the line.
     """
-    source = Path(path)
     queries: dict[str, Query] = {}
-    counts: set[int] = set()
-    for annotation in read_annotations(source):
+    n_annotators: int | None = None
+    for annotation in _annotations(path):
         if annotation.qid is None:
-            raise InputError(f"{annotation.where}: has no qid", hint="annotations in QVHighlights' layout")
+            raise annotation.fault("has no qid", hint="annotations in QVHighlights' layout")
         if annotation.qid in queries:
-            raise InputError(f"{annotation.where}: has qid {named(annotation.qid)} again")
-        _check_windows(annotation)
-        _check_saliency(annotation)
+            raise annotation.fault(f"has qid {named(annotation.qid)} again")
+        _check_strictly(annotation)
         query = _query(annotation, annotation.text, annotation.windows)
-        counts.add(0 if query.saliency is None else query.saliency.shape[1])
-        if len(counts) > 1:
-            raise InputError(f"{annotation.where}: has another number of annotators than those before it")
+        of_query = 0 if query.saliency is None else query.saliency.shape[1]
+        if n_annotators not in (None, of_query):
+            raise annotation.fault("has another number of annotators than those before it")
+        n_annotators = of_query
         queries[annotation.qid] = query
-    if not queries:
-        raise InputError(f"{source}: holds no annotation")
     return queries
+
+
+def _annotations(path: str | os.PathLike[str]) -> Iterator[Annotation]:
+    """The annotations of a file; none is an InputError."""
+    annotations = read_annotations(Path(path))
+    if (first := next(annotations, None)) is None:
+        raise InputError(f"{os.fspath(path)}: holds no annotation")
+    yield first
+    yield from annotations
 
 
 def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
@@ -149,42 +152,29 @@ def _saliency(annotation: Annotation) -> FloatArray | None:
     return saliency
 
 
-def _check_windows(annotation: Annotation) -> None:
+def _check_strictly(annotation: Annotation) -> None:
+    """Refuse windows outside the video, and scores that are not one of each annotator for whole clips."""
+    duration_s, scores = annotation.duration_s, annotation.saliency
     if not annotation.windows:
-        raise InputError(f"{annotation.where}: has no window")
+        raise annotation.fault("has no window")
     for start, end in annotation.windows:
-        if not 0 <= start < end <= annotation.duration_s:
-            raise InputError(
-                f"{annotation.where}: has a window that is inverted, empty or outside its video of "
-                f"{annotation.duration_s:g} s: {[start, end]}"
-            )
-
-
-def _check_saliency(annotation: Annotation) -> None:
-    """Refuse scores that are not one of each annotator for whole clips."""
-    scores = annotation.saliency
+        if not 0 <= start < end <= duration_s:
+            video = f"its video of {duration_s:g} s: {[start, end]}"
+            raise annotation.fault(f"has a window that is inverted, empty or outside {video}")
     if scores is None:
         return
     if not scores or len({len(of_clip) for of_clip in scores.values()}) > 1 or () in scores.values():
-        raise InputError(
-            f"{annotation.where}: has saliency_scores that are not one of each annotator for each clip"
-        )
-    last = int(annotation.duration_s / CLIP_S) - 1
-    if max(scores) > last:
-        raise InputError(
-            f"{annotation.where}: has clip {max(scores)} in relevant_clip_ids; the last is {last}"
-        )
+        raise annotation.fault("has saliency_scores that are not one of each annotator for each clip")
+    clip, last = max(scores), int(duration_s / CLIP_S) - 1
+    if clip > last:
+        raise annotation.fault(f"has clip {clip} in relevant_clip_ids; the last is {last}")
 
 
 def _video(annotations: list[Annotation]) -> MomentVideo:
     repairs: list[str] = []
-    queries = (_repaired(annotation, repairs) for annotation in annotations)
-    return MomentVideo(
-        name=annotations[0].video,
-        duration_s=annotations[0].duration_s,
-        queries=tuple(query for query in queries if query),
-        repairs=tuple(repairs),
-    )
+    queries = [_repaired(annotation, repairs) for annotation in annotations]
+    name, duration_s = annotations[0].video, annotations[0].duration_s
+    return MomentVideo(name, duration_s, tuple(query for query in queries if query), tuple(repairs))
 
 
 def _repaired(annotation: Annotation, repairs: list[str]) -> Query | None:
@@ -197,11 +187,8 @@ def _repaired(annotation: Annotation, repairs: list[str]) -> Query | None:
     kept = tuple(window for window in windows if window)
     if not kept:
         return None
-    if annotation.saliency and max(annotation.saliency) * CLIP_S >= annotation.duration_s:
-        last = max(annotation.saliency)
-        raise InputError(
-            f"{annotation.where}: has clip {last} in relevant_clip_ids, which begins after the end"
-        )
+    if annotation.saliency and (last := max(annotation.saliency)) * CLIP_S >= annotation.duration_s:
+        raise annotation.fault(f"has clip {last} in relevant_clip_ids, which begins after the end")
     return _query(annotation, text, kept)
 
 

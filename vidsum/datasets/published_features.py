@@ -50,12 +50,13 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
         InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or the
             sources are of different rates.
     """
-    parts = [unit_rows(_read(source, video)) for source in sources]
+    readers = [_from_folder if source.is_dir() else _from_h5 for source in sources]
+    parts = [_checked(*read(source, video)) for read, source in zip(readers, sources, strict=True)]
     lengths = [len(part) for part in parts]
     if max(lengths) - min(lengths) > _MOST_APART:
-        told = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
+        rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
         raise InputError(
-            f"{video}: its features are not of one rate, by their rows: {told}",
+            f"{video}: its features are not of one rate, by their rows: {rows}",
             hint="features of one rate, whose rows stand for the same times",
         )
     return tuple(part[: min(lengths)] for part in parts)
@@ -92,18 +93,15 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
 
 def _h5_file(source: Path) -> Path:
     if not source.is_file():
-        raise InputError(
-            f"{source}: {'is neither file nor folder' if source.exists() else 'no such file or folder'}"
-        )
+        reason = "is neither file nor folder" if source.exists() else "no such file or folder"
+        raise InputError(f"{source}: {reason}")
     return source
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
     """[L, D] the words of a query as QVHighlights' text features have them, rows of length 1.
 
-    Args:
-        folder: `clip_text_features` or the like, with `qid{N}.npz` for each query, key `last_hidden_state`.
-        qid: the query's number.
+    They are in `folder/qid{N}.npz`, key `last_hidden_state`.
 
     Raises:
         InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
@@ -111,15 +109,11 @@ def read_words(folder: Path, qid: str) -> FloatArray:
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
-    return unit_rows(_checked(*_from_npz(file, _WORDS_KEY)))
-
-
-def _read(source: Path, video: str) -> FloatArray:
-    """[N, D] of one source, checked."""
-    return _checked(*(_from_folder(source, video) if source.is_dir() else _from_h5(source, video)))
+    return _checked(*_from_npz(file, _WORDS_KEY))
 
 
 def _checked(where: str, stored: Any) -> FloatArray:
+    """[N, D] rows of length 1."""
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
         raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
@@ -128,31 +122,30 @@ def _checked(where: str, stored: Any) -> FloatArray:
     rows = array.reshape(len(array), -1).astype(np.float32)
     if not np.isfinite(rows).all():
         raise InputError(f"{where}: holds NaN or infinite values")
-    return rows
+    return unit_rows(rows)
 
 
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
-    """What an HDF5 file has of a video, and the name of the place."""
+    """The name of a video's features in an HDF5 file, and the features."""
     with opened(_h5_file(source)) as file:
         entry = member(file, video)
         if entry is None:
             raise InputError(f"{source}: has no features of {video}")
-        places = {video: entry}
+        entries = {video: entry}
         if isinstance(entry, h5py.Group):
-            places = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
-        for place, dataset in places.items():
+            entries = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
+        for name, dataset in entries.items():
             if isinstance(dataset, h5py.Dataset):
-                return f"{source}: {place}", array_of(dataset)
+                return f"{source}: {name}", array_of(dataset)
         raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
 
 
 def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
-    """What a folder's file of a video holds, and the name of the place."""
+    """The same of a folder."""
     candidates = [folder / f"{video}{suffix}" for suffix in _FOLDER_SUFFIXES]
     file = next((file for file in candidates if file.is_file()), None)
     if file is None:
-        endings = ", ".join(_FOLDER_SUFFIXES)
-        raise InputError(f"{folder}: has no features of {video} ({endings})")
+        raise InputError(f"{folder}: has no features of {video} ({', '.join(_FOLDER_SUFFIXES)})")
     if file.suffix == ".pt":
         return str(file), _from_torch(file)
     if file.suffix == ".npz":
@@ -162,7 +155,7 @@ def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
 
 
 def _from_npz(file: Path, key: str) -> tuple[str, Any]:
-    """An array of a file, and the name of the place."""
+    """The same of an array of a file."""
     with refusing(file):
         stored = read_arrays(file, (key,))
     if key not in stored:
@@ -171,7 +164,7 @@ def _from_npz(file: Path, key: str) -> tuple[str, Any]:
 
 
 def _from_torch(file: Path) -> Any:
-    """The tensor of a `.pt` file, or that called `features` of several; nothing else in it is ever run."""
+    """The tensor of a `.pt` file, or the one named `features`; nothing else in it is ever run."""
     import torch
 
     from vidsum.checkpoints.tensors import fault_of, load_tensors

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from vidsum.datasets.summaries import dataset_name
 from vidsum.errors import InputError, UsageError
@@ -44,14 +44,11 @@ class Split:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How the test parts of several splits lie on the videos that could be tested."""
+    """Numbers of videos: of the datasets that splits test on, in a test part, in more than one."""
 
     videos: int
-    """In the datasets that the splits test on."""
     covered: int
-    """In at least one test part."""
     repeated: int
-    """In more than one."""
 
     @property
     def tiles(self) -> bool:
@@ -77,17 +74,15 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
             videos that are not available.
     """
     source = Path(path)
-    entries = _entries(source)
-    datasets = sorted({_dataset_of(name) for name in available})
+    datasets = sorted(by_dataset(available))
     splits = []
-    for number, entry in enumerate(entries, start=1):
-        parts = {
-            part: tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"])
-            for part in ("train", "test")
-        }
-        _check_available(source, [*parts["train"], *parts["test"]], available)
+    for number, entry in enumerate(_entries(source), start=1):
+        train, test = (
+            tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"]) for part in ("train", "test")
+        )
+        _check_available(source, [*train, *test], available)
         try:
-            splits.append(Split(f"{source.stem}-{number}", **parts))
+            splits.append(Split(f"{source.stem}-{number}", train, test))
         except UsageError as error:
             raise InputError(f"{source}: split {error.message}") from error
     return splits
@@ -103,13 +98,10 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
         raise InputError(f"{source}: is not a list of splits")
     for number, entry in enumerate(content, start=1):
         for key in ("train_keys", "test_keys"):
-            if not isinstance(entry, dict) or not _is_list_of_text(entry.get(key)):
+            names = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise InputError(f"{source}: split {number}: {key} must be a list of names")
     return content
-
-
-def _is_list_of_text(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
@@ -127,14 +119,14 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
 
 
 def _check_available(source: Path, names: Iterable[str], available: Collection[str]) -> None:
-    absent = [name for name in names if name not in available]
-    if not absent:
+    absent = next((name for name in names if name not in available), None)
+    if absent is None:
         return
-    dataset = _dataset_of(absent[0])
-    if dataset in {_dataset_of(name) for name in available}:
-        raise InputError(f"{source}: names {named(absent[0])}, which the file of {dataset} does not hold")
+    dataset, name = _dataset_of(absent), named(absent)
+    if dataset in by_dataset(available):
+        raise InputError(f"{source}: names {name}, which the file of {dataset} does not hold")
     raise InputError(
-        f"{source}: names {named(absent[0])}, but the videos of {named(dataset)} are not given",
+        f"{source}: names {name}, but the videos of {named(dataset)} are not given",
         hint=f"add --data eccv16_dataset_{named(dataset)}_google_pool5.h5",
     )
 
@@ -144,9 +136,9 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
 
     Args:
         names: of the videos.
-        folds: number of splits; their test parts differ by one video at most.
+        folds: number of splits, whose test parts differ by one video at most.
         seed: of the shuffle.
-        name: the splits are called `name-1`, `name-2`, ...
+        name: of the splits: `name-1`, `name-2`, ...
 
     Raises:
         UsageError: there are fewer than 2 folds, or more than videos.
@@ -158,12 +150,11 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
         )
     order = sorted(names)
     random.Random(seed).shuffle(order)
-    splits = []
-    for number in range(folds):
-        test = order[number::folds]
-        train = [video for video in order if video not in test]
-        splits.append(Split(f"{name}-{number + 1}", tuple(train), tuple(test)))
-    return splits
+    tests = [tuple(order[number::folds]) for number in range(folds)]
+    return [
+        Split(f"{name}-{number}", tuple(video for video in order if video not in test), test)
+        for number, test in enumerate(tests, start=1)
+    ]
 
 
 def settings(
@@ -187,7 +178,7 @@ def settings(
         UsageError: the target is not given, there is no such setting, or it needs other datasets.
     """
     if setting not in SETTINGS:
-        raise UsageError(f"there is no setting {setting!r}", hint=f"choose from {', '.join(SETTINGS)}")
+        raise UsageError(f"unknown setting {setting!r}", hint=f"choose from {', '.join(SETTINGS)}")
     if target not in names_by_dataset:
         raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
     others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)
@@ -198,33 +189,30 @@ def settings(
     if setting == "transfer":
         return [Split("transfer", others, tuple(names_by_dataset[target]))]
     splits = k_fold(names_by_dataset[target], folds, seed, name=setting)
-    if setting == "augmented":
-        splits = [replace(split, train=split.train + others) for split in splits]
-    return splits
+    added = others if setting == "augmented" else ()
+    return [replace(split, train=split.train + added) for split in splits]
 
 
-def with_validation(split: Split, share: float = 0.2, seed: int = 0) -> Split:
-    """The split with a share of its training videos, at least one, set aside for validation.
+def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
+    """The split with some of its training videos set aside for validation.
 
     Args:
         split: its test part is left as it is.
-        share: of the training videos, in (0, 1).
+        fraction: of the training videos, in (0, 1); at least one video is set aside, and one left.
         seed: of the choice.
 
     Raises:
-        UsageError: the share is out of range, or fewer than two training videos are there.
+        UsageError: the fraction is out of range, or there are fewer than two training videos.
     """
-    if not 0 < share < 1:
-        raise UsageError(f"the share for validation must lie between 0 and 1, not {share:g}")
+    if not 0 < fraction < 1:
+        raise UsageError(f"the fraction for validation must lie between 0 and 1, not {fraction:g}")
     if len(split.train) < 2:
         raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
-    many = min(max(1, round(share * len(split.train))), len(split.train) - 1)
-    chosen = set(random.Random(seed).sample(sorted(split.train), many))
-    return replace(
-        split,
-        train=tuple(video for video in split.train if video not in chosen),
-        validation=split.validation + tuple(video for video in split.train if video in chosen),
-    )
+    number = min(max(1, round(fraction * len(split.train))), len(split.train) - 1)
+    chosen = set(random.Random(seed).sample(sorted(split.train), number))
+    train = tuple(video for video in split.train if video not in chosen)
+    held_out = tuple(video for video in split.train if video in chosen)
+    return replace(split, train=train, validation=split.validation + held_out)
 
 
 def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
@@ -238,18 +226,12 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
 def coverage_of(splits: Iterable[Split], available: Iterable[str]) -> Coverage:
     """How many of the videos that could be tested are, and whether test parts overlap.
 
-    Args:
-        splits: such as those of one file.
-        available: names of the videos at hand; those of datasets that no split tests on do not count.
+    Of the names of available videos, those of datasets that no split tests on do not count.
     """
     uses = Counter(name for split in splits for name in split.test)
     tested = {_dataset_of(name) for name in uses}
     videos = {name for name in available if _dataset_of(name) in tested}
-    return Coverage(
-        videos=len(videos | uses.keys()),
-        covered=len(uses),
-        repeated=sum(times > 1 for times in uses.values()),
-    )
+    return Coverage(len(videos | uses.keys()), len(uses), sum(times > 1 for times in uses.values()))
 
 
 def _dataset_of(name: str) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum import shots
 from vidsum.datasets.group import (
     Group,
+    IntArray,
     annotator_scores,
     annotator_summaries,
     count,
@@ -30,8 +30,6 @@ from vidsum.features.h5 import PUBLISHED_STRIDE, H5Video, h5_arrays, read_groups
 from vidsum.outputs import as_utf8
 from vidsum.types import Features, FloatArray, Shots
 
-IntArray = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedVideo:
@@ -40,7 +38,7 @@ class AnnotatedVideo:
     name: str
     """Name of the dataset, then of the h5 group: `tvsum/video_1`."""
     features: Features
-    """[T, D]; `features.warnings` tells what in the file was mended."""
+    """[T, D]; `features.warnings` says what in the file was repaired."""
     picks: IntArray
     """[T] frame number of each feature."""
     n_frames: int
@@ -89,19 +87,12 @@ def _video(group: Group, name: str) -> AnnotatedVideo:
         group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
     else:
         change_points = shot_frames(group, n_frames)
-    video = AnnotatedVideo(
-        name=name,
-        features=features,
-        picks=picks,
-        n_frames=n_frames,
-        change_points=change_points,
-        gtscore=importance(group, picks, n_frames),
-        user_summary=annotator_summaries(group, n_frames),
-        user_scores=annotator_scores(group, picks, n_frames),
-    )
+    gtscore = importance(group, picks, n_frames)
+    summaries, scores = annotator_summaries(group, n_frames), annotator_scores(group, picks, n_frames)
     # written files carry the warnings of the file that they were read from
     warnings = tuple(dict.fromkeys([*features.warnings, *group.warnings]))
-    return replace(video, features=replace(features, warnings=warnings))
+    features = replace(features, warnings=warnings)
+    return AnnotatedVideo(name, features, picks, n_frames, change_points, gtscore, summaries, scores)
 
 
 def write_annotated(videos: Mapping[str, AnnotatedVideo], path: str | os.PathLike[str]) -> None:
@@ -123,9 +114,8 @@ def write_annotated(videos: Mapping[str, AnnotatedVideo], path: str | os.PathLik
             raise UsageError(f"{path}: two of the videos are called {group}")
         layout = h5_arrays(H5Video(video.features, video.change_points, video.gtscore, video.user_summary))
         layout |= {"picks": video.picks, "n_frames": np.int64(video.n_frames)}
-        layout["video_name"] = as_utf8(
-            Path(video.features.video.path).stem if video.features.video else group
-        )
+        film = video.features.video
+        layout["video_name"] = as_utf8(Path(film.path).stem if film else group)
         if video.user_scores is not None:
             layout["user_scores"] = video.user_scores
         groups[group] = (video.features, layout)
@@ -147,12 +137,11 @@ def shot_of_sample(video: AnnotatedVideo) -> IntArray:
 def dataset_name(path: str | os.PathLike[str]) -> str:
     """The dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's stem."""
     file = Path(path)
-    published = re.match(r"eccv16_dataset_([^_.]+)_", file.name)
-    if published:
+    if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
         return published[1]
     return file.stem if file.suffix in (".h5", ".hdf5") else file.name
 
 
 def _by_number(name: str) -> list[str | int]:
     """A key that sorts names as people count."""
-    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", name))]
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]

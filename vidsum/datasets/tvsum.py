@@ -22,12 +22,12 @@ _FIELDS = ("video", "title", "category", "length", "nframes", "user_anno", "gt_s
 
 @dataclass(frozen=True, eq=False)
 class TVSumAnnotations:
-    """What the annotators say of one video of TVSum."""
+    """The annotations of one video of TVSum."""
 
     name: str
     """`tvsum/video_1` and so on, in the order of the file, which is that of the published h5 files."""
     video: str
-    """The name of its file, as on the site it was taken from."""
+    """Name of its file, as on the site that it comes from."""
     title: str
     category: str
     """Two letters, such as `VT`."""
@@ -40,13 +40,7 @@ class TVSumAnnotations:
 
 
 def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, TVSumAnnotations]:
-    """Read the annotations of all videos.
-
-    Args:
-        path: `ydata-tvsum50.mat`.
-
-    Returns:
-        By name, in the order of the file.
+    """Read the annotations of all videos in `ydata-tvsum50.mat`: by name, in the order of the file.
 
     Raises:
         InputError: the file is missing, is not MATLAB 7.3, or lacks a field; or scores and frames disagree.
@@ -61,9 +55,8 @@ def _all_annotations(file: h5py.File, source: Path) -> dict[str, TVSumAnnotation
     if not isinstance(table, h5py.Group):
         raise InputError(f"{source}: tvsum50 is missing")
     columns = members(table)
-    for field in _FIELDS:
-        if field not in columns:
-            raise InputError(f"{source}: tvsum50: {field} is missing")
+    if missing := [field for field in _FIELDS if field not in columns]:
+        raise InputError(f"{source}: tvsum50: {missing[0]} is missing")
     annotations = {}
     for row in range(len(columns["title"])):
         # each cell of the table is a reference to an array elsewhere in the file
@@ -84,16 +77,9 @@ def _annotations(name: str, cells: Mapping[str, Any], source: Path) -> TVSumAnno
         )
     if not (np.isfinite(scores).all() and np.isfinite(mean).all()):
         raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
-    return TVSumAnnotations(
-        name=name,
-        video=_text(cells["video"]),
-        title=_text(cells["title"]),
-        category=_text(cells["category"]),
-        length_s=float(cells["length"].item()),
-        n_frames=n_frames,
-        user_scores=scores,
-        gt_score=mean,
-    )
+    video, title, category = (_text(cells[field]) for field in ("video", "title", "category"))
+    length_s = float(cells["length"].item())
+    return TVSumAnnotations(name, video, title, category, length_s, n_frames, scores, mean)
 
 
 def _text(codes: Any) -> str:

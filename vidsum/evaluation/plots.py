@@ -22,8 +22,8 @@ from vidsum.types import FloatArray
 _BLUE, _GREY = "#2563eb", "#6b7280"
 _COLOURS = ("#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2")
 """The paper's orange and green, then others."""
-_ANNOTATORS = _BLUE
 _ROWS = (*_COLOURS, _GREY)
+"""Of scores, beside the annotators' blue."""
 _BASELINES = {RANDOM: ":", WHOLE: "--"}
 """Their lines, which are grey."""
 
@@ -43,8 +43,7 @@ def plot_scores(
 
     Args:
         videos: by name.
-        predictions: [T] scores of videos, by the name of a row (a model, a scorer) and that of a video. At
-            most six rows.
+        predictions: [T] scores by the name of the row and that of the video; at most six rows.
         target: the file.
         limit: maximum number of videos: the first that some row has scores of.
         label: see `vidsum.labels`.
@@ -53,21 +52,13 @@ def plot_scores(
         UsageError: another suffix, too many rows, or scores of no video.
         OutputError: the file cannot be written.
     """
-    names = _names(videos, predictions)
-    shown = {name: videos[name] for name in names[:limit]}
-    save_figure(_draw(shown, predictions, len(names)), target, label)
-
-
-def _names(
-    videos: Mapping[str, AnnotatedVideo], predictions: Mapping[str, Mapping[str, FloatArray]]
-) -> list[str]:
-    """The videos that some row has scores of, in their own order."""
     if len(predictions) > len(_ROWS):
         raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")
     names = [name for name in videos if any(name in row for row in predictions.values())]
     if not names:
         raise UsageError("no video to plot: no row has scores")
-    return names
+    drawn = {name: videos[name] for name in names[:limit]}
+    save_figure(_draw(drawn, predictions, len(names)), target, label)
 
 
 def _draw(
@@ -84,16 +75,18 @@ def _draw(
         axes.set_axis_off()
     for axes in panels[len(videos) - n_columns : len(videos)]:
         axes.set_xlabel("time (min:s)")
-    shown = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
-    title = f"Importance, each curve from its lowest to its highest{shown}"
+    some = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
+    title = f"Importance, each curve from its lowest to its highest{some}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    figure.legend(*_legend(predictions), loc="outside lower center", ncols=4, frameon=False)
+    lines = [Line2D([], [], color=colour) for colour in (_BLUE, *_ROWS[: len(predictions)])]
+    rows = ["annotators' mean", *map(as_utf8, predictions)]
+    figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
-    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=_ANNOTATORS, linewidth=1.8, alpha=0.85)
+    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=_BLUE, linewidth=1.8, alpha=0.85)
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
@@ -106,21 +99,8 @@ def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _legend(rows: Mapping[str, object]) -> tuple[list[Line2D], list[str]]:
-    """Every row's line, whichever videos it has scores of."""
-    colours = [_ANNOTATORS, *_ROWS[: len(rows)]]
-    return [Line2D([], [], color=colour) for colour in colours], ["annotators' mean", *map(as_utf8, rows)]
-
-
 def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label: str | None = None) -> None:
-    """Plot R@1 over the IoU as PNG or SVG by the suffix; the same report gives the same bytes.
-
-    See `vidsum.labels` for the label.
-
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
-    """
+    """Plot R@1 over the IoU; target, label and errors are those of `plot_scores`."""
     figure = new_figure(6.5, 4.0)
     axes = figure.subplots()
     colours = cycle((_BLUE, *_COLOURS))

@@ -131,7 +131,7 @@ def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotatio
     for name, video in videos.items():
         for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
             concerned.setdefault(warning, []).append(name)
-    others = {
-        warning: f" and {len(names) - 1} more" * (len(names) > 1) for warning, names in concerned.items()
-    }
-    return tuple(f"{names[0]}{others[warning]}: {warning}" for warning, names in concerned.items())
+    return tuple(
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
+        for warning, names in concerned.items()
+    )

@@ -118,10 +118,8 @@ def _mean_of(measures: Sequence[Any]) -> Any:
     """The means of measures, field by field, which have the same texts; None where one is None."""
     first = measures[0]
     if is_dataclass(first) and not isinstance(first, type):
-        names = [field.name for field in fields(first)]
-        return replace(
-            first, **{name: _mean_of([getattr(each, name) for each in measures]) for name in names}
-        )
+        by_name = {field.name: [getattr(each, field.name) for each in measures] for field in fields(first)}
+        return replace(first, **{name: _mean_of(values) for name, values in by_name.items()})
     if isinstance(first, tuple):
         return tuple(map(_mean_of, zip(*measures, strict=True)))
     if isinstance(first, str):
