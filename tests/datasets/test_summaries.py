@@ -113,7 +113,7 @@ def annotated_videos(draw: Callable[[Any], Any], name: str) -> AnnotatedVideo:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(first=annotated_videos("mine/video_1"), second=annotated_videos("mine/video_2"))
 def test_written_videos_come_back_as_they_were(
     tmp_path: Path, first: AnnotatedVideo, second: AnnotatedVideo

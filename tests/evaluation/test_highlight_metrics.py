@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evaluation.highlight_loop import LENGTHS, LEVELS, clip_figures, moment_figures
-from vidsum.evaluation import highlight_metrics as highlight_measures
+from vidsum.evaluation import highlight_metrics
 from vidsum.evaluation.highlight_metrics import THRESHOLDS, measure_clips, measure_moments, moment_precisions
 
 # tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
@@ -26,7 +26,7 @@ def lines(cases: list[tuple[list[Any], list[Any]]]) -> tuple[dict[int, Any], lis
     return predictions, [{"qid": qid, "relevant_windows": right} for qid, (_, right) in enumerate(cases)]
 
 
-@settings(deadline=None)
+@settings(max_examples=25)
 @given(cases=st.lists(answer, min_size=1, max_size=5), echoed=st.booleans())
 def test_moments_are_measured_as_by_a_direct_loop(
     cases: list[tuple[list[Any], list[Any]]], echoed: bool
@@ -62,7 +62,7 @@ video = st.integers(2, 12).flatmap(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=25)
 @given(videos=st.lists(video, min_size=1, max_size=4))
 def test_clips_are_measured_as_by_a_direct_loop(
     videos: list[tuple[list[int], list[tuple[int, ...]]]],
@@ -91,8 +91,15 @@ def test_clips_are_measured_as_by_a_direct_loop(
 
 
 def test_the_settings_are_those_of_the_loop() -> None:
-    assert highlight_measures.LEVELS == LEVELS
-    assert list(highlight_measures.LENGTHS_S) == ["full", "short", "middle", "long"]
+    assert highlight_metrics.LEVELS == LEVELS
+    assert list(highlight_metrics.LENGTHS_S) == ["full", "short", "middle", "long"]
+
+
+def full(moments: Any, scores: Any, windows: Any) -> tuple[float, float]:
+    """R1 and mAP at an IoU of .5."""
+    measured = measure_moments(*(np.array(each, float) for each in (moments, scores, windows)))["full"]
+    assert measured is not None
+    return measured.recall[0.5], measured.precision[0.5]
 
 
 def test_a_window_is_taken_once_and_precision_is_interpolated() -> None:
@@ -110,26 +117,17 @@ def test_a_moment_takes_the_next_best_window_if_another_took_the_best() -> None:
 
 
 def test_the_first_moment_is_that_of_the_file_not_of_the_best_score() -> None:
-    moments, windows = np.array([[[0.0, 10.0], [50.0, 60.0]]]), np.array([[[50.0, 60.0]]])
-    measured = measure_moments(moments, np.array([[0.1, 0.9]]), windows)["full"]
-    assert measured is not None
-    assert (measured.recall[0.5], measured.precision[0.5]) == (0.0, 1.0)
+    assert full([[[0, 10], [50, 60]]], [[0.1, 0.9]], [[[50, 60]]]) == (0.0, 1.0)
 
 
 def test_an_empty_moment_is_a_wrong_one() -> None:
     window, empty = [0.0, 10.0], [4.0, 4.0]  # inside the window, and better than what is right
-    moments = np.array([[empty, window], [window, empty]])
-    measured = measure_moments(moments, np.array([[0.9, 0.1]] * 2), np.array([[window], [window]]))["full"]
-    assert measured is not None
-    assert (measured.recall[0.5], measured.precision[0.5]) == (0.5, 0.75)
+    assert full([[empty, window], [window, empty]], [[0.9, 0.1]] * 2, [[window], [window]]) == (0.5, 0.75)
 
 
 def test_an_iou_that_is_the_threshold_counts_as_published() -> None:
-    moments, windows = np.array([[[0.0, 4.95]]]), np.array([[[0.0, 9.9]]])
-    measured = measure_moments(moments, np.zeros((1, 1)), windows)["full"]
-    assert measured is not None
     # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, is a little less
-    assert (measured.recall[0.5], measured.precision[0.5]) == (1.0, 0.0)
+    assert full([[[0.0, 4.95]]], [[0]], [[[0.0, 9.9]]]) == (1.0, 0.0)
 
 
 def test_lengths_at_the_edge_belong_to_the_shorter() -> None:

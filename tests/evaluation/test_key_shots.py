@@ -33,7 +33,7 @@ def chosen_shots(summary: np.ndarray, shots: np.ndarray) -> list[bool]:
 
 
 @pytest.mark.parametrize("knapsack", KNAPSACKS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), n_shots=st.integers(2, 9), levels=st.sampled_from([3, 1000]))
 def test_no_choice_within_the_budget_is_better(knapsack: str, seed: int, n_shots: int, levels: int) -> None:
     rng = np.random.default_rng(seed)
@@ -138,6 +138,7 @@ def test_without_overlap_the_f_measure_is_zero(reference: list[int]) -> None:
     assert f_measures([[0, 0, 0], [1, 1, 0]], reference, [1, 1, 1]).tolist() == [[0], [0]]
 
 
+@settings(max_examples=50)
 @given(votes=st.lists(st.integers(0, 5), min_size=1, max_size=7), seed=st.integers(0, 1000))
 def test_coverage_is_the_fraction_of_the_votes_that_as_many_frames_could_hold(
     votes: list[int], seed: int

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
@@ -52,6 +52,7 @@ def slow_recall(
     return found / len(right)
 
 
+@settings(max_examples=40)
 @given(cases=queries, comparison=st.sampled_from(["mmn", "2d-tan"]))
 def test_measures_are_those_of_a_direct_loop(
     cases: list[tuple[list[Interval], list[Interval]]], comparison: Comparison

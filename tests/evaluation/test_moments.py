@@ -99,7 +99,7 @@ def test_empty_moments_are_measured_as_published(shared: Path, tmp_path: Path) -
     """As QD-DETR and CG-DETR publish them: at the end of the video, first or among the others."""
     folder = shared / "data" / "qvhighlights"
     lines = [
-        [json.loads(line) for line in (folder / name).read_text().splitlines()[:250]]
+        [json.loads(line) for line in (folder / name).read_text().splitlines()[:100]]
         for name in ("sample_val_preds.jsonl", "highlight_val_release.jsonl")
     ]
     predictions = {line["qid"]: line for line in lines[0]}
@@ -114,7 +114,7 @@ def test_empty_moments_are_measured_as_published(shared: Path, tmp_path: Path) -
     direct = {**moment_figures(predictions, truths), **clip_figures(predictions, truths)}
     assert in_per_cent(figures(report.rows[0].measures)) == in_per_cent(direct)
     n_empty = sum(window[0] == window[1] for line in truths for window in _windows(predictions, line))
-    assert n_empty > 50
+    assert n_empty > 20
     assert f"moments that are empty and count as wrong: {n_empty}" in report.warnings
 
 

@@ -43,7 +43,7 @@ def svg_text(predictions: dict[str, dict[str, FloatArray]], folder: Path, limit:
 def test_the_same_scores_give_the_same_bytes(tmp_path: Path) -> None:
     for suffix in (".png", ".svg"):
         for name in ("a", "b"):
-            plot_scores(VIDEOS, PREDICTIONS, tmp_path / f"{name}{suffix}")
+            plot_scores(VIDEOS, PREDICTIONS, tmp_path / f"{name}{suffix}", 1)
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
@@ -108,6 +108,6 @@ def test_names_in_any_script_can_be_drawn(tmp_path: Path) -> None:
 
 def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must end in"):
-        plot_scores(VIDEOS, PREDICTIONS, tmp_path / "scores.pdf")
+        plot_scores(VIDEOS, PREDICTIONS, tmp_path / "scores.pdf", 1)
     with pytest.raises(OutputError, match="no folder"):
-        plot_scores(VIDEOS, PREDICTIONS, tmp_path / "none" / "scores.png")
+        plot_scores(VIDEOS, PREDICTIONS, tmp_path / "none" / "scores.png", 1)

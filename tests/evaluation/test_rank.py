@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
 from vidsum.evaluation.rank import kendall_tau_b, spearman_rho
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), n_samples=st.integers(2, 40), levels=st.sampled_from([2, 5, 1000]))
 def test_every_pair_of_rows_is_as_scipy_has_it(seed: int, n_samples: int, levels: int) -> None:
     rng = np.random.default_rng(seed)
