@@ -59,8 +59,7 @@ class SplitOptions:
         ),
     ] = "canonical"
     split: Annotated[
-        tuple[int, ...],
-        Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all"),
+        tuple[int, ...], Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all")
     ] = ()
 
 
@@ -69,8 +68,7 @@ class MRNetChoice:
     """Which MRNet to begin with."""
 
     head: Annotated[
-        Literal["paper", "light"],
-        Option("Proposal map: the paper's, or one for a CPU.", panel="Model"),
+        Literal["paper", "light"], Option("Proposal map: the paper's, or one for a CPU.", panel="Model")
     ] = "paper"
     preset: Annotated[
         Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,

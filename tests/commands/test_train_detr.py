@@ -122,8 +122,7 @@ def test_options_reach_the_checkpoint(run: Run, data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "depth"),
-    [((), 32), (("--mask-depth", 5), 5), (("--preset", "captions"), 2)],
+    ("arguments", "depth"), [((), 32), (("--mask-depth", 5), 5), (("--preset", "captions"), 2)]
 )
 def test_a_mask_is_as_deep_as_published_on_qvhighlights(
     run: Run, data: Path, arguments: tuple[object, ...], depth: int

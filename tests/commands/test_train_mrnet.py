@@ -172,12 +172,7 @@ def test_a_config_file_sets_options(run: Run, data: Path) -> None:
         (("--mask-identity",), 2, "--mask-identity: there is no mask", "--mask lam or --mask stamp"),
         (("--features", "features", "--lr", "0"), 2, "lr must be above 0", None),
         (("--videos", "9"), 2, "--videos has no effect without --recipe captions", "leave it out"),
-        (
-            ("--clip-s", "1", "--plain"),
-            2,
-            "--guided or --plain have no effect",
-            "leave them out",
-        ),
+        (("--clip-s", "1", "--plain"), 2, "--guided or --plain have no effect", "leave them out"),
         (
             ("--recipe", "captions", "--text", "glove"),
             2,

@@ -60,10 +60,9 @@ def test_eighteen_shots_against_every_choice(seed: int) -> None:
 def test_many_shots_against_the_plain_programme(kind: str, share: float) -> None:
     rng = np.random.default_rng(0)
     weights = np.full(300, 60) if kind == "equal weights" else rng.integers(20, 100, 300)
-    scores = {
-        "equal values": np.ones(300),
-        "strongly correlated": (weights + 10) / 110,
-    }.get(kind, rng.random(300))
+    scores = {"equal values": np.ones(300), "strongly correlated": (weights + 10) / 110}.get(
+        kind, rng.random(300)
+    )
     values, capacity = values_of(scores), int(share * weights.sum())
     taken = knapsack(values, weights, capacity)
     assert weights[taken].sum() <= capacity

@@ -132,10 +132,7 @@ def test_same_seed_same_bytes_and_splits_do_not_depend_on_each_other(
 
 
 def test_the_first_weights_are_xavier_and_of_the_seed(
-    videos: dict[str, AnnotatedVideo],
-    splits: list[Split],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first: list[FullTransNet] = []
     monkeypatch.setattr(

@@ -12,12 +12,7 @@ from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.intervals import iou
-from vidsum.training.mrnet_losses import (
-    contrastive_loss,
-    iou_loss,
-    proposal_ious,
-    window_iou,
-)
+from vidsum.training.mrnet_losses import contrastive_loss, iou_loss, proposal_ious, window_iou
 from vidsum.training.settings import LossSettings
 
 T = 5

@@ -25,12 +25,7 @@ def test_the_defaults_are_those_of_the_paper() -> None:
 
 
 def test_choices_by_name_are_those_of_the_settings() -> None:
-    assert (
-        build(
-            FullTransNetSettings,
-        )
-        == FullTransNetSettings()
-    )
+    assert build(FullTransNetSettings) == FullTransNetSettings()
     flat = FullTransNetSettings().flat
     assert build(FullTransNetSettings, flat) == FullTransNetSettings()
     changed = {

@@ -103,10 +103,7 @@ def test_the_words_of_a_sentence_are_embedded_once() -> None:
 
 def test_what_annotators_scored_high_shows_more() -> None:
     scores = np.array([[0], [0], [12], [12], [0], [6]], np.float32)
-    one = {
-        "z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores),
-        **videos(),
-    }
+    one = {"z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores), **videos()}
     known = embed_captions(one, one_hot, "words")
     script = script_of(known, 0)
     how = replace(making(CLEAR), captions=known)

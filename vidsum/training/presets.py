@@ -45,14 +45,7 @@ MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "weight_decay": 1e-2,
             "dropout_in": 0.1,
         },
-        "toy": {
-            "clips": 64,
-            "lr": 2e-3,
-            "epochs": 40,
-            "decay_at": (30,),
-            "warmup": 1.0,
-            "dropout_in": 0.0,
-        },
+        "toy": {"clips": 64, "lr": 2e-3, "epochs": 40, "decay_at": (30,), "warmup": 1.0, "dropout_in": 0.0},
     }
 )
 """The paper's settings, and where it is silent, those of its code. On QVHighlights the paper has the head of
@@ -74,14 +67,7 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "batch_size": 8,
             "dropout_in": 0.0,
         },
-        "toy": {
-            "clips": 16,
-            "epochs": 30,
-            "lr": 1e-3,
-            "warmup": 1.0,
-            "decay_at": (25,),
-            "dropout_in": 0.0,
-        },
+        "toy": {"clips": 16, "epochs": 30, "lr": 1e-3, "warmup": 1.0, "decay_at": (25,), "dropout_in": 0.0},
     }
 )
 """`qvhighlights`: as published for Moment-DETR and QD-DETR, and the depth of STAMP's mask on them; what is

@@ -169,10 +169,7 @@ class MomentSettings:
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
     batch_size: BatchSize = 32
-    warmup: Annotated[
-        float,
-        Option("Epochs of linear learning-rate warm-up.", min=0),
-    ] = 0.0
+    warmup: Annotated[float, Option("Epochs of linear learning-rate warm-up.", min=0)] = 0.0
     """The papers have none."""
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
