@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.commands.options import Given, View, command
+from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.result import Result, render, run_batch
 from vidsum.errors import UsageError
 from vidsum.options import Option, build
@@ -17,15 +17,12 @@ from vidsum.training.settings import DataSettings, DETRSettings, FullTransNetSet
 if TYPE_CHECKING:
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
+    from vidsum.training.data import MomentData
     from vidsum.training.fulltransnet import SplitResult
     from vidsum.training.loop import FitResult
-    from vidsum.training.simulated_data import CaptionRecipe
     from vidsum.types import Progress
 
 app = typer.Typer(no_args_is_help=True, help="Train models on annotated videos.")
-
-TOY = "toy"
-"""The value of `--data` for toy data."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +97,6 @@ class DETRChoice:
             shown="qvhighlights; for captions and toy theirs",
         ),
     ] = None
-    text_features: Annotated[
-        Path | None,
-        Option(
-            "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
-            "their encoder.",
-            panel="Data and output",
-            shown="the words are embedded",
-            metavar="FOLDER",
-        ),
-    ] = None
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
@@ -150,7 +137,7 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 @app.command("mrnet")
 @command
 def mrnet(
-    data: DataSettings,
+    data: Annotated[DataSettings, Without(("text_features",))],
     run: RunFolder,
     choice: MRNetChoice,
     chosen: Annotated[Mapping[str, Any], Given(MRNetSettings, _preset_names(MRNetSettings))],
@@ -166,22 +153,14 @@ def mrnet(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.data import annotated_moments, toy_moments
         from vidsum.training.mrnet import train_mrnet
-        from vidsum.training.simulated_data import simulated_moments
-        from vidsum.training.toy import Toy
+        from vidsum.training.sources import moment_data, preset_of
 
-        preset = MRNetSettings.published(choice.preset or _preset_of(data, "activitynet"), choice.head)
+        preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
-        clips, seed, device = settings.model.clips, settings.loop.seed, settings.device
-        if data.recipe == "captions":
-            examples = simulated_moments(_caption_recipe(data), clips, seed, device, progress)
-        elif _is_toy(data):
-            examples = toy_moments(Toy(clips=clips), seed)
-        else:
-            examples = annotated_moments(_annotated(data), clips, seed, device, progress)
+        examples = moment_data(data, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
-        return _run_result("train mrnet", folder, fitted, examples.features, examples.warnings)
+        return _run_result("train mrnet", folder, fitted, examples)
 
     run_batch("train mrnet", [str(run.out)], view, step)
 
@@ -205,33 +184,16 @@ def detr(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.data import annotated_highlights, toy_highlights
         from vidsum.training.detr import train_detr
-        from vidsum.training.simulated_data import simulated_highlights
-        from vidsum.training.toy import Toy
+        from vidsum.training.sources import highlight_data, preset_of
 
-        preset = DETRSettings.published(choice.preset or _preset_of(data, "qvhighlights"), choice.size)
+        preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
         settings = build(DETRSettings, chosen, preset)
-        model, seed, words = settings.model, settings.loop.seed, choice.text_features
-        if data.recipe == "captions":
-            recipe = _caption_recipe(data, words)
-            examples = simulated_highlights(recipe, model.clips, model.words, seed, settings.device, progress)
-        elif _is_toy(data, words):
-            examples = toy_highlights(Toy(clips=model.clips, queries=1), seed)
-        else:
-            examples = annotated_highlights(
-                _annotated(data),
-                model.clips,
-                model.words,
-                text_features=words,
-                seed=seed,
-                device=settings.device,
-                progress=progress,
-            )
+        examples = highlight_data(data, settings, progress)
         fitted = train_detr(
             examples, choice.model, settings, Path(folder), overwrite=run.overwrite, progress=progress
         )
-        return _run_result("train detr", folder, fitted, examples.features, examples.warnings)
+        return _run_result("train detr", folder, fitted, examples)
 
     run_batch("train detr", [str(run.out)], view, step)
 
@@ -277,88 +239,15 @@ def _uneven(splits: "Sequence[Split]", videos: "dict[str, AnnotatedVideo]") -> t
     return () if coverage.tiles else (str(coverage),)
 
 
-def _preset_of(data: DataSettings, of_features: str) -> str:
-    """The preset that goes with the data; `of_features` with the features of videos."""
-    return "captions" if data.recipe == "captions" else TOY if data.data[0] == TOY else of_features
-
-
-def _refuse(unread: Mapping[str, Any], where: str) -> None:
-    """Refuse options that would have no effect; empty ones were not given."""
-    if names := [name for name, value in unread.items() if value not in (None, ())]:
-        has, them = ("has", "it") if len(names) == 1 else ("have", "them")
-        raise UsageError(f"{' and '.join(names)} {has} no effect {where}", hint=f"leave {them} out")
-
-
-def _of_captions(data: DataSettings) -> dict[str, Any]:
-    return {"--clip-s": data.clip_s, "--guided or --plain": data.guided, "--videos": data.videos}
-
-
-def _of_videos(data: DataSettings, words: Path | None) -> dict[str, Any]:
-    return {"--features": data.features, "--text-features": words, "--text": data.text}
-
-
-def _is_toy(data: DataSettings, words: Path | None = None) -> bool:
-    """Whether the data are toy moments, and nothing is given that they do not use."""
-    _refuse(_of_captions(data), "without --recipe captions")
-    if len(data.data) > 1:
-        raise UsageError("features are read for one file of annotations", hint="one --data")
-    if data.data[0] != TOY:
-        return False
-    space = None if data.space == "features" else data.space
-    unread = {**_of_videos(data, words), "--space": space, "--validation": data.validation}
-    _refuse(unread, f"with --data {TOY}")
-    return True
-
-
-def _annotated(data: DataSettings) -> Any:
-    from vidsum.training.data import Annotated as AnnotatedVideos
-
-    if not data.features:
-        raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
-    return AnnotatedVideos(Path(data.data[0]), data.features, data.space, data.text, _held_out(data))
-
-
-def _caption_recipe(data: DataSettings, words: Path | None = None) -> "CaptionRecipe":
-    """What to simulate examples from."""
-    from vidsum.training.simulated_data import CaptionRecipe
-
-    _refuse(_of_videos(data, words), "with --recipe captions")
-    if TOY in data.data:
-        raise UsageError(
-            f"--data {TOY} has no captions to simulate features from",
-            hint="--data FILE, or leave out --recipe captions",
-        )
-    fraction = _held_out(data)
-    if isinstance(fraction, Path):
-        raise UsageError(
-            "with captions, --validation is a fraction of the annotated videos", hint="--validation 0.1"
-        )
-    given = {name: getattr(data, name) for name in ("clip_s", "guided", "videos")}
-    choices = {name: value for name, value in given.items() if value is not None}
-    if data.space != "features":
-        choices["space"] = data.space
-    return CaptionRecipe(tuple(map(Path, data.data)), **choices, validation=fraction)
-
-
-def _held_out(data: DataSettings) -> Path | float:
-    """A file of annotations, or a fraction of the videos."""
-    try:
-        return 0.1 if data.validation is None else float(data.validation)
-    except ValueError:
-        return Path(str(data.validation))
-
-
 def _split_result(folder: str, trained: "SplitResult") -> Result:
     return _fitted_result("train fulltransnet", folder, trained.fitted, trained.split.name, trained.warnings)
 
 
-def _run_result(
-    command: str, folder: str, fitted: "FitResult", features: Mapping[str, Any], warnings: tuple[str, ...]
-) -> Result:
-    """What a run came to; with how to use it, where `vidsum ground` makes such features."""
+def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:
+    """The end of a run; with how to use the model, where `vidsum ground` makes such features."""
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
-    lines = (use,) if features["space"] in ("clip", "conse") else ()
-    return _fitted_result(command, folder, fitted, None, warnings, lines)
+    lines = (use,) if data.features["space"] in ("clip", "conse") else ()
+    return _fitted_result(command, folder, fitted, None, data.warnings, lines)
 
 
 def _fitted_result(

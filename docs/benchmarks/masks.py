@@ -18,9 +18,10 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.simulated_highlights import FILE, heading, measured, rows_of
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.report import Row
+from vidsum.options import build
 from vidsum.training.detr import train_detr
-from vidsum.training.settings import DETRSettings
-from vidsum.training.simulated_data import CaptionRecipe, simulated_highlights
+from vidsum.training.settings import DataSettings, DETRSettings
+from vidsum.training.simulated_data import simulated_highlights
 
 TRAIN = FILE.with_name("highlight_train_release.jsonl")
 CLIP_S = 2.0
@@ -34,10 +35,10 @@ def trained(asked: argparse.Namespace, mask: str, seed: int) -> Path:
     chosen = {**DETRSettings.published("captions", "light"), **short, "seed": seed}
     if mask != "none":
         chosen["mask"] = {"kind": mask, "depth": asked.depth, "identity": asked.identity}
-    settings = DETRSettings.of(**chosen)
-    recipe = CaptionRecipe((TRAIN,), clip_s=CLIP_S, videos=asked.videos)
+    settings = build(DETRSettings, chosen)
+    captions = DataSettings((str(TRAIN),), clip_s=CLIP_S, videos=asked.videos)
     # the same videos for all: only the model's start and the order of the examples are the seed's
-    data = simulated_highlights(recipe, settings.model.clips, settings.model.words)
+    data = simulated_highlights(captions, settings.model.clips, settings.model.words)
     return train_detr(data, asked.model, settings, folder).checkpoint
 
 

@@ -20,9 +20,10 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.evaluation.moment_metrics import MomentMeasures, measure
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
-from vidsum.training.data import toy_moments
+from vidsum.options import build
 from vidsum.training.mrnet import best_ious, train_mrnet
 from vidsum.training.settings import MRNetSettings
+from vidsum.training.sources import toy_data
 from vidsum.training.toy import Toy, draw_moments
 
 MASKS = {
@@ -40,9 +41,12 @@ TEST_SEED = 1_000_000
 
 def run(mask: str, seed: int, how: Toy, test_seed: int, **choices: Any) -> MomentMeasures:
     """Train and test one model."""
-    settings = MRNetSettings.of(**SIZES, **MASKS[mask], **choices, warmup=1.0, seed=seed, device="cpu")
+    chosen = {**SIZES, **MASKS[mask], **choices, "warmup": 1.0, "seed": seed, "device": "cpu"}
+    settings = build(MRNetSettings, chosen)
     with tempfile.TemporaryDirectory() as folder:
-        trained = read_trained(train_mrnet(toy_moments(how, seed), settings, Path(folder)).checkpoint)
+        trained = read_trained(
+            train_mrnet(toy_data(draw_moments, how, seed), settings, Path(folder)).checkpoint
+        )
     model = MRNet(MRNetConfig(**trained.config)).eval()
     model.load_state_dict(dict(trained.tensors))
     with torch.inference_mode():

@@ -15,9 +15,11 @@ from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.windows import with_endpoints
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
-from vidsum.models.detr_models import MODELS, DETRModel, build
+from vidsum.models.detr_models import MODELS, DETRModel
+from vidsum.models.detr_models import build as build_model
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import centre_width
+from vidsum.options import build
 from vidsum.training.batches import collate_pairs
 from vidsum.training.data import MomentData
 from vidsum.training.detr import detr_loss, measured, train_detr
@@ -34,7 +36,7 @@ CPU = torch.device("cpu")
 
 def _settings(epochs: int, **choices: object) -> DETRSettings:
     small = {**SIZES, "dropout_in": 0.0, "device": "cpu", "batch_size": 4, "lr": 3e-3}
-    return DETRSettings.of(**{**small, "epochs": epochs, **choices})
+    return build(DETRSettings, {**small, "epochs": epochs, **choices})
 
 
 def _fixed(
@@ -46,7 +48,7 @@ def _fixed(
 def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     torch.manual_seed(0)
     sizes = {**SIZES, "dim_video": 66, "dim_query": 32, **choices}
-    return build(name, DETRConfig(**sizes))  # type: ignore[arg-type]
+    return build_model(name, DETRConfig(**sizes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -67,7 +69,7 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
 def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> WindowMeasures:
     """What the checkpoint of a run finds."""
     trained = read_trained(fitted.checkpoint)
-    model = build(trained.model, DETRConfig(**trained.config)).eval()
+    model = build_model(trained.model, DETRConfig(**trained.config)).eval()
     model.load_state_dict(dict(trained.tensors))
     found = measured(model, examples)
     assert found is not None

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from vidsum.datasets.moments import read_highlights
 from vidsum.errors import InputError, UsageError
-from vidsum.training.data import Annotated, annotated_highlights
+from vidsum.training.data import annotated_highlights
+from vidsum.training.settings import DataSettings
 from vidsum.types import FloatArray
 
 N_VIDEOS, DIM, DIM_WORDS = 10, 6, 5
@@ -29,7 +31,7 @@ def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Annotated:
+def source(tmp_path: Path) -> DataSettings:
     """Video n lasts 20 + 2 n seconds and has two queries, with features and words as published."""
     rng = np.random.default_rng(0)
     for folder in ("features", "words"):
@@ -47,15 +49,16 @@ def source(tmp_path: Path) -> Annotated:
             one |= {"relevant_windows": windows, "relevant_clip_ids": clips, "saliency_scores": scores}
             lines.append(json.dumps(one))
     (tmp_path / "train.jsonl").write_text("\n".join(lines))
-    return Annotated(tmp_path / "train.jsonl", (tmp_path / "features",), validation=0.2)
+    path = str(tmp_path / "train.jsonl")
+    return DataSettings((path,), features=(tmp_path / "features",), validation="0.2")
 
 
-def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: Annotated) -> None:
+def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: DataSettings) -> None:
     data = annotated_highlights(source, clips=75, words=32)
     assert len(data.examples(1)) == 16
     assert len(data.validation) == 4
     assert data.features["clip_s"] == 2.0
-    known = list(read_highlights(source.annotations).values())
+    known = list(read_highlights(Path(source.data[0])).values())
     for example in (*data.examples(1), *data.validation):
         n, query = (int(number) for number in example.words[:2, 0])
         assert example.name == f"film_{n}"
@@ -67,8 +70,8 @@ def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: Annot
         np.testing.assert_array_equal(example.saliency, official.sum(axis=1))
 
 
-def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated, tmp_path: Path) -> None:
-    data = annotated_highlights(source, clips=75, words=6, text_features=tmp_path / "words")
+def test_published_words_are_taken_by_the_number_of_the_query(source: DataSettings, tmp_path: Path) -> None:
+    data = annotated_highlights(replace(source, text_features=tmp_path / "words"), clips=75, words=6)
     assert data.about["text_features"] == "words"
     assert "text_features" not in annotated_highlights(source, clips=75, words=6).about
     shapes = {example.words.shape for example in data.examples(1)}
@@ -77,32 +80,33 @@ def test_published_words_are_taken_by_the_number_of_the_query(source: Annotated,
         np.testing.assert_allclose(np.linalg.norm(example.words, axis=1), 1, atol=1e-5)
     (tmp_path / "words" / "qid3.npz").unlink()
     with pytest.raises(InputError, match=r"has no words of query 3 \(qid3.npz\)"):
-        annotated_highlights(source, clips=75, words=6, text_features=tmp_path / "words")
+        annotated_highlights(replace(source, text_features=tmp_path / "words"), clips=75, words=6)
 
 
 @pytest.mark.parametrize(("text", "size"), [(None, 512), ("clip", 512), ("minilm", 384), ("glove", 50)])
-def test_words_of_the_size_of_a_encoder_are_said_to_be_its(
-    source: Annotated, tmp_path: Path, text: str | None, size: int
+def test_words_of_an_encoders_size_are_recorded_as_its(
+    source: DataSettings, tmp_path: Path, text: Any, size: int
 ) -> None:
     for file in (tmp_path / "words").iterdir():
         np.savez(file, last_hidden_state=np.ones((4, size)))
-    read = replace(source, text=text)
-    data = annotated_highlights(read, clips=75, words=6, text_features=tmp_path / "words")
+    read = replace(source, text=text, text_features=tmp_path / "words")
+    data = annotated_highlights(read, clips=75, words=6)
     assert (data.features["text"], data.warnings) == (text or "clip", ())
 
 
-def test_no_encoder_is_said_to_have_made_words_of_another_size(source: Annotated, tmp_path: Path) -> None:
+def test_no_encoder_is_said_to_have_made_words_of_another_size(source: DataSettings, tmp_path: Path) -> None:
     words = tmp_path / "words"
-    data = annotated_highlights(source, clips=75, words=6, text_features=words)
+    data = annotated_highlights(replace(source, text_features=words), clips=75, words=6)
     assert "text" not in data.features
     assert [f"words of {DIM_WORDS} numbers are not those of clip" in one for one in data.warnings] == [True]
-    for told in ({"text": "glove"}, {"space": "clip"}):
+    encoders: list[dict[str, Any]] = [{"text": "glove"}, {"space": "clip"}]
+    for encoder in encoders:
         with pytest.raises(UsageError, match=f"{words}: words of {DIM_WORDS} numbers are not") as refused:
-            annotated_highlights(replace(source, **told), clips=75, words=6, text_features=words)
+            annotated_highlights(replace(source, text_features=words, **encoder), clips=75, words=6)
         assert "leave out --text" in str(refused.value.hint)
 
 
-def test_a_video_of_more_clips_than_the_model_reads_is_averaged(source: Annotated) -> None:
+def test_a_video_of_more_clips_than_the_model_reads_is_averaged(source: DataSettings) -> None:
     data = annotated_highlights(source, clips=5, words=32)
     assert {example.video.shape for example in data.examples(1)} == {(5, DIM + 2)}
     assert {example.saliency.shape for example in data.examples(1)} == {(5,)}
@@ -113,9 +117,9 @@ def test_without_scores_a_clip_is_as_salient_as_it_is_covered(tmp_path: Path) ->
         json.dumps({"film": {"duration": 8.0, "timestamps": [[1.0, 4.0]], "sentences": ["3 4"]}})
     )
     np.save(tmp_path / "film.npy", np.ones((4, DIM), np.float32))
-    source = Annotated(tmp_path / "train.json", (tmp_path,), validation=0.0)
+    source = DataSettings((str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
     (example,) = annotated_highlights(source, clips=75, words=32).examples(1)
     assert example.saliency.tolist() == [6, 12, 0, 0]
     with pytest.raises(UsageError, match="its queries have no numbers") as refused:
-        annotated_highlights(source, clips=75, words=32, text_features=tmp_path)
+        annotated_highlights(replace(source, text_features=tmp_path), clips=75, words=32)
     assert refused.value.hint == "without --text-features they are embedded"

@@ -13,11 +13,13 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.models.configs import HEADS
-from vidsum.training.data import MomentData, toy_highlights, toy_moments
+from vidsum.options import build
+from vidsum.training.data import MomentData
 from vidsum.training.detr import train_detr
 from vidsum.training.loop import FitResult
 from vidsum.training.mrnet import train_mrnet
 from vidsum.training.settings import DETRSettings, MRNetSettings
+from vidsum.training.sources import toy_data
 from vidsum.training.toy import Toy, draw_highlights, draw_moments
 
 TOY = Toy(n_videos=6, clips=8, segments=3, queries=1, noise=0.5)
@@ -32,34 +34,24 @@ class Family:
 
     name: str
     train: Callable[..., FitResult]
-    settings: Callable[..., Any]
-    toy: Callable[..., Sequence[Any]]
-    toy_data: Callable[..., MomentData[Any]]
+    kind: type[Any]
+    sizes: dict[str, Any]
+    toy: Callable[..., list[Any]]
     loss: str
     """Function that a run can be broken off in."""
 
     def run(self, data: MomentData[Any], out: Path, epochs: int = 1, **choices: object) -> FitResult:
-        return self.train(data, settings=self.settings(**{**SMALL, "epochs": epochs, **choices}), out=out)
+        settings = build(self.kind, {**self.sizes, **SMALL, "epochs": epochs, **choices})
+        return self.train(data, settings=settings, out=out)
 
 
 def _detr(name: str) -> Family:
-    return Family(
-        name,
-        partial(train_detr, name=name),
-        partial(DETRSettings.of, **DETR),
-        draw_highlights,
-        toy_highlights,
-        "vidsum.training.detr.detr_loss",
-    )
+    train = partial(train_detr, name=name)
+    return Family(name, train, DETRSettings, DETR, draw_highlights, "vidsum.training.detr.detr_loss")
 
 
 MRNET_FAMILY = Family(
-    "mrnet",
-    train_mrnet,
-    partial(MRNetSettings.of, **MRNET),
-    draw_moments,
-    toy_moments,
-    "vidsum.training.mrnet.mrnet_loss",
+    "mrnet", train_mrnet, MRNetSettings, MRNET, draw_moments, "vidsum.training.mrnet.mrnet_loss"
 )
 FAMILIES = (MRNET_FAMILY, _detr("qd-detr"))
 
@@ -92,7 +84,7 @@ def test_a_broken_off_run_ends_as_one_never_broken(
 ) -> None:
     """Three epochs of two steps, drawn anew, with a rate that rises and falls, dropout and a mask."""
     run = partial(family.run, epochs=3, warmup=1.5, decay_at=(2,), mask={"kind": "stamp"})
-    data = family.toy_data(TOY, 5)
+    data = toy_data(family.toy, TOY, 5)
     run(data, tmp_path / "whole")
     left = iter(range(steps))
     module, _, name = family.loss.rpartition(".")

@@ -12,6 +12,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.examples import MomentExample
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
+from vidsum.options import build
 from vidsum.training.batches import collate_groups
 from vidsum.training.data import MomentData
 from vidsum.training.mrnet import best_ious, mrnet_loss, train_mrnet
@@ -24,7 +25,7 @@ SIZES = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel
 
 def _settings(epochs: int, **choices: object) -> MRNetSettings:
     small = {**SIZES, "d_ff": 32, "dropout": 0.1, "dropout_in": 0.0, "device": "cpu", "batch_size": 4}
-    return MRNetSettings.of(**{**small, "epochs": epochs, "decay_at": (), **choices})
+    return build(MRNetSettings, {**small, "epochs": epochs, "decay_at": (), **choices})
 
 
 def _fixed(

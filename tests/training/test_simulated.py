@@ -116,11 +116,11 @@ def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
 def test_a_clip_that_two_segments_share_shows_both() -> None:
     script = Script("x", 4.0, (Segment(0, 0.0, 1.5), Segment(1, 1.5, 4.0)))
     video = simulate_video(script, making(), np.random.default_rng(0))
-    chances = video.mixtures[0].probabilities
+    probabilities = video.mixtures[0].probabilities
     assert len(video) == 4
-    assert chances[0, :3].sum() == pytest.approx(1, abs=1e-3)  # dog runs snow
-    assert chances[2, 3:6].sum() == pytest.approx(1, abs=1e-3)  # cook pan egg
-    assert chances[1, :3].sum() == pytest.approx(chances[1, 3:6].sum(), abs=1e-2)
+    assert probabilities[0, :3].sum() == pytest.approx(1, abs=1e-3)  # dog runs snow
+    assert probabilities[2, 3:6].sum() == pytest.approx(1, abs=1e-3)  # cook pan egg
+    assert probabilities[1, :3].sum() == pytest.approx(probabilities[1, 3:6].sum(), abs=1e-2)
 
 
 def test_a_space_without_classes_shows_the_sentence_itself_through_noise() -> None:

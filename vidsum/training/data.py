@@ -24,7 +24,7 @@ from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import with_endpoints
 from vidsum.intervals import stacked
 from vidsum.provenance import of_file
-from vidsum.training.toy import Toy, draw_highlights, draw_moments
+from vidsum.training.settings import DataSettings
 from vidsum.types import FloatArray, Progress, TimeArray
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
@@ -33,8 +33,6 @@ Source = Callable[[int], Sequence[Example]]
 
 N_VALIDATION = 200
 """Simulated or toy videos for validation."""
-_PUBLISHED_WORDS = "clip"
-"""The text encoder of the words published for QVHighlights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,28 +49,13 @@ class MomentData(Generic[Example]):
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Annotated:
-    """Annotated videos and where their features are."""
-
-    annotations: Path
-    features: tuple[Path, ...]
-    """Files or folders as `vidsum.datasets.published_features` reads them, put side by side."""
-    space: str = "features"
-    """`clip` or `conse` where the features are embeddings in that space, else `features`."""
-    text: str | None = None
-    """The text encoder; a space has its own, the default for other features is MiniLM."""
-    validation: Path | float = 0.1
-    """Annotations of other videos with features in the same places, or a fraction of the videos; 0: none."""
-
-
 def annotated_moments(
-    data: Annotated, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
     """Examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
 
     Args:
-        data: what to read.
+        source: one file of annotations and where their features are.
         clips: T, that each video is averaged into.
         seed: of the choice of validation videos.
         device: where the text encoder runs.
@@ -83,82 +66,55 @@ def annotated_moments(
         UsageError: there are no videos to train on, or the text encoder does not go with the space.
         WeightsError: the text encoder's weights cannot be had.
     """
-    split = _split(data, seed)
+    split = _split(source, seed)
     embedded = iter(load_text_encoder(split.encoder, device).encode(split.texts))
 
     def examples(video: MomentVideo) -> list[MomentExample]:
         queries = np.stack([next(embedded) for _ in video.queries])
         windows = stacked([query.windows for query in video.queries]).astype(np.float32)
         windows = np.asarray(windows / video.duration_s, np.float32)
-        return [MomentExample(video.name, read_clips(data.features, video.name, clips), queries, windows)]
+        return [MomentExample(video.name, read_clips(source.features, video.name, clips), queries, windows)]
 
-    return _of_annotated(data, split, examples, clip_s_of(split.train, clips), progress)
+    return _examples(source, split, examples, clip_s_of(split.train, clips), progress)
 
 
 def annotated_highlights(
-    data: Annotated,
+    source: DataSettings,
     clips: int,
     words: int,
-    *,
-    text_features: Path | None = None,
     seed: int = 0,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """Examples from annotated videos, one per query, all in memory.
+    """Examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
     Args:
-        data: what to read; features are those of clips that follow each other over the whole video.
+        source: features are those of clips that follow each other over the whole video. Published words
+            (`read_words`) of another size than CLIP's are taken with a warning, and no text encoder is
+            recorded.
         clips: maximum T; a video of more is averaged into so many.
         words: maximum per query.
-        text_features: the words of queries as published, see `read_words`; a text encoder's if not given.
-            Those of another size than CLIP's are taken with a warning, and no text encoder is recorded.
         seed, device, progress: see `annotated_moments`.
 
-    Raises:
-        InputError: annotations or features cannot be read, or some videos or queries have none.
-        UsageError: there are no videos to train on, or the text encoder does not go with the space or with
-            the words.
-        WeightsError: the text encoder's weights cannot be had.
+    Raises UsageError too where the words do not go with the text encoder, InputError where some are missing.
     """
-    is_encoder_given = data.text is not None or data.space != "features"
-    if text_features and not is_encoder_given:
-        data = replace(data, text=_PUBLISHED_WORDS)
-    split = _split(data, seed)
-    if text_features:
-        embedded = iter([read_words(text_features, _qid(query, data)) for query in split.queries])
+    folder = source.text_features
+    is_encoder_given = source.text is not None or source.space != "features"
+    split = _split(source if is_encoder_given or not folder else replace(source, text="clip"), seed)
+    if folder:
+        embedded = iter([read_words(folder, _qid(query, source)) for query in split.queries])
     else:
         embedded = iter(load_text_encoder(split.encoder, device).encode_words(split.texts))
 
     def examples(video: MomentVideo) -> list[HighlightExample]:
-        rows = read_moment_features(data.features, video.name)
+        rows = read_moment_features(source.features, video.name)
         with_ends = with_endpoints(resample(rows, min(clips, len(rows))))
         return [_highlight(query, with_ends, next(embedded)[:words]) for query in video.queries]
 
     is_scored = any(query.saliency is not None for query in split.queries)
     clip_s = CLIP_S if is_scored else clip_s_of(split.train, clips)
-    made = _of_annotated(data, split, examples, clip_s, progress)
-    return _with_words_from(text_features, made, is_encoder_given) if text_features else made
-
-
-def toy_moments(toy: Toy, seed: int) -> MomentData[MomentExample]:
-    """Toy data, drawn anew in each epoch; that for validation is never trained on."""
-    return _toy(draw_moments, toy, seed)
-
-
-def toy_highlights(toy: Toy, seed: int) -> MomentData[HighlightExample]:
-    """The same for models that read words."""
-    return _toy(draw_highlights, toy, seed)
-
-
-def _toy(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentData[Example]:
-    few = replace(toy, n_videos=min(toy.n_videos, N_VALIDATION))
-    return MomentData(
-        examples=lambda epoch: draw(toy, seed, epoch),
-        validation=draw(few, seed, 0),
-        features={"space": "toy"},
-        about={"toy": vars(toy)},
-    )
+    data = _examples(source, split, examples, clip_s, progress)
+    return _with_words_from(folder, data, is_encoder_given) if folder else data
 
 
 class _Split(NamedTuple):
@@ -178,36 +134,33 @@ class _Split(NamedTuple):
         return [query.text for query in self.queries]
 
 
-def _split(data: Annotated, seed: int) -> _Split:
+def _split(source: DataSettings, seed: int) -> _Split:
     """Read annotations, hold out the validation videos and make sure that all have features."""
-    encoder = _encoder_of(data.space, data.text)
-    videos = read_moments(data.annotations)
+    encoder = _encoder_of(source)
+    videos = read_moments(Path(source.data[0]))
     warnings = repaired(videos)
-    if isinstance(data.validation, Path):
-        held_out = read_moments(data.validation)
+    if isinstance(source.held_out, Path):
+        held_out = read_moments(source.held_out)
         warnings += repaired(held_out)
         if twice := next((name for name in held_out if name in videos), None):
-            raise UsageError(f"{data.validation}: {twice} is among the training videos too")
+            raise UsageError(f"{source.held_out}: {twice} is among the training videos too")
     else:
-        held_out = held_out_of(videos, data.validation, seed)
+        held_out = held_out_of(videos, source.held_out, seed)
     train = [video for name, video in videos.items() if name not in held_out and video.queries]
     val = [video for video in held_out.values() if video.queries]
     if not train:
         raise UsageError("no video has a query to train on")
-    check_features(data.features, [video.name for video in (*train, *val)])
+    check_features(source.features, [video.name for video in (*train, *val)])
     return _Split(train, val, encoder, warnings)
 
 
-def _encoder_of(space: str, text: str | None) -> str:
-    if space == "features":
-        return text or "minilm"
-    if space not in ("clip", "conse"):
-        raise UsageError(f"unknown space {space!r}", hint="choose from features, clip, conse")
-    encoder = text_encoder_of(space)
-    if text not in (None, encoder):
-        raise UsageError(
-            f"queries in the space {space} are embedded by {encoder}, not by {text}", hint=f"--text {encoder}"
-        )
+def _encoder_of(source: DataSettings) -> str:
+    if source.space == "features":
+        return source.text or "minilm"
+    encoder = text_encoder_of(source.space)
+    if source.text not in (None, encoder):
+        fault = f"queries in the space {source.space} are embedded by {encoder}, not by {source.text}"
+        raise UsageError(fault, hint=f"--text {encoder}")
     return encoder
 
 
@@ -222,8 +175,8 @@ def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -
     return {name: videos[name] for name in chosen}
 
 
-def _of_annotated(
-    data: Annotated,
+def _examples(
+    source: DataSettings,
     split: _Split,
     make: Callable[[MomentVideo], list[Example]],
     clip_s: float,
@@ -237,28 +190,29 @@ def _of_annotated(
         (train if number <= len(split.train) else val).extend(make(video))
         if progress:
             progress("features", number, len(videos))
-    dims = [part.shape[1] for part in read_parts(data.features, split.train[0].name)]
+    dims = [part.shape[1] for part in read_parts(source.features, split.train[0].name)]
     # evaluation cannot tell by their sum whether it is given them in the same order
     of_several = {"dims": dims} if len(dims) > 1 else {}
     dim = int(train[0].video.shape[1])
-    files = [data.annotations, *([data.validation] if isinstance(data.validation, Path) else [])]
+    validation: Path | float = source.held_out
+    files = [source.data[0], *([str(validation)] if isinstance(validation, Path) else [])]
     return MomentData(
         examples=lambda epoch: train,
         validation=val,
-        features={"space": data.space, "text": split.encoder, "dim": dim, "clip_s": clip_s, **of_several},
+        features={"space": source.space, "text": split.encoder, "dim": dim, "clip_s": clip_s, **of_several},
         about={
             "annotations": files_of(files),
-            "features": [path.name for path in data.features],
-            "validation": data.validation if isinstance(data.validation, float) else data.validation.name,
-            "validation_videos": len(split.val),
+            "features": [path.name for path in source.features],
+            "validation": validation.name if isinstance(validation, Path) else validation,
+            "validation_videos": len(val),
         },
         warnings=split.warnings,
     )
 
 
-def files_of(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """What is recorded of files."""
-    return [{"name": path.name, **of_file(path)} for path in paths]
+def files_of(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Name and hash of files, as they are recorded."""
+    return [{"name": path.name, **of_file(path)} for path in map(Path, names)]
 
 
 def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
@@ -285,26 +239,26 @@ def _covered(query: Query, edges_s: TimeArray) -> FloatArray:
     return np.asarray(MOST_SALIENT * np.minimum(fractions, 1.0), np.float32)
 
 
-def _qid(query: Query, data: Annotated) -> str:
+def _qid(query: Query, source: DataSettings) -> str:
     if not query.qid:
         raise UsageError(
-            f"{data.annotations}: its queries have no numbers, by which words are found",
+            f"{source.data[0]}: its queries have no numbers, by which words are found",
             hint="without --text-features they are embedded",
         )
     return query.qid
 
 
 def _with_words_from(
-    folder: Path, made: MomentData[HighlightExample], is_encoder_given: bool
+    folder: Path, data: MomentData[HighlightExample], is_encoder_given: bool
 ) -> MomentData[HighlightExample]:
     """Record where words were read, and no text encoder that cannot have made them."""
-    made = replace(made, about={**made.about, "text_features": folder.name})
-    encoder, size = made.features["text"], made.examples(1)[0].words.shape[1]
+    data = replace(data, about={**data.about, "text_features": folder.name})
+    encoder, size = data.features["text"], data.examples(1)[0].words.shape[1]
     if size == DIMS[encoder]:
-        return made
+        return data
     fault = f"{folder}: words of {size} numbers are not those of {encoder}, which have {DIMS[encoder]}"
     if is_encoder_given:
         raise UsageError(fault, hint="leave out --text and --space: no text encoder is recorded for others")
-    features = {key: value for key, value in made.features.items() if key != "text"}
+    features = {key: value for key, value in data.features.items() if key != "text"}
     warning = f"{fault}: the model will read queries from such a folder alone"
-    return replace(made, features=features, warnings=(*made.warnings, warning))
+    return replace(data, features=features, warnings=(*data.warnings, warning))

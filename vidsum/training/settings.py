@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MRNetConfig
-from vidsum.options import Limits, Option, build, check
+from vidsum.options import Limits, Option, check
 from vidsum.settings import Device
 from vidsum.training import presets
 
 NonNegative = Annotated[float, Limits(min=0)]
-Chosen = TypeVar("Chosen", bound="MomentSettings")
 
 
 @dataclass(frozen=True)
@@ -197,15 +196,6 @@ class MomentSettings:
                 raise UsageError(f"unknown {what} {name!r}", hint=f"choose from {', '.join(known)}")
         return {**cls.SIZES[size], **cls.PRESETS[preset]}
 
-    @classmethod
-    def of(cls: type[Chosen], **choices: Any) -> Chosen:
-        """Settings from choices by name; what is not given has its default.
-
-        Raises:
-            UsageError: a value is not allowed, or there is no such choice.
-        """
-        return build(cls, choices)
-
 
 @dataclass(frozen=True)
 class MRNetSettings(MomentSettings):
@@ -240,7 +230,7 @@ class MRNetSettings(MomentSettings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        """See `FullTransNetSettings.own`."""
         return {**_own_fields(self), **asdict(self.loss)}
 
 
@@ -260,7 +250,7 @@ class DETRSettings(MomentSettings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        """See `FullTransNetSettings.own`."""
         return {**_own_fields(self), "loss": asdict(self.loss)}
 
 
@@ -327,9 +317,27 @@ class DataSettings:
             metavar="FILE|FRACTION",
         ),
     ] = None
+    text_features: Annotated[
+        Path | None,
+        Option(
+            "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
+            "their encoder.",
+            shown="the words are embedded",
+            metavar="FOLDER",
+        ),
+    ] = None
+    """Of the DETR models alone."""
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def held_out(self) -> Path | float:
+        """`validation` as a file of annotations or a fraction of the videos."""
+        try:
+            return 0.1 if self.validation is None else float(self.validation)
+        except ValueError:
+            return Path(str(self.validation))
 
 
 def _own_fields(settings: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Training examples simulated from captions: no video, and no features, are needed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -14,46 +14,24 @@ from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.training.captions import Captions, embed_captions, words_of
 from vidsum.training.data import N_VALIDATION, Example, MomentData, files_of, held_out_of
+from vidsum.training.settings import DataSettings
 from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_highlights, simulate_moments
 from vidsum.types import Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
-
-
-@dataclass(frozen=True)
-class CaptionRecipe:
-    """What examples are simulated from, and how many."""
-
-    annotations: tuple[Path, ...]
-    """Files as `vidsum.datasets.moments` reads them; their videos are not needed."""
-    space: str = "conse"
-    clip_s: float = 1.0
-    """Longest clip; a window has T of them."""
-    guided: bool = True
-    """Whether clips come with a guide, see `vidsum.grounding.spaces.guided_rows`."""
-    videos: int = 1200
-    """Simulated anew for each epoch."""
-    n_queries: int = 4
-    """Maximum per example, where there is no guide."""
-    validation: float = 0.1
-    """Fraction of the annotated videos that the validation examples, and no others, are simulated from."""
-
-    def __post_init__(self) -> None:
-        if self.space not in ("conse", "clip"):
-            raise UsageError(
-                f"features of the space {self.space} cannot be simulated from captions", hint="--space conse"
-            )
-        if not (self.clip_s > 0 and self.videos >= 1 and self.n_queries >= 1):
-            raise UsageError("clip_s must be positive, videos and n_queries at least 1")
+_CLIP_S, _VIDEOS = 1.0, 1200
+"""The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
+_QUERIES = 4
+"""Maximum per example of MRNet, where there is no guide."""
 
 
 def simulated_moments(
-    recipe: CaptionRecipe, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Examples simulated from captions, others in each epoch.
+    """Examples simulated from captions, others in each epoch; the videos of the annotations are not needed.
 
     Args:
-        recipe: from what, and how.
+        source: files of annotations, the space, and how to simulate.
         clips: T, of an example.
         seed: of all draws.
         device: where the text encoder runs.
@@ -64,82 +42,81 @@ def simulated_moments(
         UsageError: there is no caption, or no video to hold out.
         WeightsError: the text encoder's weights cannot be had.
     """
-    return _simulated(recipe, simulate_moments, clips, seed, device, progress)
+    return _simulated(source, simulate_moments, _QUERIES, clips, seed, device, progress)
 
 
 def simulated_highlights(
-    recipe: CaptionRecipe,
+    source: DataSettings,
     clips: int,
     words: int,
     seed: int = 0,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """The same with the words of queries in place of their sentences, and the saliency of each clip.
+    """The same with one query per example, its words (at most `words`) and the saliency of each clip.
 
-    Args:
-        recipe: from what, and how; each example has one query.
-        clips: maximum T of an example.
-        words: maximum per query.
-        seed, device, progress: see `simulated_moments`.
-
-    Raises:
-        InputError, UsageError, WeightsError: see `simulated_moments`.
+    Here `clips` is the maximum T of an example.
     """
-    encode = partial(embed_words, recipe.space, device=device)
+    encode = partial(embed_words, space_of(source), device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
     def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
         return simulate_highlights(how, book(how.captions), n_videos, seeds)
 
-    return _simulated(replace(recipe, n_queries=1), simulate, clips, seed, device, progress)
+    return _simulated(source, simulate, 1, clips, seed, device, progress)
+
+
+def space_of(source: DataSettings) -> str:
+    """The space to simulate."""
+    return "conse" if source.space == "features" else source.space
 
 
 def _simulated(
-    recipe: CaptionRecipe,
+    source: DataSettings,
     simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
+    n_queries: int,
     clips: int,
     seed: int,
     device: str,
     progress: Progress | None,
 ) -> MomentData[Example]:
-    # by the file's name too, since two files may tell of one video
+    space, fraction = space_of(source), source.held_out
+    clip_s, guided, n_videos = source.clip_s or _CLIP_S, source.guided is not False, source.videos or _VIDEOS
+    if isinstance(fraction, Path):
+        fault = "with captions, --validation is a fraction of the annotated videos"
+        raise UsageError(fault, hint="--validation 0.1")
+    # by the file's name too, since two files may describe one video
     videos = {
         f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
-        for path in recipe.annotations
+        for path in map(Path, source.data)
         for name, video in read_moments(path).items()
         if video.queries
     }
-    held_out = held_out_of(videos, recipe.validation, seed)
+    held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
-    extractors = CLASSIFIERS if recipe.space == "conse" else ()
+    extractors = CLASSIFIERS if space == "conse" else ()
     classifiers = [Classifier(name_embeddings(each, device), NOISE[each]) for each in extractors]
-    sizes = (classifiers, clips, recipe.clip_s, recipe.n_queries, recipe.guided)
-    of_train = Simulation(_embedded(train, recipe.space, seed, device, progress), *sizes)
+    sizes = (classifiers, clips, clip_s, n_queries, guided)
+    of_train = Simulation(_embedded(train, space, seed, device, progress), *sizes)
     val: list[Example] = []
     if held_out:
-        of_val = Simulation(_embedded(held_out, recipe.space, seed, device, progress), *sizes)
+        of_val = Simulation(_embedded(held_out, space, seed, device, progress), *sizes)
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
     @lru_cache(maxsize=1)
     def examples(epoch: int) -> list[Example]:
-        return simulate(of_train, recipe.videos, (seed, _TRAINING_SEED, epoch))
+        return simulate(of_train, n_videos, (seed, _TRAINING_SEED, epoch))
 
     return MomentData(
         examples=examples,
         validation=[example for example in val if example.windows.any()],
-        features={
-            "space": recipe.space,
-            "dim": int(first.video.shape[1]),
-            "clip_s": recipe.clip_s,
-            "guided": recipe.guided,
-        },
+        features={"space": space, "dim": int(first.video.shape[1]), "clip_s": clip_s, "guided": guided},
         about={
             "recipe": "captions",
-            "annotations": files_of(recipe.annotations),
-            "videos": recipe.videos,
-            "validation": recipe.validation,
+            "annotations": files_of(source.data),
+            "videos": n_videos,
+            "validation": fraction,
         },
         warnings=repaired(videos),
     )
