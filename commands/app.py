@@ -132,8 +132,21 @@ def _report_usage(error: Any) -> int:
     if not message:  # a command without arguments: its help is printed already
         return UsageError.exit_code
     command = context.command_path if context else "vidsum"
-    plain = message.replace("Value error, ", "")  # what pydantic puts before a choice that is none
+    plain = _plain(message)
     return _report(UsageError(f"{plain}{_origin(error)}", hint=f"{command} --help"))
+
+
+def _plain(message: str) -> str:
+    """A usage error without the phrases of pydantic."""
+    phrases = {
+        "Value error, ": "",
+        "Input should be greater than or equal to": "it must be at least",
+        "Input should be less than or equal to": "it must be at most",
+        "Input should be": "it must be",
+    }
+    for phrase, plain in phrases.items():
+        message = message.replace(phrase, plain)
+    return message
 
 
 def _origin(error: Any) -> str:

@@ -16,6 +16,7 @@ the same in all commands that have it.
 import inspect
 import os
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,15 @@ def share_variables(app: typer.Typer) -> None:
     for name, annotation in _declared(app):
         by_name.setdefault(name, []).append(annotation)
     for name, annotations in by_name.items():
-        meanings = {(str(required(each.__origin__)), each.__metadata__[1].help) for each in annotations}
+        meanings = {(_type_name(each.__origin__), each.__metadata__[1].help) for each in annotations}
         for each in annotations if len(meanings) == 1 else ():
             each.__metadata__[0].envvar = f"VIDSUM_{name.upper()}"
+
+
+def _type_name(kind: Any) -> str:
+    """A type, or the choices of an enumeration, in words."""
+    kind = required(kind)
+    return ", ".join(kind.__members__) if isinstance(kind, type) and issubclass(kind, Enum) else str(kind)
 
 
 def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
@@ -66,7 +73,7 @@ def _refuse_unclear_variables(context: Any) -> None:
     for name, option in _options_of(context.command).items():
         if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:
             raise UsageError(
-                f"{variable}: --{name.replace('_', '-')} differs between commands",
+                f"{variable}: --{name.replace('_', '-')} can only be set for one command",
                 hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
             )
 
@@ -91,7 +98,7 @@ def _section(value: Any, path: Path, words: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UsageError(f"{path}: {words} must be a mapping of options to values".replace("  ", " "))
+        raise UsageError(f"{path}: {words or 'the file'} must be a mapping of options to values")
     plain = {str(key).replace("-", "_"): inner for key, inner in value.items()}
     if len(plain) < len(value):
         raise UsageError(f"{path}: a key appears twice, with - and with _")
@@ -126,11 +133,11 @@ def _check_general(program: Any, general: dict[str, Any], path: Path, words: lis
         meanings = [options[key] for options in _all_options(program) if key in options]
         if not meanings:
             raise UsageError(
-                f"{path}: no command has an option {key!r}", hint="vidsum COMMAND --help lists them"
+                f"{path}: there is no command or option {key!r}", hint="vidsum COMMAND --help lists them"
             )
         if any(option.envvar is None for option in meanings):
             raise UsageError(
-                f"{path}: {key!r} differs between commands", hint=f"put it under {' '.join(words)}:"
+                f"{path}: {key!r} can only be set for one command", hint=f"put it under {' '.join(words)}:"
             )
 
 

@@ -73,6 +73,11 @@ class Outputs:
         """Whether the document goes to stdout, and no file is written."""
         return self.output == "-"
 
+    @property
+    def makes_folders(self) -> bool:
+        """Whether missing folders are made: without `--output`, and where it is a template."""
+        return self.output is None or "{" in self.output or "}" in self.output
+
 
 @dataclass(frozen=True)
 class Only:
@@ -167,7 +172,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
     default = leaf.default
     if item and default is not MISSING:
         default = None  # typer's own for a list
-    elif leaf.parameter.startswith("no_"):
+    elif base is bool and leaf.parameter.startswith("no_"):
         default = False
     elif option.shown and not is_number and base is not bool:
         default = None
@@ -175,7 +180,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
     words = option.shown if default is None or not is_number else ""
     info = typer.Option(
         *(option.flags or (f"--{leaf.name.replace('_', '-')}",)),
-        help=option.help,
+        help=_help(option),
         min=option.min if is_number else None,
         max=option.max if is_number else None,
         metavar=_METAVARS.get(base) if option.metavar is None else option.metavar,
@@ -189,6 +194,12 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
         annotation=Annotated[annotation | None if default is None else annotation, info, option],
         default=inspect.Parameter.empty if default is MISSING else default,
     )
+
+
+def _help(option: Option) -> str:
+    """The help with the range, where typer cannot show it."""
+    has_open_end = option.above is not None or option.below is not None
+    return f"{option.help.removesuffix('.')}; {option.words()}." if has_open_end else option.help
 
 
 _METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}

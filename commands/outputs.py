@@ -58,15 +58,20 @@ def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
     """
     if path.suffix not in suffixes:
         hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
-        raise UsageError(f"{path}: output must end in {' or '.join(suffixes)}", hint=hint)
+        raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)
 
 
-def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | None = "") -> None:
+def _listed(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], *, make_folders: bool = False) -> None:
     """Make sure, before any work, that each source's outputs are its own and can be written.
 
     Args:
         outputs: each source with the files that are made of it.
-        output: `--output`; without it, or if it is a template, folders that are not there are made.
+        make_folders: make the folders that do not exist.
 
     Raises:
         UsageError: an output is one of the sources, or two sources have the same output.
@@ -88,9 +93,8 @@ def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], output: str | N
                     f"{owner} and {source} would both be written to {path}",
                     hint=_apart(source, owner, path.suffix),
                 )
-    makes_folders = output is None or _is_template(output)
     for path in (path for _, paths in outputs for path in paths):
-        if makes_folders:
+        if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
@@ -206,7 +210,10 @@ def moment_files(
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(named, clip_folder=folder, clip_stem=stem)
     if not outputs.to_stdout:
-        check_outputs([(source, files.all) for source, files in targets.items()], outputs.output)
+        check_outputs(
+            [(source, files.all) for source, files in targets.items()],
+            make_folders=outputs.makes_folders,
+        )
         _check_clips(targets)
     return targets
 

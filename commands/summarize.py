@@ -84,7 +84,10 @@ def summarize(
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
-        check_outputs([(source, files.all) for source, files in targets.items()], outputs.output)
+        check_outputs(
+            [(source, files.all) for source, files in targets.items()],
+            make_folders=outputs.makes_folders,
+        )
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_summary, require_attention

@@ -1,6 +1,5 @@
 """The documentation is true: its commands and Python run, its links lead somewhere, its flags exist."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -9,13 +8,14 @@ import pytest
 
 from docs import console, options
 from tests.conftest import real_weights
+from tests.golden.test_options import commands, facts_of
 
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm")
-OPTIONS = json.loads((ROOT / "tests" / "golden" / "options.json").read_text())
-"""The options of every command, as tests/golden/test_options.py compares them with the program."""
+OPTIONS = {words: {each.name: facts_of(each) for each in command.params} for words, command in commands()}
+"""The options of every command."""
 
 PAGE_OF = {
     "train fulltransnet": "train",

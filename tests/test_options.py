@@ -103,6 +103,43 @@ def test_a_range_is_what_it_says(size: int) -> None:
             Inner(size)
 
 
+def test_parts_complete_a_mapping_and_are_refused_beside_settings() -> None:
+    mapped = build(Outer, {"file": Path("x"), "tone": {"kind": "high"}}, {"tone_steps": 7})
+    assert mapped.inner.tone == Tone("high", 7)
+    assert build(Outer, {"file": Path("x"), "tone": Tone(steps=3)}, {"tone_steps": 7}).inner.tone == Tone(
+        steps=3
+    )
+    with pytest.raises(UsageError, match="--tone-steps"):
+        build(Outer, {"file": Path("x"), "tone": None, "tone_steps": 7})
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "name"),
+    [
+        (Extraction, {"strict": "no"}, "strict must be true or false"),
+        (Extraction, {"device": 5}, "device must be a text"),
+        (Selection, {"keep": 5}, "keep must be a list"),
+        (ShotSettings, {"max_shots": 0}, "max_shots must be at least 1"),
+        (MRNetSettings, {"decay_at": 7}, "decay_at must be a list"),
+        (MRNetConfig, {"regions": "vv"}, "regions must be a list"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_before_it_is_used(kind: Any, values: Any, name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        kind(**values)
+
+
+def test_infinity_is_a_number() -> None:
+    assert ShotSettings(max_shot_s=float("inf")).max_shot_s == float("inf")
+
+
+@pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
+def test_every_value_of_a_preset_is_an_option(kind: Any) -> None:
+    for preset in kind.PRESETS:
+        for size in kind.SIZES:
+            build(kind, {**kind.published(preset, size), "mask": "lam"})
+
+
 @pytest.mark.parametrize("value", [True, "3", 3.0, None, float("nan")])
 def test_another_type_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match="size must be a whole number"):

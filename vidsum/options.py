@@ -11,12 +11,12 @@
 lists the options for a command line, a configuration file or a page of the documentation.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from keyword import iskeyword
 from numbers import Integral, Real
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -93,13 +93,23 @@ def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
     own: Any = type(settings)
     for name, (kind, limits) in _checked_fields(own).items():
-        value = getattr(settings, name)
+        value, item = getattr(settings, name), item_of(kind)
         if value is None and NoneType in get_args(kind):
             continue
-        item = item_of(kind)
+        if item is not None and not isinstance(value, tuple | list):
+            raise UsageError(f"{name} must be a list, not {value!r}")
         for each in (value,) if item is None else value:
             if fault := _fault(each, item or required(kind), limits):
                 raise UsageError(f"{name} must be {fault}, not {each!r}")
+
+
+_TYPES: Mapping[Any, tuple[Any, str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "a text"),
+    Path: (Path, "a path"),
+}
 
 
 def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
@@ -107,13 +117,13 @@ def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
     choices = choices_of(kind) or getattr(limits, "choices", ())
     if choices:
         return "" if value in choices else f"one of {', '.join(map(str, choices))}"
-    if kind is int and (isinstance(value, bool) or not isinstance(value, Integral)):
-        return "a whole number"
-    if kind is float and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
-        return "a number"
-    if kind in (int, float) and limits and not limits.hold(value):
-        return limits.words()
-    return ""
+    if kind not in _TYPES:
+        return ""
+    allowed, words = _TYPES[kind]
+    is_wrong = not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool)
+    if is_wrong or value != value:  # NaN
+        return words
+    return limits.words() if limits and kind in (int, float) and not limits.hold(value) else ""
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -189,19 +199,28 @@ def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any]
             before = getattr(default, name) if default else _default(field)
             values[name] = _build(hint, left, chosen, before)  # type: ignore[arg-type]
         elif nested := _optional(hint):
-            own = {part: left.pop(f"{name}_{part}") for part in _names(nested) if f"{name}_{part}" in left}
-            if isinstance(left.get(name), str):
-                values[name] = nested(**{_names(nested)[0]: left.pop(name)}, **own)
-            elif name in left:
-                values[name] = left.pop(name)
-            elif given := [f"{name}_{part}" for part in own if f"{name}_{part}" in chosen]:
-                flags = _flags(nested, name, {each: chosen[each] for each in given})
-                kinds = choices_of(next(leaves(nested)).kind)
-                hint = " or ".join(f"--{name} {kind}" for kind in kinds)
-                raise UsageError(f"{flags}: there is no {name}", hint=hint)
+            values |= _build_optional(name, nested, left, chosen)
         elif name in left:
             values[name] = left.pop(name)
     return replace(default, **values) if default else kind(**values)
+
+
+def _build_optional(
+    name: str, kind: type[Any], left: dict[str, Any], chosen: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The optional settings of a field, if they are switched on; their parts alone are refused."""
+    parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
+    given = {f"{name}_{part}": value for part, value in parts.items() if f"{name}_{part}" in chosen}
+    switch = left.pop(name, MISSING)
+    if isinstance(switch, str):
+        return {name: kind(**{_names(kind)[0]: switch, **parts})}
+    if isinstance(switch, Mapping):
+        return {name: from_mapping(kind, {**parts, **switch})}
+    if given:
+        choices = choices_of(next(leaves(kind)).kind)
+        hint = " or ".join(f"--{name} {choice}" for choice in choices)
+        raise UsageError(f"{_flags(kind, name, given)}: there is no {name}", hint=hint)
+    return {} if switch is MISSING else {name: switch}
 
 
 def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:

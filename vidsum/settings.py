@@ -31,8 +31,9 @@ ShotMethod = Literal["kts", "uniform", "transnetv2"]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
-Mask = Literal["lam", "stamp"]
-"""Kinds of learned mask that a model's attention may have."""
+MaskKind = Literal["lam", "stamp"]
+"""Learned masks of a model's attention. They differ in cross-attention alone: STAMP reads the tokens that
+attend, LAM the logits Q K^T."""
 
 
 Device = Annotated[str, Option("auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
@@ -79,11 +80,12 @@ class ShotSettings:
     PANEL = "Shots and summary"
 
     shots: Annotated[ShotMethod, Option("Shot detection method.")] = "kts"
-    max_shots: Annotated[int | None, Option("Maximum number of shots.", shown="chosen by KTS")] = None
+    max_shots: Annotated[int | None, Option("Maximum number of shots.", min=1, shown="chosen by KTS")] = None
     min_shot_s: Annotated[
         float | None,
         Option(
             "Minimum shot length, e.g. 2s.",
+            min=0,
             flags=("--min-shot",),
             shown="the method's",
             metavar="TIME",
@@ -94,6 +96,7 @@ class ShotSettings:
         float | None,
         Option(
             "Maximum shot length, e.g. 30s.",
+            above=0,
             flags=("--max-shot",),
             shown="the method's",
             metavar="TIME",
@@ -170,7 +173,7 @@ class Retrieval:
     ] = "auto"
     snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
     mask: Annotated[
-        Mask | None,
+        MaskKind | None,
         Option(
             "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
             shown="none, or the file's",
@@ -192,7 +195,7 @@ def parse_attention_part(text: str) -> AttentionPart:
         return wholes[text]
     numbers = re.fullmatch(r"(\d{1,3})\.(\d{1,3})", text, re.ASCII)
     if numbers is None:
-        raise UsageError(f"{text!r} is no part of attention", hint="mean, all, or LAYER.HEAD such as 5.0")
+        raise UsageError(f"unknown part of attention {text!r}", hint="mean, all, or LAYER.HEAD such as 5.0")
     return int(numbers[1]), int(numbers[2])
 
 

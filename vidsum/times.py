@@ -48,12 +48,10 @@ def parse_interval(text: str) -> "Interval":
     """
     start_text, dash, end_text = text.partition("-")
     if not dash:
-        raise UsageError(
-            f"not a stretch of time: {shown(text)}", hint="write START-END, for example 1:00-1:30"
-        )
+        raise UsageError(f"not a time range: {shown(text)}", hint="write START-END, for example 1:00-1:30")
     start, end = parse_time(start_text), parse_time(end_text)
     if end <= start:
-        raise UsageError(f"the stretch {shown(text)} ends before it starts")
+        raise UsageError(f"the time range {shown(text)} ends before it starts")
     return start, end
 
 

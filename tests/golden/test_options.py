@@ -21,22 +21,21 @@ _STORED = Path(__file__).with_name("options.json")
 
 def test_options_of_every_command() -> None:
     found = {
-        words: {each.name: _facts(each) for each in sorted(command.params, key=lambda one: str(one.name))}
-        for words, command in _commands()
+        words: {each.name: facts_of(each) for each in sorted(command.params, key=lambda one: str(one.name))}
+        for words, command in commands()
     }
     if os.environ.get("VIDSUM_REGENERATE"):
         _STORED.write_text(_lines(found), encoding="utf-8")
-    assert found == json.loads(_STORED.read_text(encoding="utf-8"))
+    renew = "if you mean it: VIDSUM_REGENERATE=1 python -m pytest tests/golden"
+    assert found == json.loads(_STORED.read_text(encoding="utf-8")), renew
 
 
 def test_every_option_has_help() -> None:
-    silent = [
-        (words, each.name) for words, command in _commands() for each in command.params if not each.help
-    ]
+    silent = [(words, each.name) for words, command in commands() for each in command.params if not each.help]
     assert silent == []
 
 
-def _commands() -> Iterator[tuple[str, Any]]:
+def commands() -> Iterator[tuple[str, Any]]:
     """The words after `vidsum`, and the command, of each command that does something."""
     yield from _below("", typer.main.get_command(app))
 
@@ -48,7 +47,7 @@ def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield words, command
 
 
-def _facts(parameter: Any) -> dict[str, Any]:
+def facts_of(parameter: Any) -> dict[str, Any]:
     kind, choices = _kind(parameter.type_descriptor.annotation)
     facts = {
         "flags": [*parameter.opts, *parameter.secondary_opts],

@@ -13,7 +13,7 @@ from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
 from vidsum.scaling import unit_range
-from vidsum.settings import SHIPPED_GROUNDER, Mask
+from vidsum.settings import SHIPPED_GROUNDER, MaskKind
 from vidsum.types import FloatArray, QueryMoments
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Request:
     """[M, D] in the space of the video."""
 
 
-def model_for(model: str, space: str, device: str = "auto", mask: Mask | None = None) -> tuple[str, str]:
+def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | None = None) -> tuple[str, str]:
     """The model and the space to use, known before a video is decoded.
 
     `auto` is the model that measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads
@@ -120,7 +120,7 @@ def _curves(video: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
     return [unit_range(curve) for batch in batches for curve in similarity(video, batch)]
 
 
-def _shipped(model: str, mask: Mask | None) -> str:
+def _shipped(model: str, mask: MaskKind | None) -> str:
     """The name of a DETR model in the registry."""
     name = f"{model}-{mask}" if mask else model
     if name not in _all_shipped():
@@ -129,13 +129,13 @@ def _shipped(model: str, mask: Mask | None) -> str:
     return name
 
 
-def _hint_for(mask: Mask) -> str:
+def _hint_for(mask: MaskKind) -> str:
     """How to get a model with a mask: by name where one ships, else by training it."""
     model = next((model for model in _DETR if f"{model}-{mask}" in _all_shipped()), None)
     return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
 
 
-def _training(model: str, mask: Mask | None) -> str:
+def _training(model: str, mask: MaskKind | None) -> str:
     option = f" --mask {mask}" if mask else ""
     train = f"vidsum train detr --recipe captions --data FILE --out RUN --model {model}{option}"
     return f"{train}, then --model RUN/best.safetensors"
@@ -145,7 +145,7 @@ def _all_shipped() -> list[str]:
     return [name for name in builtin() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
 
 
-def _check_mask(grounder: "Grounder", mask: Mask) -> None:
+def _check_mask(grounder: "Grounder", mask: MaskKind) -> None:
     own = grounder.model.config.mask
     if own is None:
         raise UsageError(f"{grounder.name} has no mask, not {mask}", hint="leave out --mask")

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import Limits, Option, check, from_mapping
+from vidsum.settings import MaskKind
 
-MaskKind = Literal["lam", "stamp"]
-"""They differ in cross-attention alone: STAMP reads the tokens that attend, LAM the logits Q K^T."""
 Fusion = Literal["product", "sum"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """What an encoder's token attends to: the rows of FullTransNet's Table III."""
@@ -200,9 +199,9 @@ class MRNetConfig:
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
+        check(self)
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
-        check(self)
         _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
         _require(self.kernel % 2 == 1, "kernel must be odd", self)
 

@@ -26,7 +26,7 @@ from vidsum.pipelines.extraction import (
     run_jobs,
     transitions_job,
 )
-from vidsum.settings import DEFAULT_MODEL, Extraction, Mask, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray, VideoInfo
 from vidsum.version import __version__
@@ -44,7 +44,7 @@ def ground(
     model: str | os.PathLike[str] = DEFAULT_MODEL,
     space: str = Retrieval.space,
     snap: Snap = Retrieval.snap,
-    mask: Mask | None = None,
+    mask: MaskKind | None = None,
     progress: Progress | None = None,
     **extraction: Any,
 ) -> Grounding:

@@ -104,7 +104,7 @@ class LossSettings:
     positives: Annotated[int, Limits(min=1)] = 1
     """Moments that a query owns: its proposals of the highest IoU."""
     temperature: Annotated[float, Limits(above=0)] = 0.1
-    negative_iou: float = 0.5
+    negative_iou: Annotated[float, Limits(min=0, max=1)] = 0.5
     """Moments of one video that overlap less are different moments."""
 
     def __post_init__(self) -> None:
@@ -176,8 +176,8 @@ class MomentSettings:
     device: Device = "auto"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decay_at", tuple(self.decay_at))
         check(self)
+        object.__setattr__(self, "decay_at", tuple(self.decay_at))
 
     def lr_share(self, epochs: float) -> float:
         """Fraction of the learning rate after so many epochs, those in part included."""
