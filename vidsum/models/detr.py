@@ -4,7 +4,7 @@ Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a
 query, and predict a fixed number of moments and a saliency of each clip. See docs/algorithms/detr.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Inputs(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """The output of an encoder: what the decoder attends to, and saliency."""
+    """The output of an encoder: the decoder's arguments, and saliency."""
 
     memory: Tensor
     """[B, N, d] tokens, the clips first."""
@@ -40,8 +40,8 @@ class Encoded(NamedTuple):
     """[B, N, d]"""
     is_token: Tensor
     """[B, N] bool, False for padding."""
-    saliency: Tensor
-    """[B, T]"""
+    saliency: Callable[[], Tensor]
+    """Returns [B, T]. Called after the decoder: the last digits of gradients depend on the order."""
 
 
 class Detections(NamedTuple):
@@ -96,11 +96,11 @@ class DETR(nn.Module):
         """
         memory, positions, is_token, saliency = self.encode(video, is_clip, words, is_word)
         logits, spans = self.decoder(memory, positions, is_token)
-        return Detections(logits, spans, saliency)
+        return Detections(logits, spans, saliency())
 
     def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
         """[B, T], by the encoder alone; see `forward`."""
-        return self.encode(video, is_clip, words, is_word).saliency
+        return self.encode(video, is_clip, words, is_word).saliency()
 
     def encode(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Encoded:
         """All that comes before the decoder; see `forward`."""

@@ -36,7 +36,7 @@ class MomentDETR(DETR):
         shared = shared_mask(self.encoder, x)
         for layer in self.encoder:
             x = layer(x, positions, is_token, shared)
-        return Encoded(x, positions, is_token, self.saliency_head(x[:, :n_clips])[:, :, 0])
+        return Encoded(x, positions, is_token, lambda: self.saliency_head(x[:, :n_clips])[:, :, 0])
 
 
 class QueryDecoder(nn.Module):

@@ -33,10 +33,10 @@ class MRNetDETR(DETR):
         self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
     ) -> Encoded:
         # in place of MRNet's queries: the global token, which is one more word, and the words
-        token = self.global_saliency.token + self.global_saliency.position
-        x = torch.cat([token.expand(len(clips), 1, -1), words, clips], dim=1)
+        first = self.global_saliency.token + self.global_saliency.position
+        x = torch.cat([first.expand(len(clips), 1, -1), words, clips], dim=1)
         is_key = torch.cat([is_word.new_ones(len(clips), 1), is_word, is_clip], dim=1)
         n_words = 1 + words.shape[1]
         x = self.norm(run_blocks(self.blocks, x, n_words, is_key))
-        clips = x[:, n_words:]
-        return Encoded(clips, positions, is_clip, self.global_saliency(clips, x[:, 0]))
+        clips, token = x[:, n_words:], x[:, 0]
+        return Encoded(clips, positions, is_clip, lambda: self.global_saliency(clips, token))

@@ -44,14 +44,15 @@ class QDDETR(DETR):
         for layer in self.cross:
             clips = layer(clips, positions, words, is_word, shared)
         batch, d = len(clips), self.config.d
-        token, position = self.global_saliency.token, self.global_saliency.position
-        x = torch.cat([token.expand(batch, 1, d), clips], dim=1)
+        first, position = self.global_saliency.token, self.global_saliency.position
+        x = torch.cat([first.expand(batch, 1, d), clips], dim=1)
         with_token = torch.cat([position.expand(batch, 1, d), positions], dim=1)
         is_token = torch.cat([is_clip.new_ones(batch, 1), is_clip], dim=1)
         shared = shared_mask(self.encoder, x)
         for layer in self.encoder:
             x = layer(x, with_token, is_token, shared)
-        return Encoded(x[:, 1:], positions, is_clip, self.global_saliency(x[:, 1:], x[:, 0]))
+        clips, token = x[:, 1:], x[:, 0]
+        return Encoded(clips, positions, is_clip, lambda: self.global_saliency(clips, token))
 
 
 class CrossLayer(nn.Module):
