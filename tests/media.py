@@ -15,6 +15,7 @@ from typing import Any, cast
 import av
 import numpy as np
 import numpy.typing as npt
+from av.video.reformatter import VideoReformatter
 
 os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder is talkative
 
@@ -29,6 +30,8 @@ NTSC = Fraction(30_000, 1001)
 NTSC_FILM = Fraction(24_000, 1001)
 SAMPLE_RATE = 48_000
 
+_SCALER = VideoReformatter()
+"""Kept, as setting one up takes milliseconds: `VideoFrame.reformat` does so for each frame."""
 _CELLS = 4
 _NUMBER_BITS = 11
 _CHECK_BITS = _CELLS * _CELLS - _NUMBER_BITS
@@ -212,7 +215,7 @@ def _encode(
 
 def _video_frame(picture: Picture, pix_fmt: str, colorspace: int | None) -> av.VideoFrame:
     rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
-    frame = rgb.reformat(format=pix_fmt, dst_colorspace=colorspace)
+    frame = _SCALER.reformat(rgb, format=pix_fmt, dst_colorspace=colorspace)
     if colorspace is not None:
         frame.colorspace = colorspace
     return frame

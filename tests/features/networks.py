@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import open_clip
 import torch
@@ -27,6 +28,7 @@ def settled(model: nn.Module, example: Tensor) -> nn.Module:
     return model.eval()
 
 
+@cache
 def googlenet() -> models.GoogLeNet:
     """torchvision's own model, auxiliary heads and all, as its published weights are loaded."""
     torch.manual_seed(0)
@@ -35,6 +37,7 @@ def googlenet() -> models.GoogLeNet:
     return model
 
 
+@cache
 def mobilenet_v2() -> models.MobileNetV2:
     """torchvision's own model."""
     torch.manual_seed(0)
@@ -54,6 +57,7 @@ def efficientnet_lite0_weights() -> Weights:
     return {**published, "_fc.weight": torch.randn(1000, 1280) / 36, "_fc.bias": torch.randn(1000)}
 
 
+@cache
 def clip() -> open_clip.CLIP:
     """open_clip's own model."""
     torch.manual_seed(0)
@@ -81,6 +85,7 @@ def i3d_weights() -> Weights:
     return released
 
 
+@cache
 def c3d_weights() -> Weights:
     """Random weights of C3D."""
     torch.manual_seed(0)

@@ -23,11 +23,7 @@ from vidsum.video.read import read_frames
 
 pytestmark = [pytest.mark.weights, pytest.mark.shared]
 
-KINETICS = {
-    "pancake.mkv": "flipping pancake",
-    "hitting_baseball.mp4": "hitting baseball",
-    "drummer_portrait.mp4": "playing drums",
-}
+KINETICS = {"pancake.mkv": "flipping pancake", "drummer_portrait.mp4": "playing drums"}
 
 
 @pytest.fixture(scope="module")

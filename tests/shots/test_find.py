@@ -112,7 +112,7 @@ def test_a_small_number_of_shots_lifts_the_default_longest(max_shots: int) -> No
         ({"max_shot_s": 0.0}, "at least as long as a frame, not 0"),
         ({"max_shot_s": 0.01}, "at least as long as a frame, not 0.01"),
         ({"max_shot_s": math.nan}, "at least as long as a frame, not nan"),
-        ({"min_shot_s": 5.0, "max_shot_s": 4.0}, r"shortest shot \(5 s\) is longer than the longest \(4 s\)"),
+        ({"min_shot_s": 5.0, "max_shot_s": 4.0}, "longer than the longest"),
         ({"penalty": 0.0}, "penalty of KTS must be positive"),
         ({"penalty": math.nan}, "penalty of KTS must be positive"),
         ({"penalty": math.inf}, "penalty of KTS must be positive"),

@@ -9,11 +9,20 @@ import av
 import cv2
 import numpy as np
 import numpy.typing as npt
+from av.video.reformatter import VideoReformatter
 
 from tests.media import MadeVideo, read_number
 
 BoolArray = npt.NDArray[np.bool_]
 
+REAL_CLIPS = (
+    "basketball.mp4",
+    "dog_in_snow.mp4",
+    "drummer_portrait.mp4",
+    "pancake.mkv",
+    "slicing_peppers.mp4",
+)
+"""Of every codec, container and kind of frame rate among the real clips."""
 FLASH_EVERY_S = 1.0
 FLASH_LENGTH_S = 0.2
 _PROBE_S = 0.001
@@ -28,10 +37,9 @@ def decode_all(path: Path) -> list[av.VideoFrame]:
 
 def numbers_by_pyav(path: Path) -> list[int]:
     """The number that each frame shows, turned as the file says."""
-    return [
-        read_number(np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90))
-        for frame in decode_all(path)
-    ]
+    scaler = VideoReformatter()
+    pictures = ((scaler.reformat(frame, format="rgb24"), frame.rotation) for frame in decode_all(path))
+    return [read_number(np.rot90(picture.to_ndarray(), turn // 90)) for picture, turn in pictures]
 
 
 def numbers_by_opencv(path: Path) -> list[int]:
@@ -67,7 +75,7 @@ class FlashBeep:
 def make_flash_beep(
     path: Path,
     *,
-    duration_s: float = 12.0,
+    duration_s: float = 8.0,
     fps: Fraction | int = 25,
     sample_rate: int = 48_000,
     layout: str = "mono",
@@ -90,13 +98,14 @@ def make_flash_beep(
         pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
         pictures.codec_context.gop_size = gop
         sound = container.add_stream(sound_codec, rate=sample_rate, layout=layout)
-        packets = []
+        packets, scaler = [], VideoReformatter()
         for number in range(round(duration_s * Fraction(fps))):
             time_s = float(number / Fraction(fps))
             if number % keep_every and _is_on(time_s) == _is_on(time_s - 1 / float(fps)):
                 continue
             white = np.full((48, 64, 3), 255 if _is_on(time_s) else 0, dtype=np.uint8)
-            frame = av.VideoFrame.from_ndarray(white, format="rgb24")
+            rgb = av.VideoFrame.from_ndarray(white, format="rgb24")
+            frame = scaler.reformat(rgb, format="yuv420p")
             frame.pts, frame.time_base = number + round(start_s * Fraction(fps)), 1 / Fraction(fps)
             packets += pictures.encode(frame)
         packets += pictures.encode(None)
@@ -151,7 +160,8 @@ def _longest_run(wrong: BoolArray) -> float:
 def _flashes(path: Path, times_s: npt.NDArray[np.float64]) -> BoolArray:
     frames = decode_all(path)
     shown = np.searchsorted([frame.time for frame in frames], times_s + 1e-6, side="right") - 1
-    white = np.array([frame.to_ndarray(format="gray").mean() > 127 for frame in frames])
+    scaler = VideoReformatter()
+    white = np.array([scaler.reformat(frame, format="gray").to_ndarray().mean() > 127 for frame in frames])
     return white[np.maximum(shown, 0)]
 
 

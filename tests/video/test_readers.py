@@ -181,6 +181,7 @@ def difference(path: Path, reader: str) -> float:
 def test_readers_agree_on_colours(colorspace: int | None, pix_fmt: str, other: str, tmp_path: Path) -> None:
     video = make_video(
         tmp_path / "colours.mp4",
+        n_frames=12,
         width=320,
         height=240,
         paint=colour_picture,
@@ -276,7 +277,7 @@ def test_a_clip_with_frames_out_of_order_comes_in_order(reader: str, shared_vide
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["baby_reading.mp4", "pancake.mkv", "arm_wrestling.mp4", "jesse_dance.mp4"])
+@pytest.mark.parametrize("name", ["pancake.mkv", "slicing_peppers.mp4"])
 @pytest.mark.parametrize("other", ["decord", "opencv"])
 def test_readers_agree_on_real_clips(name: str, other: str, shared_videos: Path) -> None:
     assert difference(shared_videos / name, other) < COLOURS_APART[other]

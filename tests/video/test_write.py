@@ -20,6 +20,7 @@ from tests.media import (
     make_video,
 )
 from tests.video.clips import (
+    REAL_CLIPS,
     decode_all,
     make_flash_beep,
     numbers_by_opencv,
@@ -89,8 +90,8 @@ def test_any_segments_give_their_frames(edges: list[int], plain: MadeVideo, clip
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".h264"])
 def test_far_apart_segments_are_found(suffix: str, tmp_path: Path, clip: Path) -> None:
-    video = make_video(tmp_path / f"long{suffix}", n_frames=1000, gop=48, start_s=1.4)
-    segments = [(1.3, 1.5), (9.0, 9.5), (20.3, 20.4), (24.0, 24.2), (39.5, 41.0)]
+    video = make_video(tmp_path / f"long{suffix}", n_frames=600, gop=48, start_s=1.4)
+    segments = [(1.3, 1.5), (9.0, 9.5), (16.3, 16.4), (20.0, 20.2), (23.5, 25.0)]
     write_segments(video.path, segments, clip)
     assert numbers_by_pyav(clip) == numbers_within(video, segments)
 
@@ -334,7 +335,7 @@ def test_a_picture_held_for_long_keeps_its_sound(tmp_path: Path, clip: Path) -> 
 
 # --- sound --------------------------------------------------------------------------------------------------
 
-MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), (7.7, 8.11), (9.04, 11.3)]
+MANY_CUTS = [(0.13, 0.9), (1.04, 1.31), (2.5, 3.07), (3.1, 3.15), (4.96, 6.61), (7.04, 7.9)]
 
 
 @pytest.mark.parametrize(
@@ -373,10 +374,10 @@ def test_flashes_and_beeps_stay_together_at_every_cut(
 
 
 def test_sound_does_not_drift_over_many_cuts(tmp_path: Path, clip: Path) -> None:
-    source = make_flash_beep(tmp_path / "long.mp4", duration_s=60, fps=NTSC, sample_rate=44_100)
-    segments = [(start, start + 0.41) for start in np.arange(0.13, 59, 0.59)]
+    source = make_flash_beep(tmp_path / "long.mp4", duration_s=36, fps=NTSC, sample_rate=44_100)
+    segments = [(start, start + 0.41) for start in np.arange(0.13, 35.5, 0.59)]
     written = write_segments(source.path, segments, clip, preset="ultrafast")
-    assert len(written.segments) == 100
+    assert len(written.segments) == 60
     assert worst_offsets_s(source, clip, written.segments)[2] < SYNC_S
     with av.open(str(clip)) as container:
         lengths = [float(stream.duration * stream.time_base) for stream in container.streams]
@@ -530,7 +531,7 @@ def test_damaged_packets_are_skipped_with_a_warning(tmp_path: Path, clip: Path) 
 
 
 def test_sound_that_is_damaged_midway_is_silent_from_there(tmp_path: Path, clip: Path) -> None:
-    source = make_flash_beep(tmp_path / "whole.mkv")
+    source = make_flash_beep(tmp_path / "whole.mkv", duration_s=10)
     data = bytearray(source.path.read_bytes())
     with av.open(str(source.path)) as container:
         packets = [packet for packet in container.demux(audio=0) if packet.size and packet.pts > 6000]
@@ -620,7 +621,7 @@ def test_the_source_may_be_replaced_by_its_clip(plain: MadeVideo, tmp_path: Path
 
 @pytest.mark.shared
 def test_real_clips_are_cut_at_the_right_frames(shared_videos: Path, clip: Path) -> None:
-    for path in sorted([*shared_videos.glob("*.m*"), *shared_videos.glob("odd/rotated*")]):
+    for path in (*(shared_videos / name for name in REAL_CLIPS), *shared_videos.glob("odd/rotated*")):
         times = [frame.time for frame in decode_all(path)]
         length = times[-1]
         segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]

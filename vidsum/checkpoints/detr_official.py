@@ -1,6 +1,6 @@
 """The published Moment-DETR and QD-DETR (jayleicn/moment_detr, wjun0830/QD-DETR) as checkpoints of vidsum.
 
-Their names of tensors, and the sizes read from them. docs/algorithms/detr.md has the table of names.
+docs/algorithms/detr.md has the table of names of tensors.
 """
 
 from collections.abc import Mapping
@@ -104,13 +104,9 @@ def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping
         "n_moments": len(reader.take("query_embed.weight")),
     }
     clip_s = float(options["clip_length"])
-    features = {
-        "space": "clip" if config["dim_video"] == _CLIP_DIM else "features",
-        "dim": config["dim_video"],
-        "clip_s": clip_s,
-        "fps": 1 / clip_s,  # one frame a clip, not the mean of several
-        "text": "clip",
-    }
+    space, dim = "clip" if config["dim_video"] == _CLIP_DIM else "features", config["dim_video"]
+    # one frame a clip, not the mean of several
+    features = {"space": space, "dim": dim, "clip_s": clip_s, "fps": 1 / clip_s, "text": "clip"}
     return Trained(model, config, features, {"origin": "the authors' published state dict"}, tensors)
 
 

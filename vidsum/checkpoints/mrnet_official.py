@@ -95,10 +95,8 @@ def _configuration(sizes: Sizes, name: str) -> Configuration:
         known = "; ".join(f"{each.dataset}: {each.sizes}" for each in CONFIGURATIONS.values())
         raise WeightsError(f"MRNet with {sizes} is not one of the published configurations ({known})")
     if (actual := names[sizes]) != name:
-        raise WeightsError(
-            f"MRNet for {CONFIGURATIONS[actual].dataset}, not for {CONFIGURATIONS[name].dataset} ({sizes})",
-            hint=f"--as {actual}",
-        )
+        datasets = f"{CONFIGURATIONS[actual].dataset}, not for {CONFIGURATIONS[name].dataset}"
+        raise WeightsError(f"MRNet for {datasets} ({sizes})", hint=f"--as {actual}")
     return CONFIGURATIONS[name]
 
 

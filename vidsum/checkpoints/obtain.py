@@ -113,10 +113,8 @@ def _obtain(
         except WeightsError as error:  # noqa: PERF203
             failures.append(error.message)
     by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
-    raise WeightsError(
-        f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})",
-        hint=f"{entry.instead}, or {by_hand}" if entry.instead else by_hand,
-    )
+    hint = f"{entry.instead}, or {by_hand}" if entry.instead else by_hand
+    raise WeightsError(f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})", hint=hint)
 
 
 def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnBytes) -> None:

@@ -21,14 +21,9 @@ from pathlib import Path
 from typing import IO
 
 import requests
-from pypi_simple import (
-    PYPI_SIMPLE_ENDPOINT,
-    DistributionPackage,
-    NoSuchProjectError,
-    PyPISimple,
-    UnsupportedContentTypeError,
-    UnsupportedRepoVersionError,
-)
+from pypi_simple import PYPI_SIMPLE_ENDPOINT, DistributionPackage, NoSuchProjectError, PyPISimple
+from pypi_simple import UnsupportedContentTypeError as WrongContent
+from pypi_simple import UnsupportedRepoVersionError as WrongVersion
 
 from vidsum.checkpoints.download import TIMEOUTS_S, OnBytes, download, reason_of
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
@@ -96,7 +91,7 @@ def _find_archive(session: requests.Session, index_url: str, source: PackageSour
         page = PyPISimple(index_url, session=session).get_project_page(source.package, timeout=TIMEOUTS_S)
     except NoSuchProjectError:
         raise WeightsError(f"{host} has no package {source.package}") from None
-    except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError, LookupError) as error:
+    except (WrongContent, WrongVersion, ValueError, LookupError) as error:
         raise WeightsError(f"{host} does not answer as a package index does") from error
     except requests.RequestException as error:
         raise WeightsError(f"{host} {reason_of(error)}") from error

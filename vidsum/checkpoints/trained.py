@@ -106,10 +106,8 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> "tuple[dict[str, 
         with safe_open(source, framework="pt", device="cpu") as file:
             facts = _facts((file.metadata() or {}).get(_KEY), source)
             if facts.get("schema") != schema:
-                raise InputError(
-                    f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}",
-                    hint="the checkpoint of a trained split is its best.safetensors",
-                )
+                fault = f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}"
+                raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{source}: cannot be read as safetensors (damaged, or of another kind)") from error

@@ -1,10 +1,8 @@
 """Reading pickles of NumPy arrays and TorchScript archives without letting them run anything.
 
 A pickle names the functions that rebuild its objects; here it may name only those that arrays or tensors
-need.
-
-A TorchScript archive is a zip: `data.pkl` pickles the modules as plain objects whose tensors point into the
-files `data/0`, `data/1` ...; the program in `code/` is left alone, where `torch.jit.load` would compile it.
+need. A TorchScript archive is a zip: `data.pkl` pickles the modules as plain objects whose tensors point into
+the files `data/0`, `data/1` ...; its program in `code/`, which `torch.jit.load` would compile, is left alone.
 """
 
 import pickle
@@ -24,17 +22,8 @@ if TYPE_CHECKING:
     import torch
 
 UNPICKLING_ERRORS = (
-    pickle.UnpicklingError,
-    EOFError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    ArithmeticError,
-    AssertionError,
-    MemoryError,
-    RecursionError,
-    struct.error,
+    *(pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, struct.error),
+    *(ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
 """What reading a damaged pickle, or something else, can raise."""
 
@@ -167,13 +156,11 @@ def _plain_list(items: list[Any], *_type_name: str) -> list[Any]:
     return items
 
 
+_LISTS = ("int", "double", "bool", "tensor")
 _TENSORS = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("collections", "OrderedDict"): OrderedDict,
     ("torch.jit._pickle", "restore_type_tag"): _plain_list,
-    **{
-        ("torch.jit._pickle", f"build_{kind}list"): _plain_list
-        for kind in ("int", "double", "bool", "tensor")
-    },
+    **{("torch.jit._pickle", f"build_{kind}list"): _plain_list for kind in _LISTS},
     **{("torch", name): dtype for name, dtype in _DTYPES.items()},
 }

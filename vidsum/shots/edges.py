@@ -15,25 +15,20 @@ from vidsum.types import TimeArray
 def equal_edges(
     duration_s: float,
     shot_s: float,
-    *,
     max_shots: int | None = None,
     min_shot_s: float = 0.0,
     max_shot_s: float = math.inf,
 ) -> TimeArray:
     """Edges of equal shots: as many as make their length nearest to `shot_s` within the limits.
 
-    A video shorter than `min_shot_s` is one shot.
-
-    Raises UsageError where no number of shots obeys the limits.
+    A video shorter than `min_shot_s` is one shot. Raises UsageError where no number obeys the limits.
     """
     most = max(1, math.floor(duration_s / min_shot_s + 1e-9)) if min_shot_s > 0 else math.inf
     most = min(most, max_shots or math.inf)
     fewest = max(1, math.ceil(duration_s / max_shot_s - 1e-9))
     if fewest > most:
-        raise UsageError(
-            f"{duration_s:g} s cannot be cut into equal shots within the limits: "
-            f"at least {fewest} would be needed, at most {most} are allowed"
-        )
+        counts = f"at least {fewest} would be needed, at most {most} are allowed"
+        raise UsageError(f"{duration_s:g} s cannot be cut into equal shots within the limits: {counts}")
     count = int(min(max(round(duration_s / shot_s), fewest), most))
     return np.linspace(0.0, duration_s, count + 1)
 
@@ -41,7 +36,6 @@ def equal_edges(
 def edges_between(
     cuts_s: TimeArray,
     duration_s: float,
-    *,
     max_shots: int | None = None,
     min_shot_s: float = 0.0,
     max_shot_s: float = math.inf,

@@ -1,4 +1,4 @@
-"""One function for all ways of cutting a video into shots."""
+"""Cutting a video into shots, by any method."""
 
 import math
 from typing import Literal, get_args
@@ -56,25 +56,19 @@ def find(
     frame_s = 1 / features.video_fps
     _check_limits(max_shots, min_shot_s, max_shot_s, frame_s)
     if features.timestamps[-1] >= features.duration_s:
-        raise UsageError(
-            f"the last feature is at {features.timestamps[-1]:g} s, but the video ends at "
-            f"{features.duration_s:g} s"
-        )
-    min_s, max_s = min_shot_s or 0.0, max_shot_s or math.inf
+        last_s, end_s = features.timestamps[-1], features.duration_s
+        raise UsageError(f"the last feature is at {last_s:g} s, but the video ends at {end_s:g} s")
+    limits = (max_shots, min_shot_s or 0.0, max_shot_s or math.inf)
     if method == "kts":
         edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty)
     elif method == "uniform":
         if not frame_s <= shot_s < math.inf:
             raise UsageError(f"the length of a shot must be at least that of a frame, not {shot_s:g} s")
-        edges = equal_edges(
-            features.duration_s, shot_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
-        )
+        edges = equal_edges(features.duration_s, shot_s, *limits)
     elif method == "transnetv2":
         if cuts_s is None:
             raise UsageError("the method transnetv2 needs the cuts that vidsum.shots.transnetv2 finds")
-        edges = edges_between(
-            cuts_s, features.duration_s, max_shots=max_shots, min_shot_s=min_s, max_shot_s=max_s
-        )
+        edges = edges_between(cuts_s, features.duration_s, *limits)
     else:
         raise UsageError(f"unknown shot method {method!r}", hint=f"use {', '.join(METHODS)}")
     return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
@@ -90,9 +84,7 @@ def _check_limits(
     if max_shot_s is not None and not max_shot_s >= frame_s:
         raise UsageError(f"the longest shot must be at least as long as a frame, not {max_shot_s:g} s")
     if min_shot_s is not None and max_shot_s is not None and min_shot_s > max_shot_s:
-        raise UsageError(
-            f"the shortest shot ({min_shot_s:g} s) is longer than the longest ({max_shot_s:g} s)"
-        )
+        raise UsageError(f"the shortest shot, {min_shot_s:g} s, is longer than the longest, {max_shot_s:g} s")
 
 
 def _kts_edges(
@@ -128,14 +120,10 @@ def _limits_in_samples(
         longest = n if max_shot_s == math.inf else math.floor(max_shot_s / step_s + 1e-6)
     longest = min(longest, n)
     if most * longest < n:
-        raise UsageError(
-            f"{n} samples, {step_s:g} s apart, cannot be cut into at most {most} shots "
-            f"of {shortest} to {longest} samples",
-            hint="raise --max-shot or --max-shots, or lower --min-shot",
-        )
+        shots = f"at most {most} shots of {shortest} to {longest} samples"
+        hint = "raise --max-shot or --max-shots, or lower --min-shot"
+        raise UsageError(f"{n} samples, {step_s:g} s apart, cannot be cut into {shots}", hint=hint)
     if 8 * n * (longest + (max_shots or 0)) > _MOST_BYTES:
-        raise UsageError(
-            f"KTS on {n} samples with shots of up to {longest} samples takes too much memory",
-            hint="lower --max-shot, or sample fewer frames a second",
-        )
+        fault = f"KTS on {n} samples with shots of up to {longest} samples takes too much memory"
+        raise UsageError(fault, hint="lower --max-shot, or sample fewer frames a second")
     return shortest, longest

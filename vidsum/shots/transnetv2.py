@@ -88,9 +88,8 @@ def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
     for frame in frames:
         height, width = frame.image.shape[:2]
         if (width, height) != (FRAME_WIDTH, FRAME_HEIGHT):
-            raise UsageError(
-                f"TransNetV2 takes frames of {FRAME_WIDTH} x {FRAME_HEIGHT} pixels, not {width} x {height}"
-            )
+            size = f"{FRAME_WIDTH} x {FRAME_HEIGHT} pixels, not {width} x {height}"
+            raise UsageError(f"TransNetV2 takes frames of {size}")
         if not times:
             window = [frame.image] * _MARGIN
         times.append(frame.time_s)

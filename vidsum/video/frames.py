@@ -65,9 +65,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.fps is not None and not 0 < self.fps <= MAX_FPS:
-            raise UsageError(
-                f"a sampling rate must be above 0 and at most {MAX_FPS:g} a second, not {self.fps:g}"
-            )
+            limits = f"above 0 and at most {MAX_FPS:g} a second"
+            raise UsageError(f"a sampling rate must be {limits}, not {self.fps:g}")
         if self.size is not None and min(vars(self.size).values()) < 1:
             raise UsageError(f"a picture must have at least one pixel a side, not {self.size}")
 

@@ -97,9 +97,8 @@ def _read_samples_of(reader: str) -> _ReadSamples:
         try:
             from vidsum.video.decord_reader import read_samples
         except ImportError as error:
-            raise UsageError(
-                "decord is not installed", hint="use --reader pyav, or pip install decord"
-            ) from error
+            hint = "use --reader pyav, or pip install decord"
+            raise UsageError("decord is not installed", hint=hint) from error
     else:
         raise UsageError(f"unknown reader {reader!r}", hint=f"use {', '.join(READERS)}")
     return read_samples
@@ -138,7 +137,6 @@ def _read(
     if damage and strict:
         raise DamagedError(damage, hint="leave out --strict to use what can be decoded")
     if has_odd_pixels(info.sample_aspect_ratio):
-        outcome.warnings.append(
-            f"{info.path}: pixels of {info.sample_aspect_ratio:g} times their height are taken for square"
-        )
+        pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
+        outcome.warnings.append(f"{info.path}: {pixels} are taken for square")
     outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]

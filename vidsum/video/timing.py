@@ -15,10 +15,9 @@ from pathlib import Path
 
 import av
 import numpy as np
-import numpy.typing as npt
 from av.stream import Stream
 
-from vidsum.types import VideoInfo
+from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import GAP_S, LEAST_CLOCK_GAP_S, LEAST_GAP_S, Jumps, Stamps, find_jumps, moved
 from vidsum.video.playlist import is_playlist, looks_like_playlist
@@ -99,38 +98,32 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
     return Timing(len(times), stream.duration * tick_s, bool(is_vfr))
 
 
-@dataclass(frozen=True)
-class _Rhythm:
-    step_s: float
-    """Mean time from one frame to the next, holes left out."""
-    is_vfr: bool
-    n_missing: int
-    """Frames that would fill the holes."""
-
-
-def _rhythm(frames_s: npt.NDArray[np.float64], step_s: float) -> _Rhythm:
+def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
     """How frames follow each other, `step_s` apart if that cannot be seen.
+
+    Returns the mean time from one frame to the next, holes left out; whether it varies; and the number of
+    frames that would fill the holes.
 
     Long gaps in an otherwise steady row are holes that damage has left: demuxers drop what they cannot read
     without a word.
     """
     gaps_s = np.diff(frames_s)
     if not len(gaps_s):
-        return _Rhythm(step_s, is_vfr=False, n_missing=0)
+        return step_s, False, 0
     median_s = float(np.median(gaps_s))
     is_steady = np.abs(gaps_s - median_s) <= _STEADY_S
     is_hole = gaps_s > _HOLE_STEPS * median_s
     if not (is_steady | is_hole).all() or is_steady.mean() < _STEADY_FRACTION:
-        return _Rhythm(float(gaps_s.mean()), is_vfr=True, n_missing=0)
+        return float(gaps_s.mean()), True, 0
     n_missing = int((np.round(gaps_s[is_hole] / median_s) - 1).sum())
-    return _Rhythm(float(gaps_s[is_steady].mean()), is_vfr=False, n_missing=n_missing)
+    return float(gaps_s[is_steady].mean()), False, n_missing
 
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
     """The time stamps of a row of packets, in seconds."""
 
-    frames_s: npt.NDArray[np.float64]
+    frames_s: TimeArray
     """[N] of the video's frames, in order of time."""
     video_end_s: float
     end_s: float
@@ -153,16 +146,17 @@ def _timing_from_packets(
     head = tail = _scan(_packets(container, stream, n_bytes), stream, step_s)
     if not in_full and (head.jumps or _is_rate_unlikely(head, container)):
         return None
-    rhythm = _rhythm(head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES], step_s)
+    seen = head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES]
+    step_s, is_vfr, n_missing = _rhythm(seen, step_s)
     if not in_full:
         container.seek(round((declared_s - _TAIL_SCAN_S) * av.time_base))
-        tail = _scan(_packets(container, stream, None), stream, rhythm.step_s)
+        tail = _scan(_packets(container, stream, None), stream, step_s)
     is_cut = not head.jumps and tail.end_s < declared_s - _CUT_SHORT_S
     end_s = declared_s if is_cut else tail.video_end_s
-    duration_s = max(end_s - first_pts_s(stream), rhythm.step_s)
+    duration_s = max(end_s - first_pts_s(stream), step_s)
     is_counted = in_full and not is_cut
-    n_frames = len(head.frames_s) + rhythm.n_missing if is_counted else round(duration_s / rhythm.step_s)
-    return Timing(max(n_frames, 1), duration_s, rhythm.is_vfr, head.jumps)
+    n_frames = len(head.frames_s) + n_missing if is_counted else round(duration_s / step_s)
+    return Timing(max(n_frames, 1), duration_s, is_vfr, head.jumps)
 
 
 def _declared_end_s(container: av.container.InputContainer) -> float:
@@ -205,7 +199,6 @@ class _Collected:
         self.is_discard = array("b")
 
     def add(self, packet: "av.Packet[Stream]") -> None:
-        """Note a packet."""
         tick_s = packet.time_base
         self.dts_s.append(math.nan if packet.dts is None else float(packet.dts * tick_s))
         self.pts_s.append(math.nan if packet.pts is None else float(packet.pts * tick_s))
@@ -216,7 +209,6 @@ class _Collected:
         return len(self.dts_s)
 
     def stamps(self) -> Stamps:
-        """All of them."""
         return Stamps(np.array(self.dts_s), np.array(self.pts_s), np.array(self.length_s))
 
 
@@ -238,7 +230,10 @@ def _scan(packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, step_s
                 sound.add(packet)
                 sound_at.append(len(pictures))
         if not packet.is_discard:
-            others_end_s = max(others_end_s, _end_s(packet))
+            ticks = packet.pts if packet.pts is not None else packet.dts
+            others_end_s = max(
+                others_end_s, float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
+            )
     stamps = pictures.stamps()
     jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
     shown_s = moved(stamps.shown_s, jumps.pictures)
@@ -262,8 +257,3 @@ def _jumps(
     return find_jumps(
         pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s, least_gap_s
     )
-
-
-def _end_s(packet: "av.Packet[Stream]") -> float:
-    ticks = packet.pts if packet.pts is not None else packet.dts
-    return float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
