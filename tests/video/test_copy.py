@@ -11,13 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.media import GOOD_VIDEOS, MadeVideo, cut_short, make_video
-from tests.video.clips import (
-    REAL_CLIPS,
-    make_flash_beep,
-    numbers_by_opencv,
-    numbers_by_pyav,
-    worst_offsets_s,
-)
+from tests.video.clips import REAL_CLIPS, make_flash_beep, numbers_by_opencv, numbers_by_pyav, worst_offsets_s
 from tests.video.conftest import Made
 from vidsum.errors import InputError, UsageError
 from vidsum.video.copy import copy_segments

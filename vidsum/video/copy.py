@@ -19,13 +19,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import (
-    first_pts_s,
-    open_video,
-    read_packets,
-    seek,
-    video_stream,
-)
+from vidsum.video.pyav_reader import first_pts_s, open_video, read_packets, seek, video_stream
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import jumps_of
 
