@@ -83,7 +83,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 
 def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
-    """Take a file that you have into the cache as a file of the checkpoint `name`, if its SHA-256 fits."""
+    """Take a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits."""
     from vidsum.checkpoints.obtain import add_file
 
     return add_file(registry.get(name), Path(file))

@@ -41,7 +41,7 @@ class EntryStatus:
     path: Path
     """The file, or the folder where there are several; it may not exist yet."""
     reason: str | None = None
-    """Of a bad one, in one line."""
+    """The faults of a bad one, in one line."""
 
 
 def weights_folder() -> Path:

@@ -16,7 +16,7 @@ from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.yaml_files import parse_yaml
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
-"""What the published file is. The first three are stored as safetensors, the last two as they are."""
+"""Kind of the published file. The first three are stored as safetensors, the last two as they are."""
 
 Archive = Literal["wheel", "sdist"]
 FileName = Annotated[str, r"[A-Za-z0-9][A-Za-z0-9_.-]*"]
@@ -108,7 +108,7 @@ class Entry:
     files: tuple[EntryFile, ...]
     """The first is that of `sha256_of`."""
     instead: str | None = None
-    """What a user can do where the sources cannot be reached."""
+    """Advice for a user who cannot reach the sources."""
     reserved_for: str | None = None
     """The future user of weights that nothing uses yet: they are not offered, only fetched by name."""
 

@@ -141,7 +141,7 @@ class Reader:
         }
 
     def count(self, pattern: str) -> int:
-        """How many different numbers the names have at the group of a pattern."""
+        """Count of different numbers at the group of a pattern in the names."""
         return len({match[1] for name in self.tensors if (match := re.match(pattern, name))})
 
     def finish(self) -> None:

@@ -25,7 +25,7 @@ UNPICKLING_ERRORS = (
     *(pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, struct.error),
     *(ArithmeticError, AssertionError, MemoryError, RecursionError),
 )
-"""What reading a damaged pickle, or something else, can raise."""
+"""Raised where a pickle is damaged or holds something else."""
 
 # NumPy 2 moved the function, and pickles name it by either place; asking an array for it works with both
 _RECONSTRUCT = np.empty(0).__reduce__()[0]

@@ -71,9 +71,7 @@ def load_extractor(
         backend: `torch`, or `onnx` for onnxruntime (`pip install vidsum[onnx]`), in fp32.
         progress: called while the weights are fetched.
 
-    Raises:
-        UsageError: see `check_backend`.
-        WeightsError: the weights are missing, cannot be fetched or fail their check.
+    Errors are those of `check_backend`, and WeightsError where weights cannot be had or fail their check.
     """
     check_backend(backend, device=device, precision=precision)
     from vidsum import checkpoints

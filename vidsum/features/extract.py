@@ -38,8 +38,7 @@ def extract_features(
 
     Args:
         frames: those of `extractor.spec.sampling`, in order.
-        extractor: from `load_extractor`.
-        video: from `probe`.
+        extractor, video: from `load_extractor` and `probe`.
         batch_size: clips in one call of the network; `default_batch_size` if not given.
         with_logits: also give class scores.
         progress: called with the seconds done after each batch.

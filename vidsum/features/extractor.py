@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Weights: TypeAlias = "Mapping[str, torch.Tensor]"
 """The tensors of a checkpoint."""
 Triple = tuple[float, float, float]
-"""Of red, green and blue."""
+"""Values for red, green and blue."""
 
 IMAGENET = ((0.485 * 255, 0.456 * 255, 0.406 * 255), (0.229 * 255, 0.224 * 255, 0.225 * 255))
 """Mean and deviation."""
@@ -37,7 +37,7 @@ class Preprocessing:
     """From a video's picture to a network's input: resize, crop a centred square, (pixel - mean) / std."""
 
     size: Size
-    """What the frame reader resizes to."""
+    """Size that the frame reader gives."""
     crop: int
     """Side of the square, in pixels."""
     mean: Triple

@@ -13,12 +13,8 @@ def resample(features: npt.ArrayLike, n_clips: int) -> FloatArray:
     two are one. The borders are round(i * N / n_clips), but at most N - 1: as published, the last feature of
     a longer video goes into no clip.
 
-    Args:
-        features: [N, D], of clips of equal length that follow each other over the whole video; N >= 1.
-        n_clips: how many clips to make of them, fewer or more.
-
-    Returns:
-        [n_clips, D]
+    From [N, D], N >= 1, of clips of equal length that follow each other over the whole video, to
+    [n_clips, D], fewer or more.
     """
     rows = np.asarray(features, np.float32)
     # in float32, and halves to the even number, as PyTorch computes the published borders

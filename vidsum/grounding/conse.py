@@ -21,7 +21,7 @@ from vidsum.types import FloatArray
 TEMPERATURE = 2.0
 """Divides the logits: trained networks are too sure of one class."""
 SHARPNESS = 10.0
-"""How much likelier a text is under a class whose name is nearer; 0 gives ConSE's order of clips."""
+"""Weight of nearness: the larger, the likelier a text under a class of a near name; 0 gives ConSE's order of clips."""
 _TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
 """A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 

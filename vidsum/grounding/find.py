@@ -50,8 +50,7 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
     the space, else `similarity`. For a trained model, a space of `auto` is the one that it was trained in.
 
     Args:
-        model: one of MODELS, or the path of a checkpoint.
-        space: one of `vidsum.grounding.spaces.SPACES`.
+        model, space: one of MODELS, or the path of a checkpoint; one of `vidsum.grounding.spaces.SPACES`.
         device: the one that the model will run on, so that it is loaded once.
         mask: the learned mask that the model must have; None for any.
 
@@ -130,7 +129,7 @@ def _shipped(model: str, mask: MaskKind | None) -> str:
 
 
 def _hint_for(mask: MaskKind) -> str:
-    """How to get a model with a mask: by name where one ships, else by training it."""
+    """The way to a model with a mask: its name where one ships, else training it."""
     model = next((model for model in _DETR if f"{model}-{mask}" in _all_shipped()), None)
     return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
 

@@ -63,7 +63,7 @@ class WindowOutput(NamedTuple):
 
 
 class Family(NamedTuple):
-    """How a model is fed and read: all that differs from one family of models to another."""
+    """The inputs and outputs of a model: all that differs from one family of models to another."""
 
     predict: Callable[[Sequence[FloatArray], Sequence[FloatArray]], Iterable[WindowOutput]]
     """From B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
@@ -86,7 +86,7 @@ class Grounder:
 
     model: Model
     space: str
-    """Of its clips and queries, see `vidsum.grounding.spaces`."""
+    """Space of its clips and queries, see `vidsum.grounding.spaces`."""
     clip_s: float
     """Seconds of a clip: a video of more clips than the model reads goes through it in windows."""
     name: str
@@ -101,7 +101,7 @@ class Grounder:
 
     @property
     def family(self) -> Family:
-        """How the model is fed and read."""
+        """The inputs and outputs of the model."""
         return _mrnet(self.model) if isinstance(self.model, MRNet) else _detr(self.model)
 
     @property
@@ -174,16 +174,13 @@ def ground_video(
     clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
 
     Args:
-        grounder: the model.
-        video: in the space that the model reads.
+        grounder, video: the video is in the space that the model reads.
         tokens: an [W, Dq] of each of M queries, as `Grounder.tokens` gives them; words beyond those that the
             model reads are cut.
         vectors: [M, D] of the queries in the same space, for a model with a guide.
-        top_k: maximum number of moments per query.
-        max_iou: see `suppress`; the model's own if not given.
+        top_k, max_iou: see `suppress`; `max_iou` is the model's own if not given.
 
-    Raises:
-        UsageError: video or queries are of another size than those that the model reads.
+    Raises UsageError where video or queries are of another size than those that the model reads.
     """
     family, config = grounder.family, grounder.model.config
     grid = _every_clip(video, grounder.clip_s) if grounder.sampled else video

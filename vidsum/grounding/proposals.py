@@ -34,7 +34,7 @@ _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
 """Exponent of a run's length in its score."""
 
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
-"""Of `hybrid`, for 75 clips: how many pass for the first moment, and how far apart clips are joined."""
+"""For 75 clips of `hybrid`: number that pass for the first moment, and largest step between joined clips."""
 _BINS = 10
 
 
@@ -63,12 +63,10 @@ def moments_of(
 
     Args:
         curve: [T] how well each clip fits the query, in any unit.
-        timestamps: [T] seconds at which each clip begins.
-        step_s: seconds that a clip stands for.
+        timestamps, step_s: [T] seconds at which each clip begins; seconds that it stands for.
         duration_s: of the video; no moment ends after it.
-        top_k: maximum number of moments.
-        grouping: the rule; `contrast` is what `vidsum ground` uses.
-        max_iou: see `suppress`.
+        top_k, max_iou: see `suppress`.
+        grouping: the rule; `contrast` is that of `vidsum ground`.
 
     Returns:
         At least one moment. A score is how far its clips stand out: (mean inside - mean outside) *

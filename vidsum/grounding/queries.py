@@ -38,7 +38,7 @@ def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = Non
     """The given queries, then those of a UTF-8 file (`-` is stdin): one per line, blank lines skipped.
 
     Raises:
-        UsageError: there is no query, or one holds no text.
+        UsageError: no query is given, or one holds no text.
         InputError: the file cannot be read, or holds no text.
     """
     given = [(f"query {number}", text) for number, text in enumerate(texts, 1)]

@@ -25,7 +25,7 @@ STEP_S = 1.0
 CLASSIFIERS = ("i3d", "efficientnet_lite0")
 """Networks whose classes `conse` uses: actions and objects."""
 _GUIDE_SCALE = 0.25
-"""Of the guide's curves, whose deviation is 1, beside embeddings of length 1."""
+"""Factor of the guide's curves, whose deviation is 1, beside embeddings of length 1."""
 
 
 @dataclass(frozen=True, eq=False)

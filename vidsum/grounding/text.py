@@ -53,11 +53,9 @@ class TextEncoder:
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
-    """A text encoder, its weights fetched on first use; kept for the next call.
+    """One of `TEXT_ENCODERS`, its weights fetched on first use; kept for the next call.
 
-    Args:
-        name: one of `TEXT_ENCODERS`.
-        device: for MiniLM; CLIP reads text on the CPU, and word vectors need no device.
+    `device` is for MiniLM; CLIP reads text on the CPU, and word vectors need no device.
 
     Raises:
         UsageError: unknown encoder or device, or a package is missing.

@@ -85,14 +85,13 @@ def placed(
     duration_s: float,
     margins: TimeArray | float,
 ) -> Windows:
-    """Where in the video the proposals of a model are.
+    """The proposals of a model by their positions in the video.
 
     Args:
-        windows: from `sliding_windows`.
+        windows: from `sliding_windows`, on a grid of clips of `step_s` seconds.
         fractions: [N, 2] of a window at which each proposal starts and ends, or [W, N, 2] where each window
             has its own.
-        step_s: seconds of a clip of the grid.
-        duration_s: of the video; the last clip of the grid may reach beyond it.
+        step_s, duration_s: the last clip of the grid may reach beyond the video's end.
         margins: fraction of a window, or [W, 1] of each, within which a proposal touches the window's edge.
     """
     starts, ends = np.array([(window.start, window.stop) for window in windows]).T[..., None]

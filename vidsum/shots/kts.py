@@ -119,7 +119,7 @@ def _chord(few: _Cut, many: _Cut) -> float:
 def _bound(few: _Cut, many: _Cut, n: int, penalty: float) -> float:
     """A lower bound on the objective strictly between two corners of the hull.
 
-    Scatter lies above the tangents that found the two corners; on each tangent the objective is concave, so
+    Scatter lies above the tangents at the two corners; on each tangent the objective is concave, so
     it is least at the tangents' crossing or at a corner, which is known already.
     """
     if many.shots - few.shots < 2 or few.price <= many.price:

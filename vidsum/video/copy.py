@@ -25,7 +25,7 @@ from vidsum.video.timing import jumps_of
 
 _ENCODE_INSTEAD = "leave --copy out to encode it again"
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
-"""How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
+"""Seconds earlier to seek, in turn, when a seek lands after its target."""
 _BEFORE_ALL = -(2**62)
 
 
@@ -177,7 +177,7 @@ def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
     reach, undecided = end, list[Any]()
     for packet in packets:
         undecided.append(packet)
-        is_last = packet.dts >= reach  # asked now: whoever gets the packet may change it
+        is_last = packet.dts >= reach  # now: whoever gets the packet may change it
         if packet.pts < reach:
             reach = max(reach, *(other.pts for other in undecided))
             yield from undecided

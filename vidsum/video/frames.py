@@ -83,25 +83,20 @@ def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int
 
 
 def samples_before(fps: float, time_s: float) -> int:
-    """How many samples k = 0, 1, ... are taken before a frame that goes on screen at `time_s`."""
+    """Number of samples k = 0, 1, ... taken before a frame that goes on screen at `time_s`."""
     return max(0, math.ceil((time_s - TOLERANCE_S) * fps))
 
 
 def n_samples(fps: float, duration_s: float) -> int:
-    """How many samples k = 0, 1, ... there are with k / fps before the end; at least one."""
+    """Number of samples k = 0, 1, ... with k / fps before the end; at least one."""
     return max(1, samples_before(fps, duration_s))
 
 
 def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.NDArray[np.int64]:
     """The frame on screen at k / fps for each sample k: the last whose time is not after it, else the first.
 
-    Args:
-        times_s: [N] increasing times at which frames go on screen, N >= 1.
-        fps: samples per second.
-        duration_s: end of the video.
-
-    Returns:
-        [K] indices into `times_s`, K = n_samples(fps, duration_s).
+    Frames go on screen at the increasing `times_s` [N], N >= 1. Returns [K] indices into these, K being
+    n_samples(fps, duration_s).
     """
     counts = [samples_before(fps, time_s) for time_s in np.asarray(times_s, dtype=np.float64).tolist()]
     samples = np.arange(n_samples(fps, duration_s))
@@ -117,15 +112,13 @@ def sample_stream(
 ) -> Iterator[tuple[int, Frame]]:
     """Pick the frames of several samplings as they come; a sample shows what it does in `pick_frames`.
 
+    Yields (i, frame) for sampling i, in time order.
+
     Args:
         decoded: (time_s, frame) of every frame of the video, times increasing.
-        samplings: rates and sizes.
-        info: of the video; samples end at its duration.
+        samplings, info: samples end at the video's duration.
         log: counts of decoding, complete when `decoded` ends.
         to_picture: turns a decoded frame into a picture by a sampling's maker; called for picked ones only.
-
-    Yields:
-        (i, frame) for sampling i, in time order.
     """
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
     given = [0] * len(samplings)

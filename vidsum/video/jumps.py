@@ -2,7 +2,7 @@
 
 Recordings that were joined byte by byte start their time stamps again; clocks that were set leave an empty
 hour between two frames. On the time line of vidsum a part that starts again follows the one ahead of it, and
-a gap is left out. docs/video.md tells the rule. A file without either keeps its own time stamps to the bit.
+a gap is left out. docs/video.md has the rule. A file without either keeps its own time stamps to the bit.
 """
 
 from bisect import bisect_right
@@ -81,7 +81,7 @@ class Jumps:
     """When each part is shown whose time stamps start again."""
     gaps: tuple[Gap, ...] = ()
     pictures: tuple[Piece, ...] = ()
-    """How the packets of the video are moved, in order of (`packet`, `from_s`)."""
+    """The moves of the video's packets, in order of (`packet`, `from_s`)."""
     sound: tuple[Piece, ...] = ()
     """The same for the first stream of sound."""
 
@@ -239,7 +239,7 @@ def _pieces_of_sound(
     shown: TimeArray,
     pieces: list[Piece],
 ) -> tuple[Piece, ...]:
-    """How sound is moved: as the part of the pictures that it belongs to.
+    """The moves of sound: those of the part of the pictures that it belongs to.
 
     Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
     the one with which it has most time in common, and never one before that of the sound ahead of it.

@@ -29,7 +29,7 @@ class PictureMaker:
 
     width: int
     height: int
-    """Of the upright picture."""
+    """Size of the upright picture."""
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
 
     def from_frame(self, frame: av.VideoFrame, turn_deg: int = 0) -> Picture:

@@ -103,7 +103,7 @@ class PictureTrack:
 
 @dataclass(frozen=True)
 class _StoredPictures:
-    """How the pictures of a source are stored; those of a clip follow from it."""
+    """The form of a source's pictures; that of a clip's follows from it."""
 
     width: int
     height: int

@@ -24,7 +24,7 @@ from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
-"""How much earlier to seek, in turn, when a seek lands after the time it was to reach."""
+"""Seconds earlier to seek, in turn, when a seek lands after its target."""
 _LONGEST_FRAME_S = 24 * 3600.0
 """A frame that claims to stay on screen for longer is damaged."""
 _MAX_READ_ERRORS = 100

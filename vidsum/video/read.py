@@ -70,12 +70,7 @@ def read_frames(
     Sample k shows the last frame whose time, counted from the first picture, is not after k / fps; before the
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
-    Args:
-        path: a video file.
-        samplings: rates and sizes.
-        reader: pyav, decord or opencv. Where decord or OpenCV fails, PyAV steps in, with a warning.
-        strict: refuse damaged videos.
-        info: of `probe`, if known already.
+    Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.

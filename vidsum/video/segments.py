@@ -98,7 +98,7 @@ def _in_segment(
 
 
 def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
-    """How long the last frame of a file stays: as it says itself, or as long as frames do on average."""
+    """Time that the last frame of a file stays: its own duration, or the average of all."""
     average_s = float(1 / stream.average_rate) if stream.average_rate else 0.0
     return decoded.end_s - decoded.time_s or average_s
 

@@ -15,7 +15,7 @@ Own = TypeVar("Own", bound="ReadAhead[Any]")
 Consumer = Callable[[Iterator[Frame]], T]
 
 _LOOK_UP_S = 0.1
-"""How often a thread that waits for room checks whether it must stop."""
+"""Time after which a thread that waits for room checks whether it must stop."""
 _DEPTH = 64
 """Frames that may wait for a consumer: enough to keep all busy, few enough to hold in memory."""
 

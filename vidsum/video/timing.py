@@ -1,4 +1,4 @@
-"""How long a video is, how many frames it has and how they follow each other, from its header or its packets.
+"""Length of a video, number and rhythm of its frames, from its header or its packets.
 
 An MP4 or AVI header lists every frame, so nothing more is read. Other files (Matroska, WebM, MPEG-TS,
 fragmented MP4) are read packet by packet without decoding, and of those above 512 MB only the first 64 MB and
@@ -61,7 +61,7 @@ def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) ->
 
 
 def jumps_of(info: VideoInfo) -> Jumps:
-    """How the time stamps of a video jump."""
+    """The jumps of a video's time stamps."""
     return timing_of(info.path, allow_playlists=is_playlist(info)).jumps
 
 
@@ -99,7 +99,7 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
 
 
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
-    """How frames follow each other, `step_s` apart if that cannot be seen.
+    """The rhythm of frames, which are `step_s` apart if that cannot be seen.
 
     Returns the mean time from one frame to the next, holes left out; whether it varies; and the number of
     frames that would fill the holes.
@@ -160,7 +160,7 @@ def _timing_from_packets(
 
 
 def _declared_end_s(container: av.container.InputContainer) -> float:
-    """What Matroska declares is the time stamp of the end; other demuxers give a length.
+    """The declared time stamp of the end: Matroska has it, other demuxers give a length.
 
     A length is no more than the end, unless time stamps begin below 0, as they do ahead of a wrap.
     """

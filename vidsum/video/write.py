@@ -37,10 +37,9 @@ def write_segments(
     input gives the same bytes.
 
     Args:
-        source: the video.
+        source, target: a file at `target` is replaced, never left half written.
         segments: [start_s, end_s) in seconds from the first picture; apart and in order. What lies beyond the
             video's end is left out.
-        target: the file to write; replaced if there is one, never left half written.
         crf: x264's constant rate factor, from 1 (best) to 51.
         preset: one of PRESETS, the faster the larger the file.
         comment: kept in the file's metadata.
