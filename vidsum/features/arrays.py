@@ -79,7 +79,7 @@ def float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 
 def _metadata(text: str) -> dict[str, Any]:
-    """The metadata that `metadata_of` gave. Raises ValueError, KeyError or TypeError where it is something else."""
+    """The metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
     metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
     for name, kinds in _TYPES.items():
         value = metadata[name]

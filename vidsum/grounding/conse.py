@@ -21,7 +21,7 @@ from vidsum.types import FloatArray
 TEMPERATURE = 2.0
 """Divides the logits: trained networks are too sure of one class."""
 SHARPNESS = 10.0
-"""Weight of nearness: the larger, the likelier a text under a class of a near name; 0 gives ConSE's order of clips."""
+"""Weight of near class names: with a larger one a text is likelier under them; 0 gives the order of ConSE."""
 _TEMPLATES = {"i3d": "{}", "efficientnet_lite0": "there is a {}"}
 """A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 
