@@ -1,4 +1,4 @@
-"""Made-up h5 files in the field's layout, for the tests."""
+"""Small h5 files in the field's layout, for the tests."""
 
 from dataclasses import fields
 from pathlib import Path

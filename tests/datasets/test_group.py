@@ -1,4 +1,4 @@
-"""Groups of the field's h5 files: all variants of their datasets, what is mended, and what is refused."""
+"""Groups of the field's h5 files: all variants of their datasets, repairs and refusals."""
 
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def test_key_frames_stand_in_for_a_missing_gtscore_and_are_named(tmp_path: Path,
         ({"change_points": [[0, 59], [60, 113]]}, "the last shot ends at frame 113 of 113"),
     ],
 )
-def test_what_is_mended_is_told(tmp_path: Path, datasets: Datasets, warning: str) -> None:
+def test_repairs_are_warnings(tmp_path: Path, datasets: Datasets, warning: str) -> None:
     video = only(
         changed(tmp_path, "n_frame_per_seg", **datasets)
         if "change_points" in datasets

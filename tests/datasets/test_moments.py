@@ -65,7 +65,7 @@ def test_charades_as_first_published_takes_lengths_from_the_tables_of_charades(t
     assert videos["AO8RW"].queries[0].text == "a person ## reads."
 
 
-def test_what_cannot_be_used_is_repaired_and_counted(tmp_path: Path) -> None:
+def test_faulty_annotations_are_repaired_and_counted(tmp_path: Path) -> None:
     path = write_json(
         tmp_path / "bad.json",
         {
@@ -148,7 +148,7 @@ LINE = highlight(1, "x", "A dog", (1, 2))
         (json.dumps(LINE) + "\n" + json.dumps({**LINE, "duration": 9}), "x: two of its entries"),
     ],
 )
-def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_faulty_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -158,7 +158,7 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, text: str, reason: 
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "file.json"
     if content is not None:
         path.write_bytes(content)
@@ -269,7 +269,7 @@ STRICT = highlight(1, "x", "A dog", (0, 4))
         ([{key: value for key, value in STRICT.items() if key != "relevant_windows"}], "of a test split"),
     ],
 )
-def test_strictly_what_is_wrong_is_named_with_its_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
+def test_strict_faults_name_the_line(tmp_path: Path, lines: list[Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason) as caught:
         read_highlights(write_lines(tmp_path / "val.jsonl", *lines))
     assert str(caught.value).startswith(str(tmp_path / "val.jsonl"))

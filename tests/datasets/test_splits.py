@@ -56,21 +56,21 @@ def test_folds_that_cannot_be_are_refused(folds: int) -> None:
         k_fold(names("a", 3), folds)
 
 
-@given(videos=key_names, share=st.floats(0.01, 0.99), seed=st.integers(0, 99))
-def test_validation_comes_out_of_training_only(videos: set[str], share: float, seed: int) -> None:
+@given(videos=key_names, fraction=st.floats(0.01, 0.99), seed=st.integers(0, 99))
+def test_validation_comes_out_of_training_only(videos: set[str], fraction: float, seed: int) -> None:
     split = Split("one", tuple(sorted(videos)), ("the test video",))
-    held_out = with_validation(split, share, seed)
+    held_out = with_validation(split, fraction, seed)
     assert held_out.test == split.test
     assert sorted(held_out.train + held_out.validation) == sorted(split.train)
     assert held_out.train
     assert held_out.validation
-    assert abs(len(held_out.validation) - share * len(videos)) <= 1
+    assert abs(len(held_out.validation) - fraction * len(videos)) <= 1
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.5, float("nan")])
-def test_a_share_out_of_range_is_refused(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.5, float("nan")])
+def test_a_fraction_out_of_range_is_refused(fraction: float) -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):
-        with_validation(Split("one", ("a", "b"), ("c",)), share)
+        with_validation(Split("one", ("a", "b"), ("c",)), fraction)
 
 
 def test_a_single_training_video_cannot_be_held_out() -> None:
@@ -162,7 +162,7 @@ def test_keys_without_a_dataset_are_of_the_only_one_or_of_the_file_s_name(tmp_pa
     assert refused.value.hint is not None
 
 
-def test_data_that_a_split_needs_are_asked_for(tmp_path: Path) -> None:
+def test_missing_data_of_a_split_is_named(tmp_path: Path) -> None:
     path = write(
         tmp_path / "x.yml",
         {"train_keys": [PUBLISHED.format("ovp", 1)], "test_keys": [PUBLISHED.format("tvsum", 60)]},
@@ -196,7 +196,7 @@ def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path
         ('[{"train_keys": [1], "test_keys": ["a"]}]', "split 1: train_keys must be a list of names"),
     ],
 )
-def test_files_that_are_no_splits_are_refused(tmp_path: Path, suffix: str, content: str, reason: str) -> None:
+def test_files_without_splits_are_refused(tmp_path: Path, suffix: str, content: str, reason: str) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=rf"x\.{suffix}: {reason}"):

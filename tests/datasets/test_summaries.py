@@ -137,7 +137,7 @@ def test_the_written_layout_is_that_of_the_field(tmp_path: Path) -> None:
         assert group["video_name"][()] == b"video_3"
 
 
-def test_what_was_mended_once_is_still_told_after_writing(tmp_path: Path) -> None:
+def test_warnings_of_repairs_are_written_and_read_again(tmp_path: Path) -> None:
     video = only(changed(tmp_path, gtscore=np.linspace(1, 5, STEPS)))
     write_annotated({video.name: video}, tmp_path / "x.h5")
     assert only(tmp_path / "x.h5").features.warnings == video.features.warnings != ()

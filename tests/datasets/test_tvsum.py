@@ -1,4 +1,4 @@
-"""TVSum's own annotations: a made-up MATLAB 7.3 file, its faults, and the real one."""
+"""TVSum's own annotations: a simulated MATLAB 7.3 file, its faults, and the real one."""
 
 from dataclasses import replace
 from pathlib import Path

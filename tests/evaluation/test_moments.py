@@ -163,7 +163,9 @@ def test_random_clips_come_to_what_is_expected() -> None:
         ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
     ],
 )
-def test_what_predictions_lack_is_left_out_of_every_row(changes: dict[str, None], warning: str) -> None:
+def test_measures_without_predictions_are_left_out_of_every_row(
+    changes: dict[str, None], warning: str
+) -> None:
     report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
     assert report.warnings == (warning,)
     lacks_moments = "moments" in changes
@@ -201,7 +203,7 @@ def test_empty_moments_are_wrong_ones_and_counted() -> None:
     assert own["full"].precision[0.5] == pytest.approx((1 / 2 + 1 + 1) / 3)
 
 
-def test_what_is_odd_is_told() -> None:
+def test_odd_predictions_give_warnings() -> None:
     given = answers()
     given["7"] = QueryPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
     assert evaluate_highlights(QUERIES, given, n_seeds=1).warnings == (
@@ -210,7 +212,7 @@ def test_what_is_odd_is_told() -> None:
     )
 
 
-def test_what_makes_no_report() -> None:
+def test_highlights_that_make_no_report() -> None:
     with pytest.raises(UsageError, match="cannot be called 'random'"):
         evaluate_highlights(QUERIES, answers(), name="random")
     with pytest.raises(UsageError, match="at least one seed"):

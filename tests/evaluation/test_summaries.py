@@ -34,7 +34,7 @@ def means(report: SummaryReport) -> dict[str, VideoMeasures]:
 
 @pytest.fixture(scope="module")
 def report() -> SummaryReport:
-    """Of scores drawn by lot."""
+    """Of random scores."""
     return evaluate_summaries(VIDEOS, {"ours": SCORES}, n_seeds=3)
 
 
@@ -165,7 +165,7 @@ def test_scores_and_summaries_may_be_of_different_annotators() -> None:
     assert one["human"].tau != other["human"].tau
 
 
-def test_what_the_reader_mended_is_told_once() -> None:
+def test_each_repair_is_one_warning() -> None:
     videos = {
         name: replace(video, features=replace(video.features, warnings=("the last shot was cut",)))
         for name, video in dataset().items()

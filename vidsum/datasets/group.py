@@ -52,14 +52,14 @@ class Group:
 
     def numbers(self, key: str) -> npt.NDArray[Any] | None:
         """A dataset under any of its names; None where there is none."""
-        found = next((name for name in (key, *_OTHER_NAMES.get(key, ())) if name in self.arrays), None)
-        if found is None:
+        stored = next((name for name in (key, *_OTHER_NAMES.get(key, ())) if name in self.arrays), None)
+        if stored is None:
             return None
-        value = np.asarray(self.arrays[found])
+        value = np.asarray(self.arrays[stored])
         if value.dtype.kind not in "biuf" or value.size == 0:
-            raise self.fault(f"{found} holds no numbers")
+            raise self.fault(f"{stored} holds no numbers")
         if not np.isfinite(value).all() or np.abs(value.astype(np.float64)).max() > _LARGEST:
-            raise self.fault(f"{found} holds NaN, infinite or absurdly large values")
+            raise self.fault(f"{stored} holds NaN, infinite or absurdly large values")
         return value
 
     def needed(self, key: str) -> npt.NDArray[Any]:

@@ -1,6 +1,6 @@
 """The annotations in the field's files of timed sentences, one by one, as they stand.
 
-Told apart by what is in them, not by name:
+The content tells them apart, not the name:
 
 - ActivityNet Captions and Charades-STA, JSON: {video: {"duration", "timestamps", "sentences"}}, in seconds;
 - TACoS, JSON: {video: {"fps", "num_frames", "timestamps", "sentences"}}, in frames;
@@ -119,29 +119,29 @@ def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
     clips, scores = entry.list("relevant_clip_ids"), entry.list("saliency_scores")
     if len(clips) != len(scores):
         raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
-    found = {}
+    by_clip = {}
     for clip, of_clip in zip(clips, scores, strict=True):
         is_number = isinstance(clip, int) and not isinstance(clip, bool) and 0 <= clip < LONGEST_S
-        if not is_number or clip in found:
+        if not is_number or clip in by_clip:
             raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {shown(clip)}")
-        found[clip] = entry.numbers(of_clip, "saliency_scores")
-    return found
+        by_clip[clip] = entry.numbers(of_clip, "saliency_scores")
+    return by_clip
 
 
 def _of_charades_text(path: Path, text: str) -> Iterator[Annotation]:
     lengths: dict[str, float] | None = None
     for number, line in numbered(text):
         where = f"{path}: line {number}"
-        found = _CHARADES_LINE.fullmatch(line)
-        if not found:
+        match = _CHARADES_LINE.fullmatch(line)
+        if not match:
             raise InputError(f"{where}: is neither JSON nor `VIDEO START END##SENTENCE`")
-        name, *times, sentence = found.groups()
+        name, *times, sentence = match.groups()
         if lengths is None:  # not before the file is known to be of this layout
             lengths = _charades_lengths(path)
         if name not in lengths:
-            raise InputError(f"{where}: no Charades_v1_*.csv tells the length of {named(name)}")
+            raise InputError(f"{where}: no Charades_v1_*.csv has the length of {named(name)}")
         entry = Entry(where, {"length": lengths[name]})
-        with suppress(ValueError):  # another text is no window
+        with suppress(ValueError):  # `window` refuses other texts
             times = [float(time) for time in times]
         yield Annotation(where, name, _duration(entry, "length"), sentence, (entry.window(times),))
 

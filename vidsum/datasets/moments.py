@@ -21,12 +21,6 @@ from vidsum.types import FloatArray, Interval
 CLIP_S = 2.0
 """Length of the clips whose saliency QVHighlights' annotators scored."""
 
-_INVERTED = "annotations left out that end at or before their start"
-_OUTSIDE = "annotations left out that lie outside their video"
-_CUT = "annotations cut that reach out of their video"
-_WORDLESS = "annotations left out whose sentence has no words"
-_WINDOWLESS = "annotations left out that have no window"
-
 
 @dataclass(frozen=True, eq=False)
 class Query:
@@ -135,21 +129,14 @@ def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
 
 
 def _query(annotation: Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
-    return Query(
-        annotation.qid or "", text, annotation.video, annotation.duration_s, windows, _saliency(annotation)
-    )
-
-
-def _saliency(annotation: Annotation) -> FloatArray | None:
-    """[C, U] of all clips; those that annotators did not score, and annotators that are missing, have 0."""
-    scores = annotation.saliency
-    if not scores:
-        return None
-    n_clips = max(int(annotation.duration_s / CLIP_S), max(scores) + 1)
-    saliency = np.zeros((n_clips, max(map(len, scores.values()))), np.float32)
-    for clip, of_clip in scores.items():
-        saliency[clip, : len(of_clip)] = of_clip
-    return saliency
+    """The query; clips that annotators did not score, and annotators that are missing, have 0."""
+    saliency = None
+    if scores := annotation.saliency:
+        n_clips = max(int(annotation.duration_s / CLIP_S), max(scores) + 1)
+        saliency = np.zeros((n_clips, max(map(len, scores.values()))), np.float32)
+        for clip, of_clip in scores.items():
+            saliency[clip, : len(of_clip)] = of_clip
+    return Query(annotation.qid or "", text, annotation.video, annotation.duration_s, windows, saliency)
 
 
 def _check_strictly(annotation: Annotation) -> None:
@@ -181,7 +168,8 @@ def _repaired(annotation: Annotation, repairs: list[str]) -> Query | None:
     """The query of an annotation, if it can be used; what was done to it is added to the repairs."""
     text = annotation.text.strip()
     if not text or not annotation.windows:
-        repairs.append(_WINDOWLESS if text else _WORDLESS)
+        reason = "that have no window" if text else "whose sentence has no words"
+        repairs.append(f"annotations left out {reason}")
         return None
     windows = [_inside(window, annotation.duration_s, repairs) for window in annotation.windows]
     kept = tuple(window for window in windows if window)
@@ -196,8 +184,9 @@ def _inside(window: Interval, duration_s: float, repairs: list[str]) -> Interval
     start, end = window
     inside = max(start, 0.0), min(end, duration_s)
     if start >= end or inside[0] >= inside[1]:
-        repairs.append(_INVERTED if start >= end else _OUTSIDE)
+        reason = "that end at or before their start" if start >= end else "that lie outside their video"
+        repairs.append(f"annotations left out {reason}")
         return None
     if inside != window:
-        repairs.append(_CUT)
+        repairs.append("annotations cut that reach out of their video")
     return inside

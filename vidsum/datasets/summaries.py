@@ -13,18 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from vidsum import shots
-from vidsum.datasets.group import (
-    Group,
-    IntArray,
-    annotator_scores,
-    annotator_summaries,
-    count,
-    feature_rows,
-    importance,
-    sample_picks,
-    shot_frames,
-    timed_features,
-)
+from vidsum.datasets import group as fields
+from vidsum.datasets.group import Group, IntArray
 from vidsum.errors import UsageError
 from vidsum.features.h5 import PUBLISHED_STRIDE, H5Video, h5_arrays, read_groups, write_groups
 from vidsum.outputs import as_utf8
@@ -77,18 +67,19 @@ def _video(group: Group, name: str) -> AnnotatedVideo:
     One with neither frame numbers nor summaries is of the first OVP and YouTube files, which hold only
     features, gtscore and gtsummary.
     """
-    rows = feature_rows(group)
+    rows = fields.feature_rows(group)
     bare = not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
-    n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else count(group, "n_frames")
-    picks = sample_picks(group, len(rows), n_frames)
-    features = timed_features(group, rows, picks, n_frames)
+    n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else fields.count(group, "n_frames")
+    picks = fields.sample_picks(group, len(rows), n_frames)
+    features = fields.timed_features(group, rows, picks, n_frames)
     if bare:
         change_points = shots.find(features).change_points
         group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
     else:
-        change_points = shot_frames(group, n_frames)
-    gtscore = importance(group, picks, n_frames)
-    summaries, scores = annotator_summaries(group, n_frames), annotator_scores(group, picks, n_frames)
+        change_points = fields.shot_frames(group, n_frames)
+    gtscore = fields.importance(group, picks, n_frames)
+    summaries = fields.annotator_summaries(group, n_frames)
+    scores = fields.annotator_scores(group, picks, n_frames)
     # written files carry the warnings of the file that they were read from
     warnings = tuple(dict.fromkeys([*features.warnings, *group.warnings]))
     features = replace(features, warnings=warnings)

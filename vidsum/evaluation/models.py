@@ -83,13 +83,9 @@ def highlights_by(
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
         parts = _parts_of_clips(run.features, query)
         (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
-        predictions[query.qid] = QueryPrediction(
-            query.qid,
-            query.text,
-            query.video,
-            tuple(_to_clips(moment, query.duration_s) for moment in answer.moments),
-            None if answer.saliency is None else tuple(answer.saliency.tolist()),
-        )
+        moments = tuple(_to_clips(moment, query.duration_s) for moment in answer.moments)
+        saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
+        predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
         if progress:
             progress("queries answered", number, len(queries))
     return predictions

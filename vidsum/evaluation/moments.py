@@ -6,26 +6,9 @@ import numpy as np
 
 from vidsum.datasets.moments import MomentVideo, Query, repaired
 from vidsum.errors import UsageError
-from vidsum.evaluation.highlight_metrics import (
-    MAX_MOMENTS,
-    ClipMeasures,
-    HighlightMeasures,
-    WindowMeasures,
-    measure_clips,
-    measure_moments,
-)
-from vidsum.evaluation.moment_metrics import (
-    BASELINES,
-    RANDOM,
-    TOP,
-    WHOLE,
-    MomentMeasures,
-    best_ious,
-    count_empty,
-    measure,
-    random_moments,
-    whole_video,
-)
+from vidsum.evaluation import highlight_metrics, moment_metrics
+from vidsum.evaluation.highlight_metrics import MAX_MOMENTS, ClipMeasures, HighlightMeasures, WindowMeasures
+from vidsum.evaluation.moment_metrics import BASELINES, RANDOM, TOP, WHOLE, MomentMeasures, count_empty
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Comparison
 from vidsum.evaluation.submissions import MomentPredictions, QueryPrediction
@@ -62,13 +45,15 @@ def evaluate_moments(
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
-    answers = {row: _stacked(_in_order(row, given, videos), max(TOP)) for row, given in predictions.items()}
-    answers |= {RANDOM: random_moments(durations_s, n_seeds), WHOLE: whole_video(durations_s)}
+    moments = {row: _stacked(_in_order(row, given, videos), max(TOP)) for row, given in predictions.items()}
+    moments[RANDOM] = moment_metrics.random_moments(durations_s, n_seeds)
+    moments[WHOLE] = moment_metrics.whole_video(durations_s)
+    ious = {row: moment_metrics.best_ious(given, gt_windows) for row, given in moments.items()}
     n_videos = sum(bool(video.queries) for video in videos.values())
     sign = ">=" if comparison == "mmn" else ">"
     return Report(
         "moments",
-        tuple(Row(row, measure(best_ious(given, gt_windows), comparison)) for row, given in answers.items()),
+        tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items()),
         {"n_videos": n_videos, "n_queries": len(queries), "comparison": comparison, "n_seeds": n_seeds},
         warnings=(*repaired(videos), *_empty_moments(predictions)),
         title=f"{len(queries)} queries of {n_videos} videos, per cent",
@@ -158,12 +143,13 @@ def _moment_rows(
         return {}
     scores = _filled([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
     gt_windows, durations_s = _truth(queries)
-    drawn = np.concatenate(random_moments(durations_s, n_seeds, MAX_MOMENTS))
-    whole = whole_video(durations_s)
+    drawn = np.concatenate(moment_metrics.random_moments(durations_s, n_seeds, MAX_MOMENTS))
+    whole = moment_metrics.whole_video(durations_s)
+    measure = highlight_metrics.measure_moments
     return {
-        name: measure_moments(_stacked(ranked, MAX_MOMENTS), scores, gt_windows),
-        RANDOM: measure_moments(drawn, np.zeros(drawn.shape[:-1]), np.concatenate([gt_windows] * n_seeds)),
-        WHOLE: measure_moments(whole, np.zeros(whole.shape[:-1]), gt_windows),
+        name: measure(_stacked(ranked, MAX_MOMENTS), scores, gt_windows),
+        RANDOM: measure(drawn, np.zeros(drawn.shape[:-1]), np.concatenate([gt_windows] * n_seeds)),
+        WHOLE: measure(whole, np.zeros(whole.shape[:-1]), gt_windows),
     }
 
 
@@ -185,12 +171,11 @@ def _clip_rows(
     shape = annotators.shape[:2]
     outside = np.where(np.arange(shape[1]) < n_clips[:, None], 0.0, -np.inf)
     draws = [np.random.default_rng(seed).random(shape) + outside for seed in range(n_seeds)]
+    repeated = np.concatenate([annotators] * n_seeds), np.tile(n_clips, n_seeds)
     return {
-        name: measure_clips(_filled(given, shape[1]), annotators, n_clips),
-        RANDOM: measure_clips(
-            np.concatenate(draws), np.concatenate([annotators] * n_seeds), np.tile(n_clips, n_seeds)
-        ),
-        WHOLE: measure_clips(outside, annotators, n_clips),
+        name: highlight_metrics.measure_clips(_filled(given, shape[1]), annotators, n_clips),
+        RANDOM: highlight_metrics.measure_clips(np.concatenate(draws), *repeated),
+        WHOLE: highlight_metrics.measure_clips(outside, annotators, n_clips),
     }
 
 

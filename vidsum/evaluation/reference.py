@@ -1,4 +1,4 @@
-"""What the predictions for one video are compared with: its annotators, and the shots of summaries."""
+"""The reference of one video: its annotators, and the shots of summaries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -46,7 +46,7 @@ class SummaryRuns(Protocol):
 
 
 def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, Any]:
-    """What a report is made from, known before it is made.
+    """The sources and settings of a report, known before it is made.
 
     Args:
         request: what to evaluate.
@@ -184,13 +184,10 @@ def _summary(
 ) -> Report[Measures]:
     source, seeds = request.source, request.seeds
     if not request.data:
+        shots: tuple[str, ...] = request.segmentation or tuple(SEGMENTATIONS)
+        knapsacks, annotations = _KNAPSACKS_OF_ANNOTATIONS, read_tvsum_mat(source)
         return evaluate_summaries(
-            read_tvsum_mat(source),
-            {},
-            segmentations=request.segmentation or tuple(SEGMENTATIONS),
-            knapsacks=_KNAPSACKS_OF_ANNOTATIONS,
-            n_seeds=seeds,
-            progress=progress,
+            annotations, {}, segmentations=shots, knapsacks=knapsacks, n_seeds=seeds, progress=progress
         )
     data: Videos = read_annotated(source)
     if request.annotations:

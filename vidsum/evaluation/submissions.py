@@ -1,6 +1,6 @@
 """Predictions that other code, `vidsum ground` or a model of ours made: read from files, by the data's names.
 
-Moments come as JSON lines of two kinds, told apart by their keys:
+Moments come as JSON lines of two kinds:
 
 - QVHighlights' submissions: {"qid", "query", "vid", "pred_relevant_windows": [[start_s, end_s, score], ...],
   "pred_saliency_scores": [score of each clip]};

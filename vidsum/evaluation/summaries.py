@@ -8,20 +8,12 @@ import numpy as np
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
+from vidsum.evaluation import summary_metrics
 from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS
 from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
-from vidsum.evaluation.summary_metrics import (
-    HUMAN,
-    MEAN,
-    RANDOM,
-    UNIFORM,
-    SummaryMeasures,
-    VideoMeasures,
-    columns_of,
-    measure_video,
-)
+from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, UNIFORM, SummaryMeasures, VideoMeasures
 from vidsum.types import FloatArray, Progress
 
 Scores = Mapping[str, FloatArray]
@@ -63,10 +55,8 @@ def evaluate_summaries(
     if not videos:
         raise UsageError("no video to evaluate on")
     check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
-    for kind, names, known in (
-        ("segmentation", segmentations, get_args(Segmentation)),
-        ("knapsack", knapsacks, KNAPSACKS),
-    ):
+    choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
+    for kind, (names, known) in choices.items():
         if unknown := [name for name in names if name not in known]:
             raise UsageError(f"unknown {kind} {unknown[0]!r}", hint=", ".join(known))
     scored = all(video.user_scores is not None for video in videos.values())
@@ -78,7 +68,7 @@ def evaluate_summaries(
     }
     for done, reference in enumerate(references, 1):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
-        for row, measures in measure_video(reference, scores, settings, n_seeds).items():
+        for row, measures in summary_metrics.measure_video(reference, scores, settings, n_seeds).items():
             videos_of[row][reference.name] = measures
         if progress:
             progress("videos evaluated", done, len(references))
@@ -93,13 +83,14 @@ def evaluate_summaries(
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
     }
+    columns = summary_metrics.columns_of(rows[HUMAN].mean.key_shots)
     compared = "each annotator's scores, averaged" if scored else "gtscore"
     return Report(
         "summary",
         tuple(Row(name, measures) for name, measures in rows.items()),
         facts,
         warnings=_repaired(videos),
-        title=_title(n_videos, counts) + columns_of(rows[HUMAN].mean.key_shots).title,
+        title=_title(n_videos, counts) + columns.title,
         note=f"tau and rho with {compared}; human: each annotator with the others; random: {n_seeds} draws",
     )
 
@@ -126,7 +117,7 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
 
 
 def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations]) -> tuple[str, ...]:
-    """What the reader repaired: each kind once, with the videos that it concerns."""
+    """The repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():
         for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
