@@ -163,7 +163,7 @@ def test_random_clips_come_to_what_is_expected() -> None:
         ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
     ],
 )
-def test_measures_without_predictions_are_left_out_of_every_row(
+def test_measures_without_predictions_are_in_no_row(
     changes: dict[str, None], warning: str
 ) -> None:
     report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
