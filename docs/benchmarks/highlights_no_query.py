@@ -29,8 +29,7 @@ from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
-from vidsum.summary.highlights import highlights
-from vidsum.summary.importance import SCORERS
+from vidsum.summary.importance import SCORERS, highlights
 from vidsum.summary.score import score
 from vidsum.types import Features, FloatArray, Highlights
 from vidsum.video.probe import probe

@@ -163,9 +163,7 @@ def test_random_clips_come_to_what_is_expected() -> None:
         ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
     ],
 )
-def test_measures_without_predictions_are_in_no_row(
-    changes: dict[str, None], warning: str
-) -> None:
+def test_measures_without_predictions_are_in_no_row(changes: dict[str, None], warning: str) -> None:
     report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
     assert report.warnings == (warning,)
     lacks_moments = "moments" in changes

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.summary.highlights import highlights
+from vidsum.summary.importance import highlights
 from vidsum.types import Features
 
 ROWS = arrays(

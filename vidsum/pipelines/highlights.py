@@ -11,7 +11,7 @@ from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import build
 from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_extraction
 from vidsum.settings import Extraction
-from vidsum.summary.highlights import CLIP_S, highlights
+from vidsum.summary.importance import CLIP_S, highlights
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
 
 TOP_K = 5

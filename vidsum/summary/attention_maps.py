@@ -1,12 +1,10 @@
-"""Where a trained FullTransNet looks: the attention of its encoder and decoder while it summarizes a video.
+"""The attention of a trained FullTransNet's encoder and decoder while it summarizes a video.
 
-The model runs as always. Hooks record the queries and keys of its attentions, and the weights, which it never
-makes as a matrix, are computed from those.
+Hooks record the queries and keys; the weights, which the model never makes as a matrix, come from those.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -122,18 +120,32 @@ def attention_maps(
 
 @torch.inference_mode()
 def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Recorded:
-    """Run the model by teacher forcing, and record the queries and keys of all its attentions.
+    """Run a model in `eval` mode by teacher forcing, and record the queries and keys of all its attentions.
 
-    Args:
-        model: in `eval` mode.
-        array: [T, D]
-        is_global: [T] bool
-        tokens: [L - 1] int64, the samples that the decoder reads after the start.
+    `array` is [T, D], `is_global` [T] bool; `tokens` [L - 1] int64 are the samples that the decoder reads
+    after the start.
     """
+    projected: dict[nn.Module, Tensor] = {}
+    masks: dict[nn.Module, SoftMask] = {}
+
+    def keep(projection: nn.Module, _: object, output: Tensor) -> None:
+        projected[projection] = output
+
+    def keep_mask(learned: nn.Module, _: object, output: SoftMask) -> None:
+        masks[learned] = output
+
+    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    projections = [projection for attention in attentions for projection in (attention.q, attention.k)]
+    hooks = [projection.register_forward_hook(keep) for projection in projections]
+    learned_masks = [module for module in model.modules() if isinstance(module, LearnedMask)]
+    hooks += [module.register_forward_hook(keep_mask) for module in learned_masks]
     device = next(model.parameters()).device
-    with _recording(model) as recorded:
+    try:
         model(*(given[None].to(device) for given in (array, is_global, tokens)))
-    return recorded
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return Recorded(projected, masks)
 
 
 @torch.inference_mode()
@@ -197,34 +209,8 @@ def _weights(
     return torch.softmax(scores, dim=1)
 
 
-@contextmanager
-def _recording(model: FullTransNet) -> Iterator[Recorded]:
-    projected: dict[nn.Module, Tensor] = {}
-    masks: dict[nn.Module, SoftMask] = {}
-
-    def keep(projection: nn.Module, _: object, output: Tensor) -> None:
-        projected[projection] = output
-
-    def keep_mask(learned: nn.Module, _: object, output: SoftMask) -> None:
-        masks[learned] = output
-
-    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    hooks = [
-        projection.register_forward_hook(keep)
-        for attention in attentions
-        for projection in (attention.q, attention.k)
-    ]
-    masks_of_layers = [module for module in model.modules() if isinstance(module, LearnedMask)]
-    hooks += [module.register_forward_hook(keep_mask) for module in masks_of_layers]
-    try:
-        yield Recorded(projected, masks)
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _warnings(features: Features, n_shown: int) -> tuple[str, ...]:
-    if n_shown == len(features):
+def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:
+    if n_samples == len(features):
         return ()
-    until = clock(float(features.timestamps[n_shown]))
+    until = clock(float(features.timestamps[n_samples]))
     return (f"attention is shown for 0:00-{until} only, of {clock(features.duration_s)}",)

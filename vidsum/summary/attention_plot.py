@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, PowerNorm
+from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
@@ -16,7 +16,9 @@ from vidsum.figures import new_figure, save_figure
 from vidsum.summary.attention_maps import AttentionMaps
 from vidsum.types import FloatArray, TimeArray
 
-_COLOURS = ("#ffffff", "#cfe1fb", "#7fb0f0", "#2563eb", "#17329a", "#0b1440")
+_COLOURS = LinearSegmentedColormap.from_list(
+    "attention", ("#ffffff", "#cfe1fb", "#7fb0f0", "#2563eb", "#17329a", "#0b1440")
+)
 _CHOSEN = "#d97706"
 _SHOT_COLOURS = ("#6b7280", "#d1d5db")
 
@@ -71,9 +73,8 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
     n_layers, n_heads = maps.encoder.shape[:2]
     figure = new_figure(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8))
     parts = {"Encoder": maps.encoder, "Decoder, masked": maps.decoder, "Cross attention": maps.cross}
-    for block, (name, weights) in zip(
-        figure.subfigures(3, 1, squeeze=False)[:, 0], parts.items(), strict=True
-    ):
+    blocks = figure.subfigures(3, 1, squeeze=False)[:, 0]
+    for block, (name, weights) in zip(blocks, parts.items(), strict=True):
         block.suptitle(f"{name}: rows are layers, columns are heads", x=0.02, ha="left", fontweight="bold")
         grid = block.subplots(n_layers, n_heads, squeeze=False)
         for row, layer in enumerate(maps.layers):
@@ -100,16 +101,12 @@ def _show(axes: Axes, weights: FloatArray, *, spread: bool = False) -> AxesImage
     The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
     With `spread` the colours go from the lowest weight to the highest, for nearly even weights.
     """
-    seen = weights[weights > 0]
-    darkest = max(float(np.quantile(seen, 0.995)), 4 * float(seen.mean()))
+    positive = weights[weights > 0]
+    darkest = max(float(np.quantile(positive, 0.995)), 4 * float(positive.mean()))
     norm: Normalize = PowerNorm(0.5, vmin=0, vmax=darkest)
     if spread:
-        norm = Normalize(*np.quantile(seen, [0.005, 0.995]))
-    return axes.imshow(weights, cmap=_colours(), norm=norm, aspect="auto", interpolation="antialiased")
-
-
-def _colours() -> Colormap:
-    return LinearSegmentedColormap.from_list("attention", _COLOURS)
+        norm = Normalize(*np.quantile(positive, [0.005, 0.995]))
+    return axes.imshow(weights, cmap=_COLOURS, norm=norm, aspect="auto", interpolation="antialiased")
 
 
 def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
@@ -142,17 +139,8 @@ def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
 
 def _mark_key_frames(axes: Axes, maps: AttentionMaps) -> None:
     positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
-    axes.plot(
-        positions,
-        np.arange(len(positions)),
-        linestyle="none",
-        marker="o",
-        markersize=5,
-        markerfacecolor="none",
-        markeredgecolor=_CHOSEN,
-        markeredgewidth=0.9,
-        label="key frame that the step writes",
-    )
+    name, steps = "key frame that the step writes", np.arange(len(positions))
+    axes.plot(positions, steps, "o", ms=5, mfc="none", mec=_CHOSEN, mew=0.9, label=name)
     axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
 
 
@@ -174,12 +162,10 @@ def _end_s(maps: AttentionMaps) -> float:
 
 
 def _title(maps: AttentionMaps) -> str:
+    parts = (("layer", maps.layers), ("head", maps.heads))
     layers, heads = (
-        _named(what, numbers) for what, numbers in (("layer", maps.layers), ("head", maps.heads))
+        f"{name} {numbers[0]}" if len(numbers) == 1 else f"mean of {len(numbers)} {name}s"
+        for name, numbers in parts
     )
     pooled = f"; {maps.samples_per_cell} samples to a cell" if maps.samples_per_cell > 1 else ""
     return f"Attention weights, {layers}, {heads}{pooled}"
-
-
-def _named(what: str, numbers: tuple[int, ...]) -> str:
-    return f"{what} {numbers[0]}" if len(numbers) == 1 else f"mean of {len(numbers)} {what}s"

@@ -1,4 +1,4 @@
-"""Reading a summary out of FullTransNet with no labels: step by step, each from what was chosen before."""
+"""Decoding a summary from FullTransNet with no labels: step by step, each from the frames chosen before."""
 
 import math
 from collections.abc import Iterator
@@ -95,10 +95,7 @@ def _extend(
 ) -> tuple[list[tuple[int, _Beam]], list[_Beam]]:
     """The best `width` ways to go on, each with its parent's number, and the beams that end here.
 
-    Args:
-        beams: W of them.
-        log_probabilities: [W, T + 1], the last column of the end.
-        width: how many to keep.
+    `log_probabilities` are [W, T + 1] for W beams, the last column that of the end.
     """
     going_on: list[tuple[int, _Beam]] = []
     ended = []

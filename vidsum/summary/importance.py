@@ -1,6 +1,6 @@
 """Importance scores from features alone: no training, no labels. Each scorer maps Features to [T] in [0, 1].
 
-docs/algorithms/importance.md has the equations. `uniform` and `random` are baselines for the others.
+docs/algorithms/importance.md and docs/highlights.md have the equations. `uniform` and `random` are baselines.
 """
 
 import math
@@ -12,16 +12,22 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from vidsum.summary.highlights import highlights
 from vidsum.types import Features, FloatArray
 
+Curve = npt.NDArray[np.float64]
 Scorer = Callable[[Features, int], FloatArray]
 """scorer(features, seed) -> [T]; only `random` and `cluster` use the seed."""
 
+CLIP_S = 2.0
+"""Seconds of a clip of highlights, as in QVHighlights."""
 _NEIGHBOURS = 0.1
 """Fraction of the video's samples that count as a sample's neighbours."""
 _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
+_HIGHLIGHT_SMOOTHING_S = 0.5
+"""The same of `highlights`, in seconds."""
+_LEAST_EVIDENCE, _LEAST_CHANGE = 0.1, 0.02
+"""Smaller differences of `highlights` are not scaled up: noise of a still video must not fill [0, 1]."""
 _BLOCK = 128
 """Rows of the similarity matrix that are held at a time."""
 _ROUNDING = 1e-5
@@ -72,6 +78,24 @@ def cluster(features: Features, seed: int = 0) -> FloatArray:
     return _to_scores(_scaled(-distances) * np.minimum(1, sizes * n_clusters / len(rows)))
 
 
+def highlights(features: Features, seed: int = 0) -> FloatArray:
+    """How much there is to see: half how much the network sees in a sample, half how that changes around it.
+
+        e_t = |x_t| / mean |x|          a feature is long where units of the network find what they look for
+        c_t = min(D_(t-1,t), D_(t,t+1)) with D = 1 - cosine; the lesser one, for a cut is no event
+        s_t = G(e'_t + c'_t) / 2        ' scales to [0, 1] over the video, G smooths over time
+
+    For features of unit length, only the change counts.
+    """
+    from scipy.ndimage import gaussian_filter1d
+
+    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
+    evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
+    change = _change(features, lengths)
+    both = (_spread(evidence, _LEAST_EVIDENCE) + _spread(change, _LEAST_CHANGE)) / 2
+    return _to_scores(gaussian_filter1d(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
+
+
 def uniform(features: Features, seed: int = 0) -> FloatArray:
     """The same for every sample."""
     return np.ones(len(features), np.float32)
@@ -91,6 +115,23 @@ SCORERS: Final[dict[str, Scorer]] = {
 }
 
 
+def _change(features: Features, lengths: Curve) -> Curve:
+    """[T] distance of a sample to the nearer of its neighbours; 0 where there is none."""
+    if len(features) == 1:
+        return np.zeros(1)
+    products = np.einsum("td,td->t", features.array[1:], features.array[:-1], dtype=np.float64)
+    between = np.maximum(lengths[1:] * lengths[:-1], np.finfo(np.float32).tiny)
+    distance = np.maximum(1 - products / between, 0)
+    nearer: Curve = np.minimum(np.append(distance[0], distance), np.append(distance, distance[-1]))
+    return nearer
+
+
+def _spread(values: Curve, least: float) -> Curve:
+    """Values from 0 at the lowest to 1 at the highest, or to less where those differ by less than `least`."""
+    low = values.min()
+    return np.asarray((values - low) / max(float(values.max() - low), least))
+
+
 def _unit_rows(features: Features) -> FloatArray:
     """[T, D] features made unit length; a row of zeros stays as it is."""
     # without a temporary array of the same size, as np.linalg.norm makes one
@@ -98,15 +139,13 @@ def _unit_rows(features: Features) -> FloatArray:
     return (features.array / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32, copy=False)
 
 
-def _scaled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _scaled(values: Curve) -> Curve:
     """Values scaled to [0, 1]; all 1 where they are equal, or differ by rounding only."""
     low, high = values.min(), values.max()
     if high - low < _ROUNDING:
         return np.ones_like(values)
-    scaled: npt.NDArray[np.float64] = (values - low) / (high - low)
-    return scaled
+    return np.asarray((values - low) / (high - low))
 
 
-def _to_scores(values: npt.NDArray[np.floating]) -> FloatArray:
-    scores: FloatArray = np.clip(values, 0, 1).astype(np.float32)
-    return scores
+def _to_scores(values: Curve) -> FloatArray:
+    return np.asarray(np.clip(values, 0, 1), np.float32)

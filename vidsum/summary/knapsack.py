@@ -5,8 +5,6 @@ in, or out, for good (Dembo and Hammer 1980). What is left, the core, goes throu
 frames. Values are whole numbers, so that sums are exact and ties are ties.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -41,26 +39,19 @@ def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
     if weights[useful].sum() <= capacity:
         taken[useful] = True
         return taken
-    state = _settle(values[useful], weights[useful], capacity)
-    taken[useful[state.certain]] = True
+    certain, is_open = _settle(values[useful], weights[useful], capacity)
+    taken[useful[certain]] = True
     left = capacity - int(weights[taken].sum())
-    core = useful[state.open & (weights[useful] <= left)]
+    core = useful[is_open & (weights[useful] <= left)]
     taken[core[_dynamic_programme(values[core], weights[core], left)]] = True
     return taken
 
 
-@dataclass(frozen=True)
-class _Settled:
-    """What the bounds say of each item: certainly in, or still open; the others are certainly out."""
+def _settle(values: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArray, BoolArray]:
+    """Which items are certainly in, and which are still open; the others are certainly out.
 
-    certain: BoolArray
-    open: BoolArray
-
-
-def _settle(values: IntArray, weights: IntArray, capacity: int) -> _Settled:
-    """Compare, for each item, the bound on what its other choice can still reach with a solution known.
-
-    Only what falls strictly short is settled: every best choice, ties too, is left possible.
+    The bound on what an item's other choice can still reach is compared with a known solution. Only what
+    falls strictly short is settled: every best choice, ties too, is left possible.
     """
     order = np.argsort(-values / weights, kind="stable")
     filled = np.cumsum(weights[order])
@@ -75,7 +66,7 @@ def _settle(values: IntArray, weights: IntArray, capacity: int) -> _Settled:
     bound = value_then + room_then * break_value // break_weight
     # one more, as float densities may put two in the wrong order that are nearly the same
     settled = bound + 1 < _greedy(values, weights, capacity, order)
-    return _Settled(certain=settled & inside, open=~settled)
+    return settled & inside, ~settled
 
 
 def _greedy(values: IntArray, weights: IntArray, capacity: int, order: IntArray) -> int:

@@ -29,14 +29,9 @@ def _draw_plot(summary: Summary) -> Figure:
     axes.vlines(
         edges, 0, 1, transform=axes.get_xaxis_transform(), color="#9ca3af", linewidth=0.6, label="shot border"
     )
-    axes.stairs(
-        [shot.score for shot in summary.shots],
-        [*(shot.start_s for shot in summary.shots), summary.shots[-1].end_s],
-        baseline=None,
-        color="#d97706",
-        linewidth=1.6,
-        label="shot score",
-    )
+    scores, borders = [shot.score for shot in summary.shots], [summary.shots[0].start_s, *edges]
+    borders.append(summary.shots[-1].end_s)
+    axes.stairs(scores, borders, baseline=None, color="#d97706", linewidth=1.6, label="shot score")
     axes.plot(
         summary.timestamps,
         summary.importance,

@@ -25,6 +25,7 @@ AUTO_ORDER = ("highlights", SHIPPED_MODEL, "contrastive")
 """What `auto` tries, best first by the live footage in their summaries of films of which half was made dull
 (docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
 
+_REQUESTED = "it was asked for"
 _FLAT_FRACTION, _FLAT_LEAST = 0.05, 0.01
 """A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
 
@@ -43,7 +44,7 @@ class Scored:
 
 
 def is_flat(importance: FloatArray) -> bool:
-    """Whether a curve does not tell the parts of a video apart."""
+    """Whether a curve hardly differs over a video."""
     spread = float(importance.max() - importance.min())
     return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
 
@@ -51,7 +52,7 @@ def is_flat(importance: FloatArray) -> bool:
 def candidates(model: str, extractor: str, rate: float, device: str = "auto") -> tuple[str, ...]:
     """The models that may give the scores, best first; one where it was named.
 
-    They are checked, before a video is decoded, against the features that they are to read.
+    They are checked, before a video is decoded, against the features that they would read.
 
     Args:
         model: one of MODELS, or the path of a checkpoint.
@@ -93,29 +94,21 @@ def best_score(
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if not is_flat(importance):
-            return Scored(importance, model, _reason(flat) if is_auto else "it was asked for")
+            reason = _flatness(flat) if flat else "the best of the scorers at leaving out dull footage"
+            return Scored(importance, model, f"auto: {reason}" if is_auto else _REQUESTED)
         flat.append(model)
+    warning = f"{_flatness(flat)}: the segments are not chosen by what it shows"
     if is_auto:
-        why = f"{_listed(flat)} are flat on this video"
-        warning = f"{why}: the segments are not chosen by what it shows"
-        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {why}", (warning,))
-    warnings = () if selection.model == "uniform" else (_flat_warning(selection.model),)
-    return Scored(importance, selection.model, "it was asked for", warnings)
-
-
-def _reason(flat: Sequence[str]) -> str:
-    if not flat:
-        return "auto: the best of the scorers at leaving out dull footage"
-    return f"auto: {_listed(flat)} {'is' if len(flat) == 1 else 'are'} flat on this video"
-
-
-def _flat_warning(model: str) -> str:
+        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_flatness(flat)}", (warning,))
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
-    return f"{model} is flat on this video: the segments are not chosen by what it shows; try {others}"
+    warnings = () if model == "uniform" else (f"{warning}; try {others}",)
+    return Scored(importance, model, _REQUESTED, warnings)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def _flatness(models: Sequence[str]) -> str:
+    *first, last = models
+    names = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+    return f"{names} flat on this video"
 
 
 def score(

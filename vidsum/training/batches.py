@@ -64,9 +64,7 @@ def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
     Annotations are often in order of time. A model that sees that order learns where moments lie from it, and
     fails when each query comes alone: so queries are shuffled in any mode.
 
-    Args:
-        examples: videos with their queries.
-        size: 1 is the single-query mode, None (all queries of a video) the multi-query mode.
+    A size of 1 is the single-query mode, None (all queries of a video) the multi-query mode.
     """
     groups: list[Group] = []
     for example in examples:
@@ -77,7 +75,7 @@ def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
 
 
 def one_by_one(examples: Sequence[MomentExample]) -> list[Group]:
-    """Each query alone, in order: how the paper tests, whichever way it trains."""
+    """Each query alone, in order, as the paper tests, whichever way it trains."""
     return [(example, (query,)) for example in examples for query in range(len(example.queries))]
 
 

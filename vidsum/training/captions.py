@@ -1,4 +1,4 @@
-"""Captions as scripts of videos: what happens when, taken from annotations, with each sentence embedded.
+"""Captions as scripts of videos: the sentences of annotations, each with its times and its embedding.
 
 Some scripts are as annotated; the others join segments of any videos, as edited footage does.
 """
@@ -23,10 +23,8 @@ Words = Callable[[Sequence[int]], list[FloatArray]]
 
 DROPPED, REPLACED = 0.12, 0.05
 """Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
-_SEGMENT_S = (2.0, 20.0)
-"""Shortest and longest segment of a joined video."""
-_SHORTEST_S = 12.0
-"""Shortest joined video."""
+_SEGMENT_S, _SHORTEST_S = (2.0, 20.0), 12.0
+"""Shortest and longest segment of a joined video, and the shortest joined video."""
 _AT_ONCE = 1024
 """Sentences embedded between two reports of progress."""
 
@@ -40,7 +38,7 @@ class Segment(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What happens in a video."""
+    """The sentences of a video."""
 
     name: str
     duration_s: float
@@ -75,15 +73,8 @@ def embed_captions(
 
     Embeddings are kept on disk under `vidsum.disk_cache.home()`: tens of thousands of sentences take minutes.
 
-    Args:
-        videos: by name.
-        embed: the text encoder.
-        encoder: identifies it: its weights' hash.
-        seed: of the dropped words.
-        progress: called while sentences are embedded.
-
-    Raises:
-        UsageError: there is no sentence.
+    `encoder` identifies the text encoder: its weights' hash; `seed` is that of the dropped words. Raises
+    UsageError where there is no sentence.
     """
     used = tuple(video for video in videos.values() if video.queries)
     texts = [query.text for video in used for query in video.queries]
@@ -97,14 +88,10 @@ def embed_captions(
 
 
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """A function that gives the words of the queries' sentences.
+    """A function that gives the words of the queries' sentences, at most `most` of each.
 
-    Those of a sentence are embedded once and kept: L x D x 4 bytes, 23 kB for 15 words of MiniLM's.
-
-    Args:
-        captions: the sentences.
-        encode: a text encoder, see `TextEncoder.encode_words`.
-        most: maximum number of words per sentence.
+    Those of a sentence are embedded once, by `TextEncoder.encode_words`, and kept: L x D x 4 bytes, 23 kB for
+    15 words of MiniLM's.
     """
     known: dict[int, FloatArray] = {}
 
@@ -131,12 +118,12 @@ def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 
 def annotated(captions: Captions, rng: np.random.Generator) -> Script:
-    """A video as it is annotated."""
+    """Any video as it is annotated."""
     return script_of(captions, int(rng.integers(len(captions.videos))))
 
 
 def script_of(captions: Captions, number: int) -> Script:
-    """The video of a number as it is annotated."""
+    """A video as it is annotated, by its number."""
     video, first = captions.videos[number], int(captions.first[number])
     segments = tuple(
         Segment(first + number, *window)
@@ -149,7 +136,7 @@ def script_of(captions: Captions, number: int) -> Script:
 
 
 def joined(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
-    """Segmentes of any sentences, one after the other."""
+    """Segments of any sentences, one after the other."""
     duration_s = _between(rng, min(_SHORTEST_S, longest_s / 2), longest_s)
     return Script("joined", duration_s, tuple(_any(captions, 0.0, duration_s, rng)))
 
@@ -161,9 +148,7 @@ def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Scri
     """
     others: list[Segment] = []
     end_s = 0.0
-    for start, end in sorted(
-        [*((segment.start_s, segment.end_s) for segment in script.segments), (script.duration_s,) * 2]
-    ):
+    for start, end in sorted([*(segment[1:] for segment in script.segments), (script.duration_s,) * 2]):
         if start - end_s >= _SEGMENT_S[0]:
             others += _any(captions, end_s, start, rng)
         end_s = max(end_s, end)
@@ -171,7 +156,7 @@ def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Scri
 
 
 def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Segment]:
-    """Segmentes of any sentences, one after the other, from one time to another."""
+    """Segments of any sentences, one after the other, from one time to another."""
     segments: list[Segment] = []
     while start_s < stop_s:
         end_s = min(stop_s, start_s + _between(rng, *_SEGMENT_S))

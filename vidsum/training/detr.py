@@ -42,19 +42,10 @@ def train_detr(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train a DETR model, or go on with the run in a folder: see `train_moments`.
+    """Train moment-detr, qd-detr or mrnet-detr, or go on with the run in a folder: see `fit` of the loop.
 
-    Args:
-        data: its first example gives the sizes of a clip and a word.
-        name: of the model: moment-detr, qd-detr or mrnet-detr.
-        settings: of the model and of training.
-        out: folder of the run; made if it is not there.
-        overwrite: drop a run with other settings that is there.
-        progress: called after each step.
-
-    Raises:
-        UsageError: there are no examples, or they do not go together, or there is no such model.
-        OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
+    The sizes of a clip and a word are those of the data. Raises UsageError too where there are no examples,
+    they do not go together, or the model is unknown.
     """
     config = _config(settings.model, data)
     if name not in MODELS:
@@ -62,7 +53,7 @@ def train_detr(
     recipe = MomentRecipe(
         name=name,
         config=config,
-        build=partial(_build, name, config),
+        build=partial(build, name, config),
         batches=lambda examples, device: Batches(
             shuffled(examples), settings.batch_size, collate_pairs, device
         ),
@@ -74,14 +65,7 @@ def train_detr(
 
 
 def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_negatives: bool) -> Tensor:
-    """The published loss on a batch.
-
-    Args:
-        model: in training mode.
-        batch: of examples.
-        how: the constants.
-        with_negatives: whether negative pairs have a part in it, as in QD-DETR.
-    """
+    """The published loss on a batch; with negative pairs as in QD-DETR."""
     detections = model(*batch.inputs)
     negative = model.saliency(*batch.negative) if with_negatives else None
     with torch.autocast(batch.gt_windows.device.type, enabled=False):
@@ -106,15 +90,12 @@ def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, how: DET
 def measured(
     model: DETRModel, examples: Sequence[HighlightExample], batch_size: int = 32
 ) -> WindowMeasures | None:
-    """QVHighlights' measures of the moments that a model in evaluation mode finds.
-
-    None where no example has a window.
-    """
+    """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
     device = next(model.parameters()).device
     batches = Batches(examples, batch_size, collate_pairs, device)
     predictions = [_predictions(model, batch) for batch in batches.values()]
     moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*predictions, strict=True))
-    # R1 takes the first one for the answer
+    # R1 counts the first one
     order = np.argsort(-scores, axis=1, kind="stable")
     moments = np.take_along_axis(moments, order[..., None], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
@@ -137,13 +118,6 @@ def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batc
     return 0.0 if measures is None else measures.mean_precision
 
 
-def _build(name: str, config: DETRConfig) -> DETRModel:
-    try:
-        return build(name, config)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
 def _config(config: DETRConfig, data: MomentData[HighlightExample]) -> DETRConfig:
     """With the dimensions of the examples, which must fit into the model's positions."""
     examples, validation = data.examples(1), data.validation
@@ -154,9 +128,8 @@ def _config(config: DETRConfig, data: MomentData[HighlightExample]) -> DETRConfi
         "clips of {} numbers and words of {}",
     )
     for example in (*examples, *validation):
-        if len(example.video) > config.clips or len(example.words) > config.words:
-            raise UsageError(
-                f"{example.name} has {len(example.video)} clips and {len(example.words)} words, the model "
-                f"positions for {config.clips} and {config.words}"
-            )
+        n_clips, n_words = len(example.video), len(example.words)
+        if n_clips > config.clips or n_words > config.words:
+            positions = f"the model positions for {config.clips} and {config.words}"
+            raise UsageError(f"{example.name} has {n_clips} clips and {n_words} words, {positions}")
     return replace(config, dim_video=dim_video, dim_query=dim_query)

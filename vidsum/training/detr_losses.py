@@ -45,7 +45,7 @@ def match(
         spans: [B, N, 2] centre and width.
         gt_windows: [B, n, 2] start and end.
         is_window: [B, n] which windows are not padding.
-        weights: of the three parts.
+        weights: those of the three parts.
     """
     distance = torch.cdist(spans, centre_width(gt_windows), p=1)
     overlap = generalized_iou(start_end(spans), gt_windows)
@@ -66,11 +66,7 @@ def detection_loss(
 ) -> Tensor:
     """Loss of the labels and spans of each decoder layer: the sum over the layers.
 
-    Args:
-        detections: of a batch.
-        gt_windows: [B, n, 2] start and end.
-        is_window: [B, n] which windows are not padding; of a batch without any, only the labels count.
-        how: the weights.
+    `gt_windows` [B, n, 2] and `is_window` [B, n] as in `match`; in a batch without any only labels count.
     """
     layers = len(detections.logits)
     # a layer's batch is some more samples
@@ -155,10 +151,5 @@ def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Ten
 
 
 def negative_pair_loss(scores: Tensor, is_clip: Tensor) -> Tensor:
-    """QD-DETR's loss of negative pairs: -log(1 - sigmoid(s)), summed over clips, the mean over samples.
-
-    Args:
-        scores: [B, T] of negative pairs.
-        is_clip: [B, T] clips that count.
-    """
+    """QD-DETR's loss of negative pairs [B, T]: -log(1 - sigmoid(s)), summed over clips, mean over samples."""
     return (softplus(scores) * is_clip).sum(1).mean()

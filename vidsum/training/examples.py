@@ -37,7 +37,7 @@ class VideoExample:
 
 
 def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
-    """[L] indices of the samples in the key shots, in order of time; none where no shot fits the budget.
+    """[L] indices of the samples in the key shots, in order; none where no shot fits the budget.
 
     Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames, and
     of their frames those that are samples.
@@ -55,13 +55,7 @@ def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
 
 
 def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
-    """A video as the model takes it; None where no shot fits the budget.
-
-    Args:
-        video: with its annotations.
-        per_shot: global tokens of a shot.
-        device: that the tensors go to.
-    """
+    """A video as the model takes it, with global tokens `per_shot`; None where no shot fits the budget."""
     example = teaching_example(video, per_shot, device)
     return example if example.key_frames.shape[1] else None
 

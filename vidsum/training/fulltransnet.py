@@ -41,9 +41,9 @@ class Run:
     settings: FullTransNetSettings
     device: torch.device
     features: Mapping[str, Any]
-    """What the model reads: `extractor`, `dim` and `fps`."""
+    """Those that the model reads: `extractor`, `dim` and `fps`."""
     facts: Mapping[str, Any]
-    """What each checkpoint says of its training."""
+    """Recorded of the training in each checkpoint."""
 
     def folder(self, number: int) -> Path:
         """Where the model of a split is."""
@@ -74,9 +74,9 @@ def prepare_run(
         videos: by name; all that the splits name.
         splits: without validation parts; these are taken from their training parts here.
         settings: of the model and of training.
-        out: the folder; made if it is not there.
-        sources: the files that the videos come from; their SHA-256 are recorded.
-        overwrite: drop a run with other settings that is there.
+        out: the folder; made if needed.
+        sources: the files of the videos; their SHA-256 are recorded.
+        overwrite: drop a run with other settings.
 
     Raises:
         UsageError: the videos do not go together, or do not go with the model.
@@ -87,7 +87,8 @@ def prepare_run(
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
     used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
-    _check_together([videos[name] for name in sorted({name for split in splits for name in _parts(split)})])
+    others = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
+    _check_together([videos[name] for name in sorted(others)])
     settings = replace(settings, model=replace(settings.model, dim_in=used[0].features.dim))
     if (most := settings.model.most_samples) is not None:
         _check_lengths(used, most)
@@ -98,7 +99,16 @@ def prepare_run(
         "device": device.type,
     }
     run = Run(out, videos, tuple(splits), settings, device, _kind_of(used), facts)
-    claim_run(out, _document(run), overwrite=overwrite)
+    document = {
+        "model": "fulltransnet",
+        "data": facts["data"],
+        "features": run.features,
+        "settings": {**settings.flat, "device": device.type},
+        "splits": [
+            {"folder": run.folder(number).name, **_split_facts(split)} for number, split in enumerate(splits)
+        ],
+    }
+    claim_run(out, document, overwrite=overwrite)
     return run
 
 
@@ -115,6 +125,7 @@ def train_split(
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
         model = FullTransNet(settings.model).to(run.device)
+    facts = {**run.facts, "split": _split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
         # betas (0.9, 0.999): the paper's "momentum of 0.9"
@@ -122,25 +133,20 @@ def train_split(
         examples=examples,
         loss=partial(loss_of, crop=settings.crop, noise=settings.noise),
         validate=(lambda model: _score(model, run, split)) if split.validation else None,
-        about=_about(run, split),
+        about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
     )
     fitted = fit(recipe, settings.loop, run.folder(number), overwrite=overwrite, progress=progress)
     return SplitResult(split, fitted, warnings)
 
 
-def _parts(split: Split) -> tuple[str, ...]:
-    return split.train + split.validation + split.test
-
-
 def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
-    """All features must be of one kind; the model could be fed with nothing else later."""
+    """All features must be of one kind; the model could read no others later."""
     first = videos[0]
     for video in videos[1:]:
-        kinds = [(one.features.dim, one.features.extractor) for one in (first, video)]
-        if kinds[0] != kinds[1]:
-            texts = [f"{dim} numbers of {extractor}" for dim, extractor in kinds]
+        own, other = (f"{each.features.dim} numbers of {each.features.extractor}" for each in (first, video))
+        if own != other:
             raise UsageError(
-                f"{first.name} has features of {texts[0]}, {video.name} of {texts[1]}",
+                f"{first.name} has features of {own}, {video.name} of {other}",
                 hint="give files whose features were extracted in the same way",
             )
 
@@ -161,32 +167,10 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
         )
 
 
-def _document(run: Run) -> dict[str, Any]:
-    """What `run.json` says."""
-    return {
-        "model": "fulltransnet",
-        "data": run.facts["data"],
-        "features": run.features,
-        "settings": {**run.settings.flat, "device": run.device.type},
-        "splits": [
-            {"folder": run.folder(number).name, **_split_facts(split)}
-            for number, split in enumerate(run.splits)
-        ],
-    }
-
-
 def _split_facts(split: Split) -> dict[str, Any]:
-    return {
-        "name": split.name,
-        "train": list(split.train),
-        "validation": list(split.validation),
-        "test": list(split.test),
+    return {"name": split.name} | {
+        part: list(getattr(split, part)) for part in ("train", "validation", "test")
     }
-
-
-def _about(run: Run, split: Split) -> Trained:
-    training = {**run.facts, "split": _split_facts(split), "validated_by": "kendall tau-b with gtscore"}
-    return Trained("fulltransnet", asdict(run.settings.model), run.features, training, {})
 
 
 def _examples(run: Run, split: Split) -> tuple[dict[str, VideoExample], tuple[str, ...]]:

@@ -20,9 +20,18 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, VidsumError
-from vidsum.training.curves import plot_curves
 from vidsum.training.settings import LoopSettings
-from vidsum.training.state import BEST, CURVES, Epoch, clear, clear_parts, load_state, make_folder, save_state
+from vidsum.training.state import (
+    BEST,
+    CURVES,
+    Epoch,
+    clear,
+    clear_parts,
+    load_state,
+    make_folder,
+    plot_curves,
+    save_state,
+)
 from vidsum.types import Progress
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -31,7 +40,7 @@ Example = TypeVar("Example")
 
 @dataclass(frozen=True, eq=False)
 class Recipe(Generic[Model, Example]):
-    """What is trained, on what, and how that is judged. Model and examples are on the device already."""
+    """A model with its data, loss and validation. Model and examples are on the device already."""
 
     model: Model
     """With its first weights."""
@@ -45,11 +54,11 @@ class Recipe(Generic[Model, Example]):
     validate: Callable[[Model], float] | None
     """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
     about: Trained
-    """What the checkpoint says of the model and its data; its tensors are not used."""
+    """Recorded of the model and its data in the checkpoint; its tensors are not used."""
     lr_share: Callable[[float], float] | None = None
-    """Share of the optimizer's learning rate after so many epochs; None: all of it, always."""
+    """Fraction of the optimizer's learning rate after so many epochs; None: always all of it."""
     max_norm: float | None = None
-    """Longest gradient of a step; a longer one is scaled down."""
+    """Gradient clipping norm."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +81,16 @@ def fit(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train, or go on with the run that the folder holds.
+    """Train, or go on with the run in a folder.
 
     Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
-    the end of the run.
+    the end of the run. The model has the last epoch's weights afterwards.
 
     Args:
-        recipe: what is trained; its model has the last epoch's weights afterwards.
+        recipe: the model and its training.
         settings: how long.
-        folder: of this run alone; made if it is not there.
-        overwrite: drop the run that the folder holds.
+        folder: of this run alone; made if needed.
+        overwrite: drop the run in the folder.
         progress: called as progress(name of the folder, epochs done, epochs).
 
     Raises:
@@ -91,7 +100,10 @@ def fit(
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
-    _make(folder, overwrite)
+    make_folder(folder)
+    clear_parts(folder)
+    if overwrite:
+        clear(folder)
     about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
     history = load_state(folder, recipe.model, recipe.optimizer, facts)
@@ -126,13 +138,6 @@ def first_weights(seed: int) -> Iterator[None]:
 def seed_of(*numbers: int) -> int:
     """One seed made from several numbers, such as a seed and an epoch: no two in step with each other."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _make(folder: Path, overwrite: bool) -> None:
-    make_folder(folder)
-    clear_parts(folder)
-    if overwrite:
-        clear(folder)
 
 
 def _is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:

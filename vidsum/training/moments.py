@@ -38,7 +38,7 @@ class MomentRecipe(Generic[Model, Example, Batch]):
     score: Callable[[Model, Sequence[Example]], float]
     """The measure of validation, higher is better."""
     monitor: str
-    """What that measure is called in checkpoints."""
+    """Its name in checkpoints."""
     betas: tuple[float, float] = (0.9, 0.999)
     """Of AdamW."""
 
@@ -52,28 +52,11 @@ def train_moments(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train a model that finds moments, or go on with the run in a folder.
-
-    Args:
-        data: what it is trained and validated on.
-        recipe: the model, its loss and its measure.
-        settings: of training.
-        out: folder of the run; made if it is not there.
-        overwrite: drop a run with other settings that is there.
-        progress: called after each step.
-
-    Raises:
-        OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
-    """
+    """Train a model that finds moments, or go on with the run in a folder: see `vidsum.training.loop.fit`."""
     device = choose_device(settings.device)
     with first_weights(settings.loop.seed):
         model = recipe.build().to(device)
-    training = {
-        **settings.own,
-        "data": dict(data.about),
-        "device": device.type,
-        "validated_by": recipe.monitor,
-    }
+    facts = {"data": dict(data.about), "device": device.type, "validated_by": recipe.monitor}
     of_loop = Recipe(
         model=model,
         optimizer=torch.optim.AdamW(
@@ -82,7 +65,7 @@ def train_moments(
         examples=lambda epoch: recipe.batches(data.examples(epoch), device),
         loss=recipe.loss,
         validate=(lambda model: recipe.score(model, data.validation)) if data.validation else None,
-        about=Trained(recipe.name, asdict(recipe.config), dict(data.features), training, {}),
+        about=Trained(recipe.name, asdict(recipe.config), dict(data.features), {**settings.own, **facts}, {}),
         lr_share=settings.lr_share,
         max_norm=settings.max_norm,
     )
@@ -96,16 +79,10 @@ def check_sizes(
     sizes: Callable[[Any], tuple[int, ...]],
     sentence: str,
 ) -> tuple[int, ...]:
-    """The sizes that all examples of training and validation share; the model could read no others later.
+    """The sizes that all examples of an epoch and of validation share; the model could read no others later.
 
-    Args:
-        examples: of an epoch.
-        validation: those for validation.
-        sizes: those of one example.
-        sentence: describes them, a `{}` for each.
-
-    Raises:
-        UsageError: there is no training example, or two differ.
+    `sentence` describes them, with a `{}` for each. Raises UsageError where there is no training example, or
+    two differ.
     """
     if not examples:
         raise UsageError("there is no video to train on")

@@ -20,9 +20,6 @@ from vidsum.training.mrnet_losses import contrastive_loss, iou_loss, proposal_io
 from vidsum.training.settings import LossSettings, MRNetSettings
 from vidsum.types import Progress, TimeArray
 
-_BETAS = (0.9, 0.99)
-"""As in the public code."""
-
 
 def train_mrnet(
     data: MomentData[MomentExample],
@@ -32,18 +29,10 @@ def train_mrnet(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train MRNet, or go on with the run in a folder: see `train_moments`.
+    """Train MRNet, or go on with the run in a folder: see `vidsum.training.loop.fit`.
 
-    Args:
-        data: its first video gives the number of clips, and the sizes of a clip and a query.
-        settings: of the model and of training.
-        out: folder of the run; made if it is not there.
-        overwrite: drop a run with other settings that is there.
-        progress: called after each step.
-
-    Raises:
-        UsageError: there are no examples, or they do not go together.
-        OutputError, InputError, VidsumError: see `vidsum.training.loop.fit`.
+    The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
+    where there are no examples, or they do not go together.
     """
     clips, dim_video, dim_query = check_sizes(
         data.examples(1),
@@ -62,7 +51,7 @@ def train_mrnet(
         loss=partial(mrnet_loss, how=settings.loss),
         score=partial(_recall, batch_size=settings.batch_size),
         monitor="R@1 IoU 0.5",
-        betas=_BETAS,
+        betas=(0.9, 0.99),  # as in the public code
     )
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 

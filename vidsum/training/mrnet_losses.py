@@ -19,9 +19,7 @@ def window_iou(a: Tensor, b: Tensor) -> Tensor:
 def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
     """[B, M, T, T] IoU of proposal (i, j), the segment [i, j + 1) / T, with the best window of each query.
 
-    Args:
-        gt_windows: [B, M, W, 2] as fractions of the video.
-        n_clips: T.
+    `gt_windows` are [B, M, W, 2] as fractions of the video; `n_clips` is T.
     """
     edges = torch.arange(n_clips + 1, device=gt_windows.device, dtype=gt_windows.dtype) / n_clips
     segments = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
@@ -32,18 +30,14 @@ def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
 def iou_loss(
     logits: Tensor, ious: Tensor, valid: Tensor, is_query: Tensor, low: float, high: float
 ) -> Tensor:
-    """Eq. 10: binary cross-entropy of each score with the IoU scaled from [low, high] to [0, 1].
+    """Eq. 10: binary cross-entropy of each score with the IoU scaled from [low, high] to [0, 1], the mean.
 
     Args:
         logits: [B, M, T, T] scores before the sigmoid.
         ious: [B, M, T, T]
         valid: [T, T] which proposals there are.
         is_query: [B, M] which queries are not padding.
-        low: IoU of target 0.
-        high: IoU of target 1.
-
-    Returns:
-        The mean over proposals and queries.
+        low, high: IoU of target 0, and of target 1.
     """
     targets = ((ious - low) / (high - low)).clamp(0, 1)
     chosen = is_query[:, :, None, None] & valid

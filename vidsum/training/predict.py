@@ -39,12 +39,10 @@ def predict_run(
 
     Args:
         out: the run's folder.
-        videos: by name; at least all test videos.
+        videos: by name; at least the test videos.
         protocol: `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
             video's own annotators, as the paper's figures were made; it measures no summarizer.
-        beams: of decoding.
-        device: that the models run on.
-        progress: called after each video.
+        beams, device, progress: of decoding.
 
     Raises:
         InputError: the folder holds no whole run.
@@ -61,7 +59,8 @@ def predict_run(
         if name not in videos:
             raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
         if folder not in summarizers:
-            summarizers = {folder: _load(out / folder / BEST, device)}
+            path = out / folder / BEST
+            summarizers = {folder: summarizer_of(read_trained(path), str(path), device)}
         video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
         tested.videos[key] = video
         tested.scores[key] = _scores(summarizers[folder], video, protocol, beams)
@@ -71,10 +70,9 @@ def predict_run(
 
 
 def run_files(out: Path) -> list[Path]:
-    """What scores by a run come from: its description, and the checkpoint of each split.
+    """The files that a run is scored from: its description, and the checkpoint of each split.
 
-    Raises:
-        InputError: the folder holds no run, or a split of it has no checkpoint yet.
+    Raises InputError where the folder holds no run, or a split of it has no checkpoint yet.
     """
     return [out / RUN, *_checkpoints(out, read_run(out)["splits"])]
 
@@ -89,10 +87,6 @@ def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
                 hint="the `vidsum train` command of this run, without --split, goes on with it",
             )
     return files
-
-
-def _load(path: Path, device: str) -> Summarizer:
-    return summarizer_of(read_trained(path), str(path), device)
 
 
 def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:

@@ -6,50 +6,26 @@ from typing import Any
 
 MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "activitynet": {
-            "clips": 64,
-            "lr": 8e-4,
-            "epochs": 15,
-            "decay_at": (7,),
-            "lambda_c": 0.1,
-            "margin": 0.3,
-        },
+        "activitynet": {},
         "charades": {
-            "clips": 64,
-            "lr": 1e-3,
-            "epochs": 25,
-            "decay_at": (8, 13),
-            "lambda_c": 0.05,
-            "margin": 0.4,
+            **{"lr": 1e-3, "epochs": 25, "decay_at": (8, 13), "lambda_c": 0.05, "margin": 0.4},
             "cross_modal": False,
         },
         "tacos": {
-            "clips": 128,
-            "lr": 1.5e-3,
-            "epochs": 250,
-            "decay_at": (130, 190),
-            "lambda_c": 0.1,
-            "margin": 0.1,
-            "iou_low": 0.3,
-            "iou_high": 0.7,
-            "positives": 3,
+            **{"clips": 128, "lr": 1.5e-3, "epochs": 250, "decay_at": (130, 190), "margin": 0.1},
+            **{"iou_low": 0.3, "iou_high": 0.7, "positives": 3},
         },
         "qvhighlights": {"clips": 75, "lr": 1e-4, "epochs": 200, "decay_at": ()},
         "captions": {
-            "clips": 64,
-            "lr": 8e-4,
-            "epochs": 12,
-            "decay_at": (8, 11),
-            "warmup": 2.0,
-            "batch_size": 24,
-            "weight_decay": 1e-2,
+            **{"epochs": 12, "decay_at": (8, 11), "warmup": 2.0, "batch_size": 24, "weight_decay": 1e-2},
             "dropout_in": 0.1,
         },
-        "toy": {"clips": 64, "lr": 2e-3, "epochs": 40, "decay_at": (30,), "warmup": 1.0, "dropout_in": 0.0},
+        "toy": {"lr": 2e-3, "epochs": 40, "decay_at": (30,), "warmup": 1.0, "dropout_in": 0.0},
     }
 )
-"""The paper's settings, and where it is silent, those of its code. On QVHighlights the paper has the head of
-Moment-DETR and no rate; rate and epochs are those of Moment-DETR. `captions` and `toy` are ours."""
+"""The paper's settings, and where it is silent, those of its code; what is missing is the default, which is
+that of ActivityNet Captions. On QVHighlights the paper has the head of Moment-DETR and no rate; rate and
+epochs are those of Moment-DETR. `captions` and `toy` are ours."""
 
 MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {"charades": {"kernel": 17, "convolutions": 2}, "tacos": {"kernel": 5, "convolutions": 3}}
@@ -60,11 +36,7 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "qvhighlights": {"clips": 75, "mask_depth": 32},
         "captions": {
-            "epochs": 14,
-            "lr": 4e-4,
-            "warmup": 0.3,
-            "decay_at": (10, 13),
-            "batch_size": 8,
+            **{"epochs": 14, "lr": 4e-4, "warmup": 0.3, "decay_at": (10, 13), "batch_size": 8},
             "dropout_in": 0.0,
         },
         "toy": {"clips": 16, "epochs": 30, "lr": 1e-3, "warmup": 1.0, "decay_at": (25,), "dropout_in": 0.0},

@@ -15,16 +15,13 @@ NAME = "run.json"
 
 
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
-    """Make the folder of a run and write `run.json`, unless it is there and says the same.
+    """Make the folder of a run and write the facts to `run.json`, unless it is there and says the same.
 
-    Args:
-        out: the folder.
-        facts: JSON-ready.
-        overwrite: drop all splits of a run that was made from something else.
+    With `overwrite`, all splits of a run with other facts are dropped.
 
     Raises:
-        OutputError: the folder holds a run made from something else, or cannot be written to.
-        InputError: `run.json` is there and is none.
+        OutputError: the folder holds a run with other facts, or cannot be written to.
+        InputError: `run.json` is damaged.
     """
     document = {"schema": SCHEMA, **facts}
     make_folder(out)
@@ -40,14 +37,10 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
 
 
 def read_run(out: Path) -> dict[str, Any]:
-    """What the `run.json` in a folder says.
+    """The `run.json` in a folder: `model`, `data`, `features`, `settings` and `splits`.
 
-    Returns:
-        `model`, `data`, `features`, `settings`, and `splits`, each with its `folder`, `name`, `train`,
-        `validation` and `test`.
-
-    Raises:
-        InputError: there is none, or it is of another kind.
+    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError where the file is
+    missing or of another kind.
     """
     path = out / NAME
     if not path.is_file():
@@ -62,11 +55,7 @@ def read_run(out: Path) -> dict[str, Any]:
 
 
 def unfinished_splits(out: Path) -> list[int]:
-    """Numbers of the splits of a run whose training has not come to its end.
-
-    Raises:
-        InputError: the folder holds no run.
-    """
+    """Numbers of the splits of a run whose training is not finished; errors as `read_run`."""
     folders = [out / split["folder"] for split in read_run(out)["splits"]]
     return [number for number, folder in enumerate(folders) if not (folder / CURVES).is_file()]
 

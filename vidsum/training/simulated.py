@@ -5,7 +5,7 @@ similarities become scores, get noise as those of real clips have it, and are em
 video. For `clip`, the sentence's own embedding gets noise. The equations are in docs/algorithms/captions.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,16 +22,13 @@ from vidsum.scaling import unit_rows
 from vidsum.training.captions import Captions, Script, Segment, Words, annotated, filled, joined
 from vidsum.types import FloatArray, TimeArray
 
-_ANNOTATED = 0.4
-"""Fraction of the videos that are as annotated; the others are joined."""
+_ANNOTATED, _NO_TARGET = 0.4, 0.1
+"""Fraction of the videos that are as annotated (the others are joined), and of no-target queries."""
 _SCENE = 0.3
 """Weight of a video's own sentences where none of them is true."""
-_NO_TARGET = 0.1
-"""Fraction of no-target queries."""
-_WHOLE = 0.4
-"""Fraction of the long videos that are taken as a whole, in longer clips; of the others a window is."""
-_ELSEWHERE = 0.2
-"""Fraction of the windows that are taken without regard to the query."""
+_WHOLE, _ELSEWHERE = 0.4, 0.2
+"""Fraction of the long videos that are taken as a whole, in longer clips; and of the windows of the others
+that are taken without regard to the query."""
 _SHORTEST_S = 0.5
 """A shorter rest of a moment at the edge of a window does not count."""
 _MAX_COVERED = 0.7
@@ -39,10 +36,8 @@ _MAX_COVERED = 0.7
 subject, not a moment of it, and a model trained on such answers gives them where it is in doubt."""
 _MIN_SHOWN = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
-_DRAWS = 1000
-"""Maximum number of tries to find an example whose queries are moments."""
-_LONGEST = 3
-"""Maximum length of a joined video, in windows."""
+_DRAWS, _LONGEST = 1000, 3
+"""Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +60,7 @@ NOISE = {
 """The first two as measured on real clips (docs/benchmarks/noise.py); CLIP's from its published cosines."""
 
 
-@dataclass(frozen=True, eq=False)
-class Classifier:
+class Classifier(NamedTuple):
     """A network that classifies clips."""
 
     names: FloatArray
@@ -80,9 +74,9 @@ class Simulation:
 
     captions: Captions
     classifiers: Sequence[Classifier]
-    """Of the space `conse`; none for a space that shows sentences directly."""
+    """Of the space `conse`; none for a space that has sentences directly."""
     clips: int
-    """T, clips of an example."""
+    """T, of an example."""
     clip_s: float
     """Seconds of a clip: of a video longer than T of them, an example is mostly a window of T."""
     n_queries: int = 1
@@ -92,26 +86,61 @@ class Simulation:
 
 
 def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
-    """Training examples, drawn anew for each seed.
+    """Training examples, drawn anew for each seed, such as a seed and an epoch.
 
-    Args:
-        how: they are simulated.
-        n_videos: how many.
-        seed: numbers that the draws depend on, such as a seed and an epoch.
-
-    Raises:
-        UsageError: hardly a draw has queries that are true in a part of the video only.
+    Raises UsageError where hardly a draw has queries that are true in a part of the video only.
     """
     rng = np.random.default_rng(list(seed))
-    return [_example(how, rng) for _ in range(n_videos)]
+    return [_moment_example(how, rng) for _ in range(n_videos)]
 
 
-def _example(how: Simulation, rng: np.random.Generator) -> MomentExample:
+def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
     draft = _draft(how, rng)
     video = simulate_video(draft.script, how, rng)
     queries = how.captions.queries[draft.queries]
     rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
     return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
+
+
+def simulate_highlights(
+    how: Simulation, words: Words, n_videos: int, seed: Sequence[int]
+) -> list[HighlightExample]:
+    """The same with saliency; each example has one query and a negative pair.
+
+    A video of fewer clips than `how.clips` is taken as it is, not resampled to so many. `words` is called
+    once, for the sentences of all examples.
+    """
+    rng = np.random.default_rng(list(seed))
+    drawn = [_highlight_example(how, rng) for _ in range(n_videos)]
+    embedded = iter(words([sentence for sentences, _ in drawn for sentence in sentences]))
+    return [make(next(embedded), next(embedded)) for _, make in drawn]
+
+
+def _highlight_example(
+    how: Simulation, rng: np.random.Generator
+) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
+    """The query's sentence, the negative pair's, and a function that makes the example from their words.
+
+    The negative pair has any sentence: that it is true of this video too is very unlikely.
+    """
+    draft = _draft(how, rng)
+    video = simulate_video(filled(draft.script, how.captions, rng), how, rng)
+    query, negative = draft.queries[0], int(rng.integers(len(how.captions.queries)))
+
+    def clips(sentence: int) -> FloatArray:
+        rows = guided_rows(video, how.captions.queries[sentence]) if how.guided else rows_of(video)
+        return clips_of(rows[draft.window], STEP_S, how.clip_s, how.clips)
+
+    def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
+        windows = draft.windows[0]
+        windows = windows[windows[:, 1] > windows[:, 0]]
+        pair = Pair(negative_rows, negative_words)
+        return HighlightExample(draft.script.name, rows, words, windows, saliency, pair)
+
+    rows, negative_rows = clips(query), clips(negative)
+    saliency = saliency_of(draft.script, query, video.timestamps)[draft.window]
+    saliency = resample(saliency[:, None], len(rows))[:, 0]
+    return (query, negative), make
 
 
 class _Draft(NamedTuple):
@@ -127,11 +156,7 @@ class _Draft(NamedTuple):
 
 
 def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
-    """A draft whose queries are true in a part of the video only.
-
-    Raises:
-        UsageError: hardly a draw has such queries.
-    """
+    """A draft whose queries are true in a part of the video only; UsageError where hardly a draw has such."""
     for _ in range(_DRAWS):
         if draft := _try_draft(how, rng):
             return draft
@@ -143,7 +168,7 @@ def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
 
 
 def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
-    """A draft; none where a query is true in too much of it."""
+    """A draft; None where a query is true in too much of it."""
     window_s = how.clips * how.clip_s
     is_annotated = rng.random() < _ANNOTATED
     script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
@@ -152,71 +177,8 @@ def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
     n_clips = len(grid(script.duration_s, STEP_S))
     window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
     windows = _windows(moments, window, script.duration_s)
-    if (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MAX_COVERED:
-        return None
-    return _Draft(script, queries, window, windows)
-
-
-def simulate_highlights(
-    how: Simulation, words: Words, n_videos: int, seed: Sequence[int]
-) -> list[HighlightExample]:
-    """Training examples with saliency, drawn anew for each seed; each has one query and a negative pair.
-
-    A video of fewer clips than `how.clips` is taken as it is, not resampled to so many.
-
-    Args:
-        how: they are simulated.
-        words: embeds sentences; called once for all queries.
-        n_videos: how many.
-        seed: numbers that the draws depend on, such as a seed and an epoch.
-
-    Raises:
-        UsageError: see `simulate_moments`.
-    """
-    rng = np.random.default_rng(list(seed))
-    drawn = [_drawn(how, rng) for _ in range(n_videos)]
-    embedded = iter(
-        words([sentence for each in drawn for sentence in (each.draft.queries[0], each.negative)])
-    )
-    return [_highlight(each, next(embedded), next(embedded)) for each in drawn]
-
-
-class _Drawn(NamedTuple):
-    """An example whose words are not embedded yet."""
-
-    draft: _Draft
-    video: FloatArray
-    saliency: FloatArray
-    negative: int
-    """Any sentence: that it is true of this video too is very unlikely."""
-    negative_video: FloatArray
-    """The video beside that sentence."""
-
-
-def _drawn(how: Simulation, rng: np.random.Generator) -> _Drawn:
-    draft = _draft(how, rng)
-    video = simulate_video(filled(draft.script, how.captions, rng), how, rng)
-    query, negative = draft.queries[0], int(rng.integers(len(how.captions.queries)))
-    clips, negative_clips = (_clips(video, sentence, draft.window, how) for sentence in (query, negative))
-    saliency = saliency_of(draft.script, query, video.timestamps)[draft.window]
-    return _Drawn(draft, clips, resample(saliency[:, None], len(clips))[:, 0], negative, negative_clips)
-
-
-def _clips(video: ClipEmbeddings, sentence: int, window: slice, how: Simulation) -> FloatArray:
-    rows = guided_rows(video, how.captions.queries[sentence]) if how.guided else rows_of(video)
-    return clips_of(rows[window], STEP_S, how.clip_s, how.clips)
-
-
-def _highlight(drawn: _Drawn, words: FloatArray, negative_words: FloatArray) -> HighlightExample:
-    windows = drawn.draft.windows[0]
-    return HighlightExample(
-        name=drawn.draft.script.name,
-        video=drawn.video,
-        words=words,
-        windows=windows[windows[:, 1] > windows[:, 0]],
-        saliency=drawn.saliency,
-        negative=Pair(drawn.negative_video, negative_words),
-    )
+    is_too_much = (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MAX_COVERED
+    return None if is_too_much else _Draft(script, queries, window, windows)
 
 
 def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) -> ClipEmbeddings:
@@ -224,16 +186,17 @@ def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) ->
     times = grid(script.duration_s, STEP_S)
     sentences, weights = _sentences(script, how.captions, rng), _weights(script, times)
     if how.classifiers:
-        mixtures = [_classified(each, sentences, weights, rng) for each in how.classifiers]
+        mixtures = []
+        for names, noise in how.classifiers:
+            scores = _with_noise(sentences @ names.T, weights, noise, rng)
+            mixtures.append(ClassMixture(class_probabilities(scores), names))
         return of_mixtures(mixtures, times, script.duration_s)
     part = unit_rows(_with_noise(sentences, weights, NOISE["clip"], rng))
     return ClipEmbeddings((part,), times, STEP_S, script.duration_s)
 
 
 def _sentences(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] the sentence of each segment; last, for where none is true: another one, in much the same
-    scene.
-    """
+    """[S + 1, D] the sentence of each segment; last, where none is true, another one in a like scene."""
     own = captions.vectors[[segment.sentence for segment in script.segments]]
     background = captions.vectors[rng.integers(len(captions.vectors))] + _SCENE * own.mean(axis=0)
     return np.concatenate([own, background[None]])
@@ -261,8 +224,7 @@ def covered_s(script: Script, times: TimeArray) -> TimeArray:
     """[T, S] seconds of each clip in each segment."""
     starts, ends = np.array([segment[1:] for segment in script.segments]).T
     common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
-    covered: TimeArray = np.maximum(common, 0.0)
-    return covered
+    return np.asarray(np.maximum(common, 0.0))
 
 
 def saliency_of(script: Script, sentence: int, times: TimeArray) -> FloatArray:
@@ -274,13 +236,6 @@ def saliency_of(script: Script, sentence: int, times: TimeArray) -> FloatArray:
     of_sentence = [segment.sentence == sentence for segment in script.segments]
     covered = covered_s(script, times)[:, of_sentence].sum(axis=1)
     return np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
-
-
-def _classified(
-    classifier: Classifier, sentences: FloatArray, weights: FloatArray, rng: np.random.Generator
-) -> ClassMixture:
-    scores = _with_noise(sentences @ classifier.names.T, weights, classifier.noise, rng)
-    return ClassMixture(class_probabilities(scores), classifier.names)
 
 
 def _with_noise(exact: FloatArray, weights: FloatArray, noise: Noise, rng: np.random.Generator) -> FloatArray:
@@ -315,14 +270,11 @@ def _window(n_clips: int, longest: int, moments: Sequence[Segment], rng: np.rand
 
 def _windows(moments: Sequence[Sequence[Segment]], window: slice, duration_s: float) -> FloatArray:
     """[M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty ones."""
-    start_s, end_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
-    inside = [
-        [(max(moment.start_s, start_s), min(moment.end_s, end_s)) for moment in of_query]
-        for of_query in moments
-    ]
-    length_s = end_s - start_s
-    kept = [
-        [((a - start_s) / length_s, (b - start_s) / length_s) for a, b in of_query if b - a >= _SHORTEST_S]
-        for of_query in inside
-    ]
-    return stacked(kept, at_most=max(1, *map(len, kept))).astype(np.float32)
+    first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
+    length_s = last_s - first_s
+    windows = []
+    for segments in moments:
+        inside = [(max(each.start_s, first_s), min(each.end_s, last_s)) for each in segments]
+        inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
+        windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
+    return stacked(windows, at_most=max(1, *map(len, windows))).astype(np.float32)

@@ -1,8 +1,8 @@
-"""The folder of a training run: what is needed to go on after a kill, the log, and whose run it is.
+"""The folder of a training run: its state after the last epoch, its log, its curves and its facts.
 
 `last.safetensors` holds weights and optimizer after the last epoch that was finished, `log.csv` a line for
-each epoch. The log is written before the state: after a kill between the two it holds a line too many, which
-is dropped.
+each epoch. The log is written before the state: after a kill between the two it has a line too many, which is
+dropped.
 """
 
 import csv
@@ -22,6 +22,7 @@ from vidsum.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
+_AMBER, _BLUE, _GREY = "#d97706", "#2563eb", "#9ca3af"
 _ANEW = "--overwrite starts anew, or choose another --out"
 
 
@@ -54,9 +55,8 @@ def load_state(
 ) -> tuple[Epoch, ...]:
     """Put the state in the folder, if there is one, into model and optimizer; return its epochs.
 
-    Raises:
-        OutputError: the folder holds a run of other facts.
-        InputError: a file of the run is damaged or missing.
+    Raises OutputError where the folder holds a run with other facts, InputError where a file of the run is
+    damaged or missing.
     """
     if not (folder / LAST).exists():
         return ()
@@ -78,11 +78,7 @@ def load_state(
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a run unless it is there.
-
-    Raises:
-        OutputError: it cannot be made.
-    """
+    """Make the folder of a run unless it is there. Raises OutputError where it cannot be made."""
     if folder.is_file():
         raise OutputError(f"{folder}: is a file, not a folder", hint="choose another --out")
     try:
@@ -104,11 +100,7 @@ def clear_parts(folder: Path) -> None:
 
 
 def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path) -> None:
-    """Make sure that the run recorded at a place is the one that is asked for.
-
-    Raises:
-        OutputError: it is not; the message names what differs.
-    """
+    """Raise OutputError, which names the differences, unless the run recorded at a place has these facts."""
     old, new = dict(_leaves(before, "")), dict(_leaves(now, ""))
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if changed:
@@ -126,11 +118,7 @@ def write_log(path: Path, history: Sequence[Epoch]) -> None:
 
 
 def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
-    """The first epochs of a log.
-
-    Raises:
-        InputError: it does not hold them.
-    """
+    """The first epochs of a log. Raises InputError where it does not have them."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))[:n_epochs]
@@ -140,6 +128,35 @@ def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
     if [epoch.epoch for epoch in history] != list(range(1, n_epochs + 1)):
         raise InputError(f"{path}: does not hold epochs 1 to {n_epochs}")
     return history
+
+
+def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
+    """Plot loss and validation over the epochs, the best one marked, as PNG; errors as `save_figure`.
+
+    The same history gives the same bytes.
+    """
+    from matplotlib.ticker import MaxNLocator  # which reading a run can do without
+
+    from vidsum.figures import new_figure, save_figure
+
+    has_validation = best.validation is not None
+    figure = new_figure(8, 5 if has_validation else 3)
+    rows = figure.subplots(2 if has_validation else 1, 1, sharex=True, squeeze=False)[:, 0]
+    epochs = [epoch.epoch for epoch in history]
+    rows[0].plot(epochs, [epoch.loss for epoch in history], color=_AMBER, linewidth=1.3)
+    rows[0].set_ylabel("loss")
+    if has_validation:
+        rows[1].plot(epochs, [epoch.validation for epoch in history], color=_BLUE, linewidth=1.3)
+        rows[1].plot([best.epoch], [best.validation], "o", color=_BLUE)
+        rows[1].set_ylabel("validation")
+    for axes in rows:
+        axes.axvline(best.epoch, color=_GREY, linewidth=0.8, linestyle="--")
+        axes.spines[["top", "right"]].set_visible(False)
+    rows[-1].set_xlabel("epoch")
+    rows[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+    shown = "" if best.validation is None else f", validation {best.validation:.3f}"
+    rows[0].set_title(f"best epoch {best.epoch}{shown}", loc="left", fontsize=11, fontweight="bold")
+    save_figure(figure, target)
 
 
 def _epoch(row: Mapping[str, str]) -> Epoch:

@@ -43,18 +43,12 @@ class Toy:
                 f"{self.clips} clips"
             )
         if self.n_videos < 1 or self.noise < 0:
-            raise UsageError(
-                f"n_videos must be positive, noise not negative: {self.n_videos}, {self.noise:g}"
-            )
+            numbers = f"{self.n_videos}, {self.noise:g}"
+            raise UsageError(f"n_videos must be positive, noise not negative: {numbers}")
 
 
 def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:
-    """Toy videos with their queries; the same seeds give the same.
-
-    Args:
-        toy: size and difficulty.
-        seeds: for example a seed and the number of an epoch.
-    """
+    """Toy videos with their queries; the same seeds, such as a seed and an epoch, give the same."""
     draw = np.random.default_rng(seeds)
     return [_video(f"toy_{number}", toy, draw) for number in range(toy.n_videos)]
 
@@ -92,13 +86,8 @@ def _with_words(video: MomentExample, query: int, draw: np.random.Generator) -> 
     middles = (np.arange(len(video.video)) + 0.5) / len(video.video)
     start, end = video.windows[query]
     saliency = np.where((start <= middles) & (middles < end), MOST_SALIENT, 0.0)
-    return HighlightExample(
-        video.name,
-        with_endpoints(video.video),
-        words.astype(np.float32),
-        video.windows[[query]],
-        saliency.astype(np.float32),
-    )
+    clips, windows = with_endpoints(video.video), video.windows[[query]]
+    return HighlightExample(video.name, clips, words.astype(np.float32), windows, saliency.astype(np.float32))
 
 
 def _segments(toy: Toy, draw: np.random.Generator) -> npt.NDArray[np.int64]:
