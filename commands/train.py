@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,11 @@ from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.result import Result, render, run_batch
 from vidsum.errors import UsageError
 from vidsum.options import Option, build
+from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import DataSettings, DETRSettings, FullTransNetSettings, MRNetSettings
 
 if TYPE_CHECKING:
-    from vidsum.datasets.splits import Split
-    from vidsum.datasets.summaries import AnnotatedVideo
     from vidsum.training.data import MomentData
-    from vidsum.training.fulltransnet import SplitResult
     from vidsum.training.loop import FitResult
     from vidsum.types import Progress
 
@@ -60,45 +58,6 @@ class SplitOptions:
     ] = ()
 
 
-@dataclass(frozen=True)
-class MRNetChoice:
-    """Which MRNet to begin with."""
-
-    head: Annotated[
-        Literal["paper", "light"], Option("Proposal map: the paper's, or one for a CPU.", panel="Model")
-    ] = "paper"
-    preset: Annotated[
-        Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,
-        Option(
-            "Settings to begin with: published ones; captions, toy: ours.",
-            panel="Training",
-            shown="activitynet; for captions and toy theirs",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class DETRChoice:
-    """Which DETR model to begin with."""
-
-    model: Annotated[
-        Literal["moment-detr", "qd-detr", "mrnet-detr"],
-        Option("mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", panel="Model"),
-    ] = "qd-detr"
-    size: Annotated[
-        Literal["paper", "light"],
-        Option("paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", panel="Model"),
-    ] = "paper"
-    preset: Annotated[
-        Literal["qvhighlights", "captions", "toy"] | None,
-        Option(
-            "Settings to begin with: the published ones; captions, toy: ours.",
-            panel="Training",
-            shown="qvhighlights; for captions and toy theirs",
-        ),
-    ] = None
-
-
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
     """The options that a preset sets."""
     sizes = {name for size in kind.SIZES.values() for name in size}
@@ -114,10 +73,12 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 
     vidsum train fulltransnet --data summe.h5 --data tvsum.h5 --splits augmented --out runs/augmented
     """
+    from vidsum.datasets.splits import coverage_of, splits_of, tested_files
+    from vidsum.datasets.summaries import dataset_name, read_all
     from vidsum.training.fulltransnet import prepare_run, train_split
 
-    videos = _read(data.data)
-    splits = _splits(data.splits, data.data, videos)
+    videos = read_all(data.data)
+    splits = splits_of(data.splits, videos, dataset_name(data.data[0]))
     if wrong := [number for number in data.split if number >= len(splits)]:
         raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
     numbers = sorted(set(data.split)) or list(range(len(splits)))
@@ -128,10 +89,13 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 
     def step(folder: str, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number_of[folder], overwrite=run.overwrite, progress=progress)
-        return _split_result(folder, trained)
+        name, warnings = trained.split.name, trained.warnings
+        return _fitted_result("train fulltransnet", folder, trained.fitted, name, warnings)
 
     run_batch("train fulltransnet", list(number_of), view, step)
-    render(_next_result(_tested(data.data, splits), run.out, _uneven(splits, videos)), view)
+    coverage = coverage_of(splits, videos)  # published splits test some videos never, others repeatedly
+    uneven = () if coverage.tiles else (str(coverage),)
+    render(_next_result(tested_files(splits, data.data), run.out, uneven), view)
 
 
 @app.command("mrnet")
@@ -196,51 +160,6 @@ def detr(
         return _run_result("train detr", folder, fitted, examples)
 
     run_batch("train detr", [str(run.out)], view, step)
-
-
-def _read(data: Sequence[Path]) -> "dict[str, AnnotatedVideo]":
-    """The videos of all files, by name."""
-    from vidsum.datasets.summaries import dataset_name, read_annotated
-
-    videos = {}
-    sources: dict[str, Path] = {}
-    for path in data:
-        other = sources.setdefault(dataset_name(path), path)
-        if other is not path:
-            raise UsageError(f"{other} and {path} both go by the name {dataset_name(path)}")
-        videos.update(read_annotated(path))
-    return videos
-
-
-def _splits(chosen: str, data: Sequence[Path], videos: "dict[str, AnnotatedVideo]") -> "list[Split]":
-    from vidsum.datasets.splits import SETTINGS, by_dataset, read_splits, settings
-    from vidsum.datasets.summaries import dataset_name
-
-    for setting in SETTINGS:
-        if chosen == setting:
-            return settings(setting, by_dataset(videos), dataset_name(data[0]))
-    return read_splits(chosen, videos)
-
-
-def _tested(data: Sequence[Path], splits: "Sequence[Split]") -> list[Path]:
-    """The files of the datasets that the splits test on, which are what the run is evaluated on."""
-    from vidsum.datasets.splits import by_dataset
-    from vidsum.datasets.summaries import dataset_name
-
-    tested = by_dataset(name for split in splits for name in split.test)
-    return [path for path in data if dataset_name(path) in tested]
-
-
-def _uneven(splits: "Sequence[Split]", videos: "dict[str, AnnotatedVideo]") -> tuple[str, ...]:
-    """A warning where the splits test some videos never or repeatedly, as published ones do."""
-    from vidsum.datasets.splits import coverage_of
-
-    coverage = coverage_of(splits, videos)
-    return () if coverage.tiles else (str(coverage),)
-
-
-def _split_result(folder: str, trained: "SplitResult") -> Result:
-    return _fitted_result("train fulltransnet", folder, trained.fitted, trained.split.name, trained.warnings)
 
 
 def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:

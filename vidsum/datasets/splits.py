@@ -88,6 +88,20 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
     return splits
 
 
+def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
+    """The splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
+    for setting in SETTINGS:
+        if chosen == setting:
+            return settings(setting, by_dataset(available), target)
+    return read_splits(chosen, available)
+
+
+def tested_files(splits: Iterable[Split], files: Iterable[Path]) -> list[Path]:
+    """The files of the datasets that splits test on: a run is evaluated on them."""
+    tested = by_dataset(name for split in splits for name in split.test)
+    return [path for path in files if dataset_name(path) in tested]
+
+
 def _entries(source: Path) -> list[dict[str, list[str]]]:
     try:
         content = read_json(source) if source.suffix == ".json" else read_yaml(source)

@@ -6,7 +6,7 @@ datasets a group must have, and in which variants, is in `vidsum.datasets.group`
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,6 +59,23 @@ def read_annotated(path: str | os.PathLike[str]) -> dict[str, AnnotatedVideo]:
     groups = sorted(read_groups(path).items(), key=lambda item: _by_number(item[0]))
     videos = (_video(Group(Path(path), name, arrays), f"{dataset}/{name}") for name, arrays in groups)
     return {video.name: video for video in videos}
+
+
+def read_all(paths: Sequence[Path]) -> dict[str, AnnotatedVideo]:
+    """The videos of several files, by name.
+
+    Raises:
+        UsageError: two files go by one name of a dataset.
+        InputError: see `read_annotated`.
+    """
+    videos: dict[str, AnnotatedVideo] = {}
+    sources: dict[str, Path] = {}
+    for path in paths:
+        other = sources.setdefault(dataset_name(path), path)
+        if other is not path:
+            raise UsageError(f"{other} and {path} both go by the name {dataset_name(path)}")
+        videos.update(read_annotated(path))
+    return videos
 
 
 def _video(group: Group, name: str) -> AnnotatedVideo:

@@ -1,8 +1,11 @@
 """Published training settings of the moment models by data set, and ours for simulated and toy data."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from vidsum.options import Option
 
 MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -44,3 +47,42 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """`qvhighlights`: as published for Moment-DETR and QD-DETR, and the depth of STAMP's mask on them; what is
 missing is the default. `captions` and `toy` are ours."""
+
+
+@dataclass(frozen=True)
+class MRNetChoice:
+    """Which MRNet to begin with."""
+
+    head: Annotated[
+        Literal["paper", "light"], Option("Proposal map: the paper's, or one for a CPU.", panel="Model")
+    ] = "paper"
+    preset: Annotated[
+        Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,
+        Option(
+            "Settings to begin with: published ones; captions, toy: ours.",
+            panel="Training",
+            shown="activitynet; for captions and toy theirs",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class DETRChoice:
+    """Which DETR model to begin with."""
+
+    model: Annotated[
+        Literal["moment-detr", "qd-detr", "mrnet-detr"],
+        Option("mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", panel="Model"),
+    ] = "qd-detr"
+    size: Annotated[
+        Literal["paper", "light"],
+        Option("paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", panel="Model"),
+    ] = "paper"
+    preset: Annotated[
+        Literal["qvhighlights", "captions", "toy"] | None,
+        Option(
+            "Settings to begin with: the published ones; captions, toy: ours.",
+            panel="Training",
+            shown="qvhighlights; for captions and toy theirs",
+        ),
+    ] = None
