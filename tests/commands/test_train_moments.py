@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Ran, Run
-from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
+from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from vidsum.checkpoints.trained import read_trained
 
 SHORT = ("--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1, "--device", "cpu")

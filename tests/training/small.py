@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from vidsum.checkpoints.trained import Trained
 from vidsum.training.loop import Recipe, fit
 from vidsum.training.settings import LoopSettings
+from vidsum.training.state import Epoch, plot_curves
 
 Example = tuple[Tensor, Tensor]
 
@@ -45,7 +46,11 @@ def small_recipe() -> Recipe[nn.Sequential, Example]:
 def main(folder: str, *kills: str) -> None:
     """Train in `folder`, slowly. With kills, train in a folder below it for each, in processes of their own:
     first one that kills itself in the middle of the file after so many, then one that goes on."""
-    small_recipe().optimizer.step()  # loads what would else be loaded in each process
+    epoch = Epoch(1, 1.0, 0.5, 1.0)
+    # loads what would else be loaded in each process
+    small_recipe().optimizer.step()
+    if kills:
+        plot_curves([epoch], epoch, Path(folder) / "curves.png")
     for kill in kills:
         run = Path(folder) / kill
         assert _status_of(lambda: _train(run, int(kill))) == signal.SIGKILL  # noqa: B023 (called at once)

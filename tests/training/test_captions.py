@@ -1,4 +1,4 @@
-"""Scripts and embedded captions against the annotations that they come from."""
+"""Scripts and embedded captions, and the annotations that they come from."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "
 
 
 def one_hot(texts: Sequence[str]) -> FloatArray:
-    """A text encoder whose numbers are the words: cosine = share of words in common."""
+    """A text encoder whose numbers are the words: cosine = fraction of words in common."""
     rows = np.array([[word in text.split() for word in WORDS] for text in texts], np.float32)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 

@@ -80,7 +80,7 @@ def test_examples_have_the_clips_the_queries_and_the_windows(source: DataSetting
         np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
 
-def test_a_share_of_the_videos_is_held_out(source: DataSettings) -> None:
+def test_a_fraction_of_the_videos_is_held_out(source: DataSettings) -> None:
     trained, judged = _names(annotated_moments(source, CLIPS))
     assert len(judged) == 2
     assert not trained & judged
@@ -160,7 +160,7 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
     np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
 
-def test_what_cannot_be_trained_on_is_told(source: DataSettings, tmp_path: Path) -> None:
+def test_what_cannot_be_trained_on_is_refused(source: DataSettings, tmp_path: Path) -> None:
     (tmp_path / "features" / "film_3.npy").unlink()
     with pytest.raises(InputError, match="no features of 1 of 20 videos, such as film_3"):
         annotated_moments(source, CLIPS)
@@ -176,7 +176,7 @@ def test_what_cannot_be_trained_on_is_told(source: DataSettings, tmp_path: Path)
         annotated_moments(replace(source, data=(str(single),), validation="0"), CLIPS)
 
 
-def test_mended_annotations_are_told(source: DataSettings) -> None:
+def test_repaired_annotations_are_reported(source: DataSettings) -> None:
     videos = json.loads(Path(source.data[0]).read_text())
     videos["film_4"]["timestamps"][1] = [5.0, 4.0]
     Path(source.data[0]).write_text(json.dumps(videos))

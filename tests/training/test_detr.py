@@ -128,8 +128,8 @@ def test_the_loss_has_the_parts_of_its_model() -> None:
         assert (sparse > 0) == (name == "mrnet-detr")
 
 
-def test_a_false_pair_is_seen_only_where_there_is_one() -> None:
-    """What lies in padding, or stands beside an example that has no false query, changes nothing."""
+def test_a_negative_pair_counts_only_where_there_is_one() -> None:
+    """What lies in padding, or stands beside an example that has no negative pair, changes nothing."""
     model = _model().eval()
     (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
     false = Pair(example.video, -example.words)

@@ -183,7 +183,7 @@ def test_rank_loss_of_equal_clips_is_finite(given_: list[float]) -> None:
     assert float(loss.detach()) == pytest.approx(0 if given_[0] == 0 else 11 / 12 * 180)
 
 
-def test_false_pairs_are_summed_over_their_clips() -> None:
+def test_negative_pairs_are_summed_over_their_clips() -> None:
     scores = torch.tensor([[0.3, -2.0, 5.0], [80.0, 1.0, 1.0]])
     is_clip = torch.tensor([[True, True, False], [True, False, False]])
     expected = -math.log(1 - 1 / (1 + math.exp(-0.3))) - math.log(1 - 1 / (1 + math.exp(2.0))) + 80.0

@@ -1,4 +1,4 @@
-"""What a training step sees of a video: all or a random run of its shots, and what its decoder is told."""
+"""What a step of FullTransNet trains on: all or a random run of a video's shots, and its decoder's input tokens."""
 
 from dataclasses import replace
 from itertools import chain, combinations
@@ -92,7 +92,7 @@ def test_what_is_wanted_of_a_part_is_its_own_summary() -> None:
     assert 0 < len(key_frames(part)) <= 0.15 * len(part.picks)
 
 
-def test_noise_replaces_a_share_by_any_sample() -> None:
+def test_noise_replaces_a_fraction_by_any_sample() -> None:
     torch.manual_seed(0)
     frames = torch.full((1, 1000), 50)
     shares, others = [], set[int]()
@@ -110,9 +110,10 @@ def _video(lengths: list[int], scores: list[float], stride: int) -> AnnotatedVid
     n_frames = sum(lengths)
     last = np.cumsum(lengths)
     picks = np.arange(0, n_frames, stride)
+    features = Features.from_array(np.zeros((len(picks), 2)), fps=30 / stride, duration_s=n_frames / 30)
     return AnnotatedVideo(
         name="made/video",
-        features=Features.from_array(np.zeros((len(picks), 2)), fps=30 / stride, duration_s=n_frames / 30),
+        features=replace(features, timestamps=picks / 30),  # those of an edge are exactly the edge's
         picks=picks,
         n_frames=n_frames,
         change_points=np.stack([last - lengths, last - 1], axis=1),
@@ -147,7 +148,7 @@ def test_key_frames_are_those_of_the_best_shots_that_fit(
     assert reached == np.float64(best) or abs(reached - best) < 1e-6
 
 
-def test_the_planted_shot_is_the_target() -> None:
+def test_the_important_shot_is_the_target() -> None:
     video = made_up_video("made/video_1")
     best = int(np.argmax(video.gtscore)) // 4
     assert key_frames(video).tolist() == list(range(4 * best, 4 * best + 4))

@@ -97,11 +97,11 @@ def test_the_checkpoint_builds_the_model_again(
     assert kendall_tau_b(curve, videos[name].gtscore)[0, 0] == pytest.approx(max(logged))
 
 
-def test_it_learns_what_was_planted(tmp_path: Path) -> None:
+def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
     """A video that was never seen: its most important shot must come out on top."""
     videos = made_up_videos(24)
     names = sorted(videos)
-    split = Split("planted", tuple(names[4:]), tuple(names[:4]))
+    split = Split("toy", tuple(names[4:]), tuple(names[:4]))
     settings = _with(
         {
             "model": replace(SMALL, d=16, head="pointer"),
@@ -172,7 +172,7 @@ def test_overwriting_one_split_leaves_the_others(
     assert train_split(run, 1).fitted.up_to_date
 
 
-def test_data_that_changed_is_told(
+def test_changed_data_are_reported(
     videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
 ) -> None:
     source = tmp_path / "made.h5"
@@ -250,7 +250,7 @@ def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_i
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])
-def test_a_run_json_that_is_none_is_told(
+def test_a_damaged_run_json_is_refused(
     videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path, content: str
 ) -> None:
     (tmp_path / "run.json").write_text(content)

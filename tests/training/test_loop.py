@@ -84,6 +84,7 @@ def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("real_curves")
 def test_same_seed_same_bytes_another_seed_others(tmp_path: Path) -> None:
     for name in ("one", "two"):
         torch.manual_seed(len(name))  # what ran before does not matter
@@ -128,6 +129,7 @@ def test_a_run_that_was_broken_off_between_epochs_goes_on(tmp_path: Path, epochs
     _same_files(tmp_path / "whole", tmp_path / "broken")
 
 
+@pytest.mark.usefixtures("real_curves")
 def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
     kills = ["0", "1", "2", "3", "5", "8"]  # after so many files; an epoch writes two or three
@@ -137,6 +139,7 @@ def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path
         assert not any((tmp_path / kill).glob(".*"))
 
 
+@pytest.mark.usefixtures("real_curves")
 def test_a_run_killed_from_outside_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")
     running = subprocess.Popen([*PROGRAM, str(tmp_path / "killed")])
@@ -159,6 +162,7 @@ def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
 
 
+@pytest.mark.usefixtures("real_curves")
 def test_a_picture_that_is_missing_is_drawn_anew(tmp_path: Path) -> None:
     _fit(tmp_path)
     before = (tmp_path / "curves.png").read_bytes()
@@ -216,7 +220,7 @@ def test_the_learning_rate_follows_its_course(tmp_path: Path) -> None:
     assert all(torch.equal(frozen[name], three[name]) for name in weights)
 
 
-def test_the_share_is_of_the_optimizers_rate(tmp_path: Path) -> None:
+def test_lr_share_is_a_fraction_of_the_optimizers_rate(tmp_path: Path) -> None:
     half = small_recipe()
     for group in half.optimizer.param_groups:
         group["lr"] /= 2
@@ -255,7 +259,7 @@ def test_overwrite_starts_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["log.csv", "best.safetensors", "last.safetensors"])
 @pytest.mark.parametrize("content", [None, b"", b"epoch,loss\n1,2\n"])
-def test_a_damaged_run_is_told(tmp_path: Path, name: str, content: bytes | None) -> None:
+def test_a_damaged_run_is_reported(tmp_path: Path, name: str, content: bytes | None) -> None:
     _fit(tmp_path)
     if content is None:
         (tmp_path / name).unlink()
@@ -286,7 +290,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_p
     _same_files(tmp_path / "whole", tmp_path / "failed")
 
 
-def test_weights_and_validation_that_are_not_finite_are_told(tmp_path: Path) -> None:
+def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     recipe = small_recipe()
 
     def ruining(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -315,7 +319,7 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         LoopSettings(**wrong)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be made"):
         _fit(tmp_path / "file" / "run")

@@ -1,4 +1,4 @@
-"""Training data made up from captions files, with text encoders that need no weights."""
+"""Training data simulated from captions files, with text encoders that need no weights."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) ->
     assert not any(np.array_equal(a.video, b.video) for a, b in zip(first, second, strict=True))
 
 
-def test_validation_is_made_up_from_other_videos_and_all_its_queries_are_true_somewhere(
+def test_validation_is_simulated_from_other_videos_and_all_its_queries_are_true_somewhere(
     annotations: Path,
 ) -> None:
     data = simulated_moments(recipe(annotations, validation="0.3"), clips=16)

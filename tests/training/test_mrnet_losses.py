@@ -38,8 +38,8 @@ def test_ious_are_those_of_the_one_iou() -> None:
     ious = proposal_ious(windows, T)
     for b, m in itertools.product(range(2), range(3)):
         for i, j in itertools.combinations_with_replacement(range(T), 2):
-            stretch = torch.tensor([i / T, (j + 1) / T])
-            expected = max(_slow_iou(stretch, window) for window in windows[b, m])
+            segment = torch.tensor([i / T, (j + 1) / T])
+            expected = max(_slow_iou(segment, window) for window in windows[b, m])
             assert float(ious[b, m, i, j]) == pytest.approx(expected, abs=1e-6)
 
 
@@ -87,7 +87,7 @@ def _slow_contrast(
             queries_of_moment = e + sum(
                 _exponential(proposals[b, own] @ queries[c, n], how)
                 for c, n in every
-                if (c, n) != (b, m) and (c != b or not _same_stretch(windows[b, m], windows[b, n], how))
+                if (c, n) != (b, m) and (c != b or not _same_segment(windows[b, m], windows[b, n], how))
             )
             moments_of_query = e + sum(
                 _exponential(proposals[c, p] @ queries[b, m], how)
@@ -103,7 +103,7 @@ def _exponential(cosine: Tensor, how: LossSettings, margin: float = 0.0) -> floa
     return math.exp((float(cosine) - margin) / how.temperature)
 
 
-def _same_stretch(one: Tensor, two: Tensor, how: LossSettings) -> bool:
+def _same_segment(one: Tensor, two: Tensor, how: LossSettings) -> bool:
     return max(_slow_iou(a, b) for a in one for b in two) >= how.negative_iou
 
 
@@ -130,7 +130,7 @@ def test_contrastive_loss_is_the_rule_written_out(
     assert float(contrastive_loss(*given_)) == pytest.approx(_slow_contrast(*given_), rel=1e-4, abs=1e-5)
 
 
-def test_queries_of_the_same_stretch_are_no_negatives_of_each_other() -> None:
+def test_queries_of_the_same_segment_are_no_negatives_of_each_other() -> None:
     windows = torch.tensor([[[[0.2, 0.6]], [[0.2, 0.6]]]])
     ious = proposal_ious(windows, T)[:, :, VALID]
     proposals, queries = _unit(1, 14, 4, seed=0), _unit(1, 2, 4, seed=1)

@@ -1,4 +1,4 @@
-"""Scoring the test videos of a run: each by its own split's model, with no labels unless asked for."""
+"""Scoring the test videos of a run: each by its own split's model, with no labels unless chosen."""
 
 import shutil
 from dataclasses import replace

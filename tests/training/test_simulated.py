@@ -1,4 +1,4 @@
-"""Made-up videos against what their captions say."""
+"""Simulated videos and the captions that they come from."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -80,12 +80,12 @@ def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
     assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
 
 
-def test_annotated_and_joined_videos_are_both_made_and_some_queries_are_true_nowhere() -> None:
+def test_annotated_and_joined_videos_are_both_made_and_some_queries_have_no_target() -> None:
     examples = made_up(n_videos=200)
-    joined_share = np.mean([example.name == "joined" for example in examples])
-    nowhere = np.mean([not example.windows.any() for example in examples])
-    assert 0.45 < joined_share < 0.75
-    assert 0.02 < nowhere < 0.4
+    joined_fraction = np.mean([example.name == "joined" for example in examples])
+    no_target = np.mean([not example.windows.any() for example in examples])
+    assert 0.45 < joined_fraction < 0.75
+    assert 0.02 < no_target < 0.4
 
 
 def test_windows_lie_inside_the_example() -> None:

@@ -1,4 +1,4 @@
-"""Made-up examples of moments and saliency against the captions and scores that they come from."""
+"""Simulated examples of moments and saliency, and the captions and scores that they come from."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_saliency_and_windows_tell_of_the_same_clips() -> None:
         assert example.saliency[2:-2][(around == 0).all(axis=0)] == pytest.approx(0, abs=1e-3)
 
 
-def test_a_short_video_is_not_stretched_and_a_long_one_has_all_clips() -> None:
+def test_a_short_video_is_not_segmented_and_a_long_one_has_all_clips() -> None:
     lengths = {len(example.video) for example in made_up(100)}
     assert max(lengths) == 20
     assert min(lengths) < 20
@@ -64,7 +64,7 @@ def test_the_last_two_numbers_of_a_clip_are_its_endpoints() -> None:
         np.testing.assert_allclose(example.video[:, -1], np.arange(1, n_clips + 1) / n_clips, atol=1e-6)
 
 
-def test_a_false_query_stands_beside_the_same_video_with_a_guide_of_its_own() -> None:
+def test_a_negative_pair_has_the_same_video_with_a_guide_of_its_own() -> None:
     differ = []
     for example in made_up():
         assert example.negative is not None
@@ -128,7 +128,7 @@ def test_no_gap_is_left_where_nothing_is_said(segments: list[tuple[float, float]
     for one in full.segments:
         assert 0 <= one.start_s < one.end_s <= 60
         bare &= (tenths < one.start_s) | (tenths >= one.end_s)
-    # what is left are gaps shorter than the shortest stretch
+    # what is left are gaps shorter than the shortest segment
     edges = np.flatnonzero(np.diff(np.concatenate([[0], bare.astype(int), [0]])))
     assert (np.diff(edges)[::2] <= 20).all()
     for other in full.segments[len(own) :]:

@@ -37,13 +37,13 @@ def test_each_query_is_true_in_its_window_and_nowhere_else(
             assert np.flatnonzero(shown).tolist() == list(range(first, end))
 
 
-def test_the_other_stretches_hold_patterns_of_other_queries() -> None:
+def test_the_other_segmentes_hold_patterns_of_other_queries() -> None:
     for example in draw_moments(Toy(n_videos=5, segments=5, queries=1, noise=0), 0):
         different = np.unique(example.video.round(4), axis=0)
         assert len(different) in (5, 6)  # with or without a clip of nothing
 
 
-def test_noise_has_the_length_that_was_asked_for() -> None:
+def test_noise_has_the_chosen_length() -> None:
     how = Toy(n_videos=20, segments=1, queries=1, noise=2.5)
     lengths = []
     for example in draw_moments(how, 4):
