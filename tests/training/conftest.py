@@ -31,4 +31,4 @@ def quick_curves(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         target.write_text(str([(epoch.loss, epoch.validation) for epoch in history]))
 
     if "real_curves" not in request.fixturenames:
-        monkeypatch.setattr("vidsum.training.loop.plot_curves", write)
+        monkeypatch.setattr("vidsum.training.state.plot_curves", write)

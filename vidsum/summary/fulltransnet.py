@@ -44,15 +44,12 @@ def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summariz
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
     """Build the model of a checkpoint. Raises InputError where it is of another model or inconsistent."""
     model = built(trained, "fulltransnet", lambda config: FullTransNet(FullTransNetConfig(**config)), name)
+    reads = trained.features
     try:
-        reads = (
-            str(trained.features["extractor"]),
-            int(trained.features["dim"]),
-            float(trained.features["fps"]),
-        )
+        extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads") from error
-    return Summarizer(model.to(choose_device(device)), *reads, name)
+    return Summarizer(model.to(choose_device(device)), extractor, dim, fps, name)
 
 
 def importance(
@@ -74,10 +71,8 @@ def importance(
     shot_of_sample = shots.numbers_at(features.timestamps)
 
     def curve(window: slice) -> FloatArray:
-        shots_here = shot_of_sample[window]
-        return curve_of(
-            decode_samples(summarizer, features.array[window], shots_here, fraction, width), shots_here
-        )
+        array, shots_here = features.array[window], shot_of_sample[window]
+        return curve_of(decode_samples(summarizer, array, shots_here, fraction, width), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
     parts = windows(shot_of_sample, summarizer.model.config.t_max)
@@ -87,10 +82,8 @@ def importance(
 def require_readable(summarizer: Summarizer, features: Features) -> None:
     """Raise UsageError for features of another kind or size than the model was trained on."""
     if features.dim != summarizer.dim:
-        raise UsageError(
-            f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}",
-            hint=_how_to_make(summarizer),
-        )
+        fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
+        raise UsageError(fault, hint=_how_to_make(summarizer))
     require_kind(summarizer, features.extractor, 1 / features.step_s)
 
 
@@ -100,15 +93,11 @@ def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
     `extractor` is a name; `custom`, unknown, is accepted. `rate` is in features per second, within a tenth.
     """
     if extractor not in (summarizer.extractor, "custom"):
-        raise UsageError(
-            f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}",
-            hint=_how_to_make(summarizer),
-        )
+        fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
+        raise UsageError(fault, hint=_how_to_make(summarizer))
     if abs(rate / summarizer.fps - 1) > 0.1:
-        raise UsageError(
-            f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}",
-            hint=f"--fps {summarizer.fps:g}",
-        )
+        fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
+        raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
 
 
 def _how_to_make(summarizer: Summarizer) -> str:

@@ -241,10 +241,8 @@ def _covered(query: Query, edges_s: TimeArray) -> FloatArray:
 
 def _qid(query: Query, source: DataSettings) -> str:
     if not query.qid:
-        raise UsageError(
-            f"{source.data[0]}: its queries have no numbers, by which words are found",
-            hint="without --text-features they are embedded",
-        )
+        fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
+        raise UsageError(fault, hint="without --text-features they are embedded")
     return query.qid
 
 

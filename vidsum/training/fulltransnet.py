@@ -145,10 +145,8 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
     for video in videos[1:]:
         own, other = (f"{each.features.dim} numbers of {each.features.extractor}" for each in (first, video))
         if own != other:
-            raise UsageError(
-                f"{first.name} has features of {own}, {video.name} of {other}",
-                hint="give files whose features were extracted in the same way",
-            )
+            fault = f"{first.name} has features of {own}, {video.name} of {other}"
+            raise UsageError(fault, hint="give files whose features were extracted in the same way")
 
 
 def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
@@ -161,10 +159,8 @@ def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
 def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
     longest = max(videos, key=lambda video: len(video.features))
     if len(longest.features) > most:
-        raise UsageError(
-            f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}",
-            hint="--head pointer without --mask trains on videos of any length",
-        )
+        fault = f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}"
+        raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
 
 
 def _split_facts(split: Split) -> dict[str, Any]:

@@ -20,18 +20,9 @@ from torch.optim import Optimizer
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, VidsumError
+from vidsum.training import state
 from vidsum.training.settings import LoopSettings
-from vidsum.training.state import (
-    BEST,
-    CURVES,
-    Epoch,
-    clear,
-    clear_parts,
-    load_state,
-    make_folder,
-    plot_curves,
-    save_state,
-)
+from vidsum.training.state import Epoch
 from vidsum.types import Progress
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -100,24 +91,24 @@ def fit(
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
-    make_folder(folder)
-    clear_parts(folder)
+    state.make_folder(folder)
+    state.clear_parts(folder)
     if overwrite:
-        clear(folder)
+        state.clear(folder)
     about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
-    history = load_state(folder, recipe.model, recipe.optimizer, facts)
+    history = state.load_state(folder, recipe.model, recipe.optimizer, facts)
     found = len(history)
     while not _is_over(history, settings):
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
         if best_of(history) is epoch:
-            save_trained(folder / BEST, _snapshot(about, recipe.model, epoch))
-        save_state(folder, recipe.model, recipe.optimizer, facts, history)
-    if found < len(history) or not (folder / CURVES).exists():
-        plot_curves(history, best_of(history), folder / CURVES)
-    return FitResult(history, best_of(history), folder / BEST, up_to_date=found == len(history))
+            save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
+        state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
+    if found < len(history) or not (folder / state.CURVES).exists():
+        state.plot_curves(history, best_of(history), folder / state.CURVES)
+    return FitResult(history, best_of(history), folder / state.BEST, up_to_date=found == len(history))
 
 
 def best_of(history: Sequence[Epoch]) -> Epoch:

@@ -97,10 +97,8 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     require_readable(summarizer, video.features)
     most, n_samples = summarizer.model.config.most_samples, len(video.features)
     if most is not None and n_samples > most:
-        raise UsageError(
-            f"{video.name} has {n_samples} samples; the model has positions for {most}",
-            hint="only decoding without labels goes through longer videos in windows",
-        )
+        fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
+        raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")
     return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
 
 

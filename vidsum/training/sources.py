@@ -87,10 +87,8 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
     if kind == "captions":
         _refuse(source, _FOR_FEATURES, "with --recipe captions")
         if TOY in source.data:
-            raise UsageError(
-                f"--data {TOY} has no captions to simulate features from",
-                hint="--data FILE, or leave out --recipe captions",
-            )
+            fault = f"--data {TOY} has no captions to simulate features from"
+            raise UsageError(fault, hint="--data FILE, or leave out --recipe captions")
         return kind
     _refuse(source, _FOR_CAPTIONS, "without --recipe captions")
     if len(source.data) > 1:
