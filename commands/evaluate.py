@@ -185,11 +185,7 @@ def _files(
 
 
 def _evaluate(
-    task: str,
-    inputs: Mapping[str, Request],
-    files: Files,
-    report: ReportFiles,
-    view: View,
+    task: str, inputs: Mapping[str, Request], files: Files, report: ReportFiles, view: View
 ) -> None:
     """Make the report of each request, unless its files are up to date."""
     name = f"evaluate {task}"

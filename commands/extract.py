@@ -38,8 +38,7 @@ def extract(videos: Videos, outputs: Outputs, file: FeatureFile, extraction: Ext
     targets = destinations(videos, outputs.output, outputs.output_dir, ending, (".npz", ".h5", ".hdf5"))
     if not outputs.to_stdout:
         check_outputs(
-            [(video, [target]) for video, target in targets.items()],
-            make_folders=outputs.makes_folders,
+            [(video, [target]) for video, target in targets.items()], make_folders=outputs.makes_folders
         )
 
     def step(video: str, progress: "Progress | None") -> Result:

@@ -21,8 +21,6 @@ from typer.core import TyperCommand
 from vidsum.commands.config import use_config
 from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
-READING, WHAT, OUT, VIEW = "Reading and features", "Shots and summary", "Output", "Messages"
-
 Sources = Annotated[
     list[str],
     typer.Argument(
@@ -36,7 +34,7 @@ Videos = Annotated[list[str], typer.Argument(help="Video files.", show_default=F
 class View:
     """How much to print, and in which form."""
 
-    PANEL = VIEW
+    PANEL = "Messages"
 
     json: Annotated[bool, Option("Print one JSON object per input to stdout.")] = False
     quiet: Annotated[bool, Option("Print errors only.", flags=("--quiet", "-q"))] = False
@@ -47,7 +45,7 @@ class View:
 class Outputs:
     """Where the results of a batch go."""
 
-    PANEL = OUT
+    PANEL = "Output"
 
     output: Annotated[
         str | None,
@@ -249,7 +247,7 @@ _CONFIG = inspect.Parameter(
             metavar="FILE",
             callback=use_config,
             is_eager=True,
-            rich_help_panel=VIEW,
+            rich_help_panel=View.PANEL,
             envvar="VIDSUM_CONFIG",
             show_envvar=False,
         ),

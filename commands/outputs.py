@@ -211,8 +211,7 @@ def moment_files(
         targets[source] = Files(named, clip_folder=folder, clip_stem=stem)
     if not outputs.to_stdout:
         check_outputs(
-            [(source, files.all) for source, files in targets.items()],
-            make_folders=outputs.makes_folders,
+            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
         )
         _check_clips(targets)
     return targets

@@ -30,8 +30,7 @@ def unless_up_to_date(
     """Make the outputs of a result, unless they exist and were made from the same.
 
     Args:
-        command: its name.
-        source: the input.
+        command, source: names for the result.
         files: the outputs; MP4, PNG and SVG say themselves what they were made from.
         provenance: what they would be made from.
         make: makes and writes them.

@@ -31,8 +31,7 @@ def shots(
     targets = destinations(sources, outputs.output, outputs.output_dir, "_shots.json", (".json",))
     if not outputs.to_stdout:
         check_outputs(
-            [(source, [target]) for source, target in targets.items()],
-            make_folders=outputs.makes_folders,
+            [(source, [target]) for source, target in targets.items()], make_folders=outputs.makes_folders
         )
 
     def step(source: str, progress: "Progress | None") -> Result:

@@ -85,8 +85,7 @@ def summarize(
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
         check_outputs(
-            [(source, files.all) for source, files in targets.items()],
-            make_folders=outputs.makes_folders,
+            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -106,13 +105,7 @@ def summarize(
             return _written(source, summary, files, extra.copy, progress)
 
         return unless_up_to_date(
-            "summarize",
-            source,
-            files,
-            plan.provenance,
-            make,
-            overwrite=outputs.overwrite,
-            copy=extra.copy,
+            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, copy=extra.copy
         )
 
     run_batch("summarize", sources, view, step, fail_fast=outputs.fail_fast)

@@ -81,7 +81,6 @@ def pull(options: PullOptions, view: View, names: Names = None) -> None:
 @command
 def verify(view: View, names: Names = None) -> None:
     """Check the SHA-256 of weights; without a name, of all that are here."""
-
     from vidsum import checkpoints
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]

@@ -32,10 +32,7 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
     # neither the date, nor the version of Matplotlib, nor random names of the SVG's parts
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
     drawn = BytesIO()
-    with (
-        mpl.rc_context({"svg.hashsalt": "vidsum"}),
-        warnings.catch_warnings(),
-    ):
+    with mpl.rc_context({"svg.hashsalt": "vidsum"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font has not
         figure.savefig(drawn, format=suffix[1:], metadata=metadata)
     with atomic_write(target) as part:

@@ -14,13 +14,7 @@ from tests.commands.conftest import Run
 from vidsum.commands.app import app
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.training.settings import (
-    DETRLossSettings,
-    DETRSettings,
-    LoopSettings,
-    LossSettings,
-    MRNetSettings,
-)
+from vidsum.training.settings import DETRLossSettings, DETRSettings, LoopSettings, LossSettings, MRNetSettings
 
 Settings = Any
 """MRNetSettings or DETRSettings."""
@@ -161,12 +155,7 @@ def test_what_is_not_given_is_the_presets(run: Run, trained: list[Settings], pre
 @pytest.mark.parametrize("how", ["flag", "environment", "config"])
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_given_wins(
-    run: Run,
-    trained: list[Settings],
-    preset: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    model: str,
-    how: str,
+    run: Run, trained: list[Settings], preset: Any, monkeypatch: pytest.MonkeyPatch, model: str, how: str
 ) -> None:
     preset(model, **{name: one.preset for name, one in MODELS[model].items()})
     values = {name: one.given for name, one in MODELS[model].items()}

@@ -189,11 +189,7 @@ def test_toy_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> 
     data = toy_data(draw_moments, few, seed=1)
     first, again, second = data.examples(1), data.examples(1), data.examples(2)
     np.testing.assert_array_equal(first[0].video, again[0].video)
-    others = (
-        second[0],
-        data.validation[0],
-        toy_data(draw_moments, few, seed=2).examples(1)[0],
-    )
+    others = (second[0], data.validation[0], toy_data(draw_moments, few, seed=2).examples(1)[0])
     for other in others:
         assert not np.array_equal(first[0].video, other.video)
     assert json.dumps(data.about)

@@ -1,4 +1,4 @@
-"""What FullTransNet trains on: all or a random run of a video's shots, and its decoder's input tokens."""
+"""What a step of FullTransNet trains on: all or a random run of the shots, and the decoder's input tokens."""
 
 from dataclasses import replace
 from itertools import chain, combinations

@@ -7,13 +7,7 @@ from typing import Literal
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.errors import UsageError
 from vidsum.options import leaves
-from vidsum.training.data import (
-    N_VALIDATION,
-    Example,
-    MomentData,
-    annotated_highlights,
-    annotated_moments,
-)
+from vidsum.training.data import N_VALIDATION, Example, MomentData, annotated_highlights, annotated_moments
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.training.simulated_data import simulated_highlights, simulated_moments
 from vidsum.training.toy import Toy, draw_highlights, draw_moments
