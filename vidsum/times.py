@@ -1,4 +1,4 @@
-"""Times, budgets and stretches as people type them, and back."""
+"""Times, budgets and time ranges as people type them, and back."""
 
 import math
 import re

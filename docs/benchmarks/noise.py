@@ -33,17 +33,17 @@ N_CAPTIONS = 7
 """Of a video: as many as half of the shared clips are."""
 
 Labelled = tuple[ClipEmbeddings, FloatArray, np.ndarray, np.ndarray]
-"""A video, its captions' embeddings, and of each clip the number of its stretch and of its caption."""
+"""A video, its captions' embeddings, and of each clip the number of its segment and of its caption."""
 
 
 def real(folder: Path, seed: int) -> Labelled:
     """A composite of the first half of the shared clips."""
     path, truth = composite(folder, "even", 120, seed)
-    stretches = sorted(
+    segments = sorted(
         (start, end, number) for number, query in enumerate(truth.queries) for start, end in query.windows
     )
     video = embed(path, "conse")
-    return video, embed_queries("conse", [query.text for query in truth.queries]), *labels(video, stretches)
+    return video, embed_queries("conse", [query.text for query in truth.queries]), *labels(video, segments)
 
 
 def simulated(captions: Captions, classifiers: Sequence[Classifier], seed: int) -> Labelled:
@@ -57,36 +57,36 @@ def simulated(captions: Captions, classifiers: Sequence[Classifier], seed: int) 
         tuple(Segment(int(sentences[one]), 6.0 * place, 6.0 * place + 6) for place, one in enumerate(order)),
     )
     video = simulate_video(script, Simulation(captions, classifiers, 64, 1.0), rng)
-    stretches = [
+    segments = [
         (one.start_s, one.end_s, int(number)) for one, number in zip(script.segments, order, strict=True)
     ]
-    return video, captions.vectors[sentences], *labels(video, stretches)
+    return video, captions.vectors[sentences], *labels(video, segments)
 
 
 def labels(
-    video: ClipEmbeddings, stretches: Sequence[tuple[float, float, int]]
+    video: ClipEmbeddings, segments: Sequence[tuple[float, float, int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[T] the stretch and the caption of each clip; -1 where it is not inside one with a second to spare."""
-    stretch, caption = np.full(len(video), -1), np.full(len(video), -1)
-    for place, (start_s, end_s, number) in enumerate(stretches):
+    """[T] the segment and the caption of each clip; -1 where it is not inside one with a second to spare."""
+    segment, caption = np.full(len(video), -1), np.full(len(video), -1)
+    for place, (start_s, end_s, number) in enumerate(segments):
         inside = (video.timestamps >= start_s + 1) & (video.timestamps + video.step_s <= end_s - 1)
-        stretch[inside], caption[inside] = place, number
-    return stretch, caption
+        segment[inside], caption[inside] = place, number
+    return segment, caption
 
 
 def measured(videos: Sequence[Labelled], part: int) -> str:
     """A row of the table."""
     own, others, first, within, between, top = [], [], [], [], [], []
-    for video, captions, stretch, caption in videos:
+    for video, captions, segment, caption in videos:
         labelled = caption >= 0
-        rows, stretch, caption = video.parts[part][labelled], stretch[labelled], caption[labelled]
+        rows, segment, caption = video.parts[part][labelled], segment[labelled], caption[labelled]
         cosines = rows @ captions.T
         is_own = np.arange(len(captions)) == caption[:, None]
         own.append(cosines[is_own])
         others.append(cosines[~is_own])
         first.append(cosines.argmax(axis=1) == caption)
         pairs, upper = rows @ rows.T, np.triu(np.ones((len(rows), len(rows)), np.bool_), 1)
-        within.append(pairs[upper & (stretch[:, None] == stretch)])
+        within.append(pairs[upper & (segment[:, None] == segment)])
         between.append(pairs[upper & (caption[:, None] != caption)])
         top.append(video.mixtures[part].probabilities[labelled].max(axis=1))
     joined = [np.concatenate(values) for values in (own, others, first, within, between)]

@@ -31,7 +31,7 @@ DRAWS = 200
 """Random segmentations to average over."""
 
 
-def made_up_features(n: int, kind: str) -> npt.NDArray[np.float32]:
+def toy_features(n: int, kind: str) -> npt.NDArray[np.float32]:
     """[n, 1024] unit rows: a `video` in which each shot looks alike, or white `noise`, with no shots."""
     rng = np.random.default_rng(0)
     rows = np.empty((n, DIM), np.float32)
@@ -47,7 +47,7 @@ def made_up_features(n: int, kind: str) -> npt.NDArray[np.float32]:
 def measure(how: str, n: int, kind: str) -> None:
     """Print seconds by the clock, of all cores, MiB at the peak with those of the features, and shots."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    features = Features.from_array(made_up_features(n, kind))
+    features = Features.from_array(toy_features(n, kind))
     start, start_cores = time.perf_counter(), time.process_time()
     shots = len(find(features)) if how == "kts" else len(direct_change_points(features.array)) + 1
     seconds, of_cores = time.perf_counter() - start, time.process_time() - start_cores

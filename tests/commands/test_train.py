@@ -15,7 +15,7 @@ import pytest
 
 from tests.commands.conftest import Ran, Run
 from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
-from tests.training.videos import made_up_video, made_up_videos
+from tests.training.videos import toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import write_annotated
 
@@ -28,7 +28,7 @@ SMALL = (*SIZES, "--epochs", 2)
 def data(tmp_path: Path) -> Path:
     """A data set of ten videos."""
     path = tmp_path / "made.h5"
-    write_annotated(made_up_videos(10), path)
+    write_annotated(toy_videos(10), path)
     return path
 
 
@@ -140,7 +140,7 @@ def test_published_splits_are_read(run: Run, data: Path) -> None:
 
 @pytest.mark.parametrize(("setting", "splits"), [("augmented", 5), ("transfer", 1)])
 def test_other_data_sets_are_trained_on(run: Run, data: Path, setting: str, splits: int) -> None:
-    write_annotated(made_up_videos(3, "other"), "other.h5")
+    write_annotated(toy_videos(3, "other"), "other.h5")
     ran = _train(run, data, "--data", "other.h5", "--splits", setting, "--json")
     assert len(ran.json_lines) == splits + 1
     assert ran.json_lines[-1]["data"]["evaluate"] == f"vidsum evaluate summary --data {data} --run run"
@@ -238,7 +238,7 @@ def test_two_files_of_one_name_are_refused(run: Run, data: Path) -> None:
 
 
 def test_features_of_two_sizes_are_refused(run: Run, data: Path) -> None:
-    videos = made_up_videos(2, "wide")
+    videos = toy_videos(2, "wide")
     wide = {
         name: replace(video, features=replace(video.features, array=np.zeros((40, 9), np.float32)))
         for name, video in videos.items()
@@ -250,8 +250,8 @@ def test_features_of_two_sizes_are_refused(run: Run, data: Path) -> None:
 
 
 def test_a_video_too_long_for_the_linear_head_points_to_the_other(run: Run) -> None:
-    videos = made_up_videos(5, "long")
-    videos["long/video_1"] = made_up_video("long/video_1", n_shots=400)
+    videos = toy_videos(5, "long")
+    videos["long/video_1"] = toy_video("long/video_1", n_shots=400)
     write_annotated(videos, "long.h5")
     ran = _train(run, Path("long.h5"))
     assert ran.code == 2

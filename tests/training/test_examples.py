@@ -9,14 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.training.videos import made_up_video
+from tests.training.videos import toy_video
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 from vidsum.training.examples import VideoExample, example_of, key_frames, loss_of, random_part, with_noise
 from vidsum.types import Features
 
-VIDEO = made_up_video("made/video_1", n_shots=12)
+VIDEO = toy_video("made/video_1", n_shots=12)
 CPU = torch.device("cpu")
 
 
@@ -39,7 +39,7 @@ def test_an_example_holds_the_key_frames_and_the_ends_of_shots(example: VideoExa
 
 
 def test_a_video_without_a_shot_that_fits_makes_no_example() -> None:
-    assert example_of(made_up_video("made/video_1", n_shots=3), 3, CPU) is None
+    assert example_of(toy_video("made/video_1", n_shots=3), 3, CPU) is None
 
 
 def test_without_crop_and_noise_it_is_the_loss_of_the_paper(
@@ -149,7 +149,7 @@ def test_key_frames_are_those_of_the_best_shots_that_fit(
 
 
 def test_the_important_shot_is_the_target() -> None:
-    video = made_up_video("made/video_1")
+    video = toy_video("made/video_1")
     best = int(np.argmax(video.gtscore)) // 4
     assert key_frames(video).tolist() == list(range(4 * best, 4 * best + 4))
 
@@ -159,7 +159,7 @@ def test_a_video_whose_shots_are_too_long_has_no_key_frames() -> None:
 
 
 def test_scores_below_zero_are_never_chosen() -> None:
-    video = made_up_video("made/video_1")
+    video = toy_video("made/video_1")
     assert key_frames(replace(video, gtscore=-video.gtscore)).size == 0
 
 

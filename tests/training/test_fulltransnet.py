@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.videos import DIM, made_up_video, made_up_videos
+from tests.training.videos import DIM, toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
@@ -31,7 +31,7 @@ SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1)
 
 @pytest.fixture(scope="module")
 def videos() -> dict[str, AnnotatedVideo]:
-    return made_up_videos(8)
+    return toy_videos(8)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_checkpoint_builds_the_model_again(
 
 def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
     """A video that was never seen: its most important shot must come out on top."""
-    videos = made_up_videos(24)
+    videos = toy_videos(24)
     names = sorted(videos)
     split = Split("toy", tuple(names[4:]), tuple(names[:4]))
     settings = _with(
@@ -241,7 +241,7 @@ def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_i
     videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
 ) -> None:
     name = splits[0].train[0]
-    longer = {**videos, name: made_up_video(name, n_shots=20)}
+    longer = {**videos, name: toy_video(name, n_shots=20)}
     with pytest.raises(UsageError, match="has 80 samples; the model has positions for 64") as refused:
         train_splits(longer, splits[:1], SETTINGS, tmp_path)
     assert "--head pointer" in str(refused.value.hint)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.training.test_fulltransnet import train_splits
-from tests.training.videos import made_up_video, made_up_videos
+from tests.training.videos import toy_video, toy_videos
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
@@ -19,7 +19,7 @@ from vidsum.training.settings import FullTransNetSettings, LoopSettings
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
-VIDEOS = made_up_videos(6)
+VIDEOS = toy_videos(6)
 SPLITS = k_fold(VIDEOS, folds=2)
 
 
@@ -66,7 +66,7 @@ def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
 
 def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path) -> None:
     name = SPLITS[0].test[0]
-    longer = {**VIDEOS, name: made_up_video(name, n_shots=20)}
+    longer = {**VIDEOS, name: toy_video(name, n_shots=20)}
     with pytest.raises(UsageError, match=f"{name} has 80 samples; the model has positions for 64"):
         predict_run(run, longer, "paper", device="cpu")
     assert len(predict_run(run, longer, device="cpu").scores[name]) == 80

@@ -28,7 +28,7 @@ def making(noise: Noise = CLEAR) -> Simulation:
     return Simulation(captions(), classifiers, clips=20, clip_s=1.0)
 
 
-def made_up(noise: Noise = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
+def simulated(noise: Noise = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
     return simulate_moments(making(noise), n_videos, (seed,))
 
 
@@ -45,7 +45,7 @@ def inside(example: MomentExample) -> tuple[np.ndarray, np.ndarray]:
 def test_clips_fit_the_query_inside_its_windows_and_not_outside() -> None:
     sentences = captions().vectors
     fits_inside, fits_outside = [], []
-    for example in made_up():
+    for example in simulated():
         seen = sentences[(sentences @ example.queries[0]).argmax()]
         within, far = inside(example)
         cosines = example.video[:, :N] @ seen
@@ -58,7 +58,7 @@ def test_clips_fit_the_query_inside_its_windows_and_not_outside() -> None:
 
 def test_the_guide_is_high_inside_the_windows() -> None:
     above = []
-    for example in made_up():
+    for example in simulated():
         within, far = inside(example)
         guide = example.video[:, -1]
         if (within & far).any() and (~within & far).any():
@@ -71,17 +71,17 @@ def test_noise_hides_what_is_said() -> None:
     def passing(examples: list[MomentExample]) -> float:
         return float(np.mean([np.abs(np.diff(example.video[:, :N], axis=0)).mean() for example in examples]))
 
-    assert passing(made_up(NOISY)) > 2 * passing(made_up(CLEAR))
+    assert passing(simulated(NOISY)) > 2 * passing(simulated(CLEAR))
 
 
 def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
-    first, again, other = made_up(NOISY), made_up(NOISY), made_up(NOISY, seed=1)
+    first, again, other = simulated(NOISY), simulated(NOISY), simulated(NOISY, seed=1)
     assert all(np.array_equal(a.video, b.video) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
 
 
 def test_annotated_and_joined_videos_are_both_made_and_some_queries_have_no_target() -> None:
-    examples = made_up(n_videos=200)
+    examples = simulated(n_videos=200)
     joined_fraction = np.mean([example.name == "joined" for example in examples])
     no_target = np.mean([not example.windows.any() for example in examples])
     assert 0.45 < joined_fraction < 0.75
@@ -89,7 +89,7 @@ def test_annotated_and_joined_videos_are_both_made_and_some_queries_have_no_targ
 
 
 def test_windows_lie_inside_the_example() -> None:
-    for example in made_up(n_videos=100):
+    for example in simulated(n_videos=100):
         assert example.video.shape == (20, 2 * N + 3)
         assert example.windows.min() >= 0
         assert example.windows.max() <= 1

@@ -29,13 +29,13 @@ def each_word(texts: Sequence[str]) -> list[FloatArray]:
     return [one_hot(text.split()) for text in texts]
 
 
-def made_up(n_videos: int = 40, seed: int = 0, most: int = 9) -> list[HighlightExample]:
+def simulated(n_videos: int = 40, seed: int = 0, most: int = 9) -> list[HighlightExample]:
     how = making()
     return simulate_highlights(how, words_of(how.captions, each_word, most), n_videos, (seed,))
 
 
 def test_saliency_and_windows_tell_of_the_same_clips() -> None:
-    for example in made_up(100):
+    for example in simulated(100):
         edges = np.linspace(0, 1, len(example.video) + 1)
         covered = np.zeros(len(example.video))
         for start, end in example.windows:
@@ -51,14 +51,14 @@ def test_saliency_and_windows_tell_of_the_same_clips() -> None:
 
 
 def test_a_short_video_is_not_segmented_and_a_long_one_has_all_clips() -> None:
-    lengths = {len(example.video) for example in made_up(100)}
+    lengths = {len(example.video) for example in simulated(100)}
     assert max(lengths) == 20
     assert min(lengths) < 20
-    assert all(example.video.shape[1] == 2 * N + 3 + 2 for example in made_up(10))
+    assert all(example.video.shape[1] == 2 * N + 3 + 2 for example in simulated(10))
 
 
 def test_the_last_two_numbers_of_a_clip_are_its_endpoints() -> None:
-    for example in made_up(10):
+    for example in simulated(10):
         n_clips = len(example.video)
         np.testing.assert_allclose(example.video[:, -2], np.arange(n_clips) / n_clips, atol=1e-6)
         np.testing.assert_allclose(example.video[:, -1], np.arange(1, n_clips + 1) / n_clips, atol=1e-6)
@@ -66,7 +66,7 @@ def test_the_last_two_numbers_of_a_clip_are_its_endpoints() -> None:
 
 def test_a_negative_pair_has_the_same_video_with_a_guide_of_its_own() -> None:
     differ = []
-    for example in made_up():
+    for example in simulated():
         assert example.negative is not None
         np.testing.assert_array_equal(example.video[:, : 2 * N], example.negative.video[:, : 2 * N])
         differ.append(not np.array_equal(example.video, example.negative.video))
@@ -75,16 +75,16 @@ def test_a_negative_pair_has_the_same_video_with_a_guide_of_its_own() -> None:
 
 def test_words_are_those_of_the_query_cut_to_the_most() -> None:
     known = each_word(captions().query_texts)
-    for example in made_up(most=2):
+    for example in simulated(most=2):
         assert len(example.words) <= 2
         assert any(np.array_equal(example.words, rows[:2]) for rows in known)
 
 
 def test_the_same_seed_gives_the_same_examples() -> None:
-    for first, again in zip(made_up(5), made_up(5), strict=True):
+    for first, again in zip(simulated(5), simulated(5), strict=True):
         np.testing.assert_array_equal(first.video, again.video)
         np.testing.assert_array_equal(first.words, again.words)
-    assert not np.array_equal(made_up(1)[0].video, made_up(1, seed=1)[0].video)
+    assert not np.array_equal(simulated(1)[0].video, simulated(1, seed=1)[0].video)
 
 
 def test_the_words_of_a_sentence_are_embedded_once() -> None:

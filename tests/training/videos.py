@@ -1,4 +1,4 @@
-"""Made-up annotated videos in which what is important can be seen in the features."""
+"""Toy annotated videos in which what is important can be seen in the features."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ DIM = 6
 STRIDE = 15
 
 
-def made_up_video(name: str, n_shots: int = 10, samples: int = 4, seed: int = 0) -> AnnotatedVideo:
+def toy_video(name: str, n_shots: int = 10, samples: int = 4, seed: int = 0) -> AnnotatedVideo:
     """Shots of a few samples each; the first feature of a sample tells its importance, the others nothing."""
     rng = np.random.default_rng([seed, *name.encode()])
     importance = np.where(rng.permutation(n_shots) == 0, 1.0, rng.uniform(0, 0.4, n_shots))
@@ -28,7 +28,7 @@ def made_up_video(name: str, n_shots: int = 10, samples: int = 4, seed: int = 0)
     )
 
 
-def made_up_videos(count: int = 8, dataset: str = "made") -> dict[str, AnnotatedVideo]:
+def toy_videos(count: int = 8, dataset: str = "made") -> dict[str, AnnotatedVideo]:
     """Several of them, by name."""
     names = [f"{dataset}/video_{number}" for number in range(1, count + 1)]
-    return {name: made_up_video(name) for name in names}
+    return {name: toy_video(name) for name in names}

@@ -97,8 +97,8 @@ def write_clips(
         raise OutputError(f"{place}: cannot be made ({error.strerror})") from error
     warnings: list[str] = []
     for path, moment in _named_moments(result, place, stem):
-        stretch = [(moment.start_s, moment.end_s)]
-        written = write_segments(video.path, stretch, path, comment=comment, progress=progress, info=video)
+        segment = [(moment.start_s, moment.end_s)]
+        written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
