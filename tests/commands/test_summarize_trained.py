@@ -88,7 +88,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--plot", "attention"], 2, "auto may choose a scorer without attention"),
         (["--plot=nothing"], 2, "nothing"),
         (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "needs an attention plot"),
-        (["--attention-of", "../x"], 2, "'../x' is no part of attention"),
+        (["--attention-of", "../x"], 2, "unknown part of attention '../x'"),
         (
             ["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"],
             2,
