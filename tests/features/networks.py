@@ -1,8 +1,10 @@
 """Random weights for each extractor's network, in the form of its published checkpoint."""
 
+import copy
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import open_clip
 import torch
@@ -14,6 +16,8 @@ from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.i3d import I3D
 
 Weights = dict[str, Tensor]
+
+_FULL_CONFIG = open_clip.get_model_config
 
 
 def settled(model: nn.Module, example: Tensor) -> nn.Module:
@@ -57,12 +61,18 @@ def efficientnet_lite0_weights() -> Weights:
     return {**published, "_fc.weight": torch.randn(1000, 1280) / 36, "_fc.bias": torch.randn(1000)}
 
 
+def shallow_clip_config(name: str) -> dict[str, Any]:
+    """open_clip's configuration of a model, with 2 of its 12 layers: to stand for `get_model_config`."""
+    config = copy.deepcopy(_FULL_CONFIG(name))
+    config["vision_cfg"]["layers"] = config["text_cfg"]["layers"] = 2
+    return config
+
+
 @cache
 def clip() -> open_clip.CLIP:
-    """open_clip's own model."""
+    """open_clip's own model, shallow."""
     torch.manual_seed(0)
-    model = open_clip.CLIP(**open_clip.get_model_config("ViT-B-32-quickgelu"))
-    return model.eval()
+    return open_clip.CLIP(**shallow_clip_config("ViT-B-32-quickgelu")).eval()
 
 
 def i3d_weights() -> Weights:

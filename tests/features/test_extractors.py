@@ -22,6 +22,11 @@ IMAGENET_MEAN = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
 IMAGENET_STD = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
 
+@pytest.fixture(autouse=True)
+def _shallow_clip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_clip, "get_model_config", networks.shallow_clip_config)
+
+
 def as_images(clips: Picture) -> Tensor:
     """[N, 1, H, W, 3] pixels to [N, 3, H, W] in [0, 1]."""
     return torch.from_numpy(clips[:, 0]).permute(0, 3, 1, 2) / 255

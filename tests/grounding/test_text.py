@@ -178,13 +178,14 @@ def test_published_glove_puts_like_words_closer() -> None:
 
 
 def test_clip_reads_text_as_its_extractor_does(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import open_clip
+
     model = networks.clip()
     weights = model.state_dict()
+    monkeypatch.setattr(open_clip, "get_model_config", networks.shallow_clip_config)
     monkeypatch.setattr(checkpoints, "load_state_dict", lambda _name, _progress=None: weights)
     encoder = load_text_encoder("clip", "cpu")
     texts = [PANCAKE, "yoga", "snow " * 100]
-    import open_clip
-
     tokens = open_clip.get_tokenizer("ViT-B-32-quickgelu")(texts)
     with torch.inference_mode():
         expected = torch.nn.functional.normalize(model.encode_text(tokens), dim=1).numpy()
