@@ -149,7 +149,8 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
 
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
-    hints = get_type_hints(kind, include_extras=True)
+    own: Any = kind
+    hints = _hints(own)
     for field in fields(kind):
         default = _default(field) if settings is None else getattr(settings, field.name)
         hint = hints[field.name]
@@ -233,6 +234,12 @@ def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
     return " and ".join(flags)
 
 
+@lru_cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of the fields, with their notes; kept, since a command line asks for them again and again."""
+    return get_type_hints(kind, include_extras=True)
+
+
 def _names(kind: type[Any]) -> list[str]:
     return [field.name for field in fields(kind)]
 
@@ -241,7 +248,7 @@ def _names(kind: type[Any]) -> list[str]:
 def _checked_fields(kind: Any) -> dict[str, tuple[Any, Limits | None]]:
     """Type and limits of each field that is not settings itself."""
     found = {}
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     for name in _names(kind):
         hint = hints[name]
         if get_origin(hint) is Annotated:
