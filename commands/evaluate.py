@@ -85,10 +85,8 @@ def summary(
     if report.plot and not data.data:
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
-    inputs = {str(request.source): request for request in requests}
-    _evaluate(
-        "summary", inputs, _files(inputs, report.output, report.plot, n_inputs=len(requests)), report, view
-    )
+    sources = [str(request.source) for request in requests]
+    _evaluate("summary", sources, requests, _files(sources, report), report, view)
 
 
 @app.command("moments")
@@ -117,9 +115,8 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    inputs = {str(request.data): request}
-    files = _files(inputs, report.output, report.plot, read=request.predictions)
-    _evaluate("moments", inputs, files, report, view)
+    files = _files([str(request.data)], report, read=request.predictions)
+    _evaluate("moments", [str(request.data)], [request], files, report, view)
 
 
 @app.command("highlights")
@@ -153,18 +150,13 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": given[0] if given else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    inputs = {str(request.run or request.predictions): request}
-    files = _files(inputs, report.output, predictions=request.write_predictions, read=(annotations,))
-    _evaluate("highlights", inputs, files, report, view)
+    measured = [str(request.run or request.predictions)]
+    files = _files(measured, report, request.write_predictions, read=(annotations,))
+    _evaluate("highlights", measured, [request], files, report, view)
 
 
 def _files(
-    inputs: Mapping[str, Request],
-    output: str | None,
-    plot: Path | None = None,
-    predictions: Path | None = None,
-    read: Sequence[Path] = (),
-    n_inputs: int = 1,
+    sources: Sequence[str], report: ReportFiles, predictions: Path | None = None, read: Sequence[Path] = ()
 ) -> Files:
     """Where a report goes, checked before any work; `read` are other files that must not be overwritten.
 
@@ -172,42 +164,59 @@ def _files(
         UsageError: a wrong suffix, several inputs for one file, or a file that is read.
         OutputError: the folder does not exist.
     """
-    json = None if output in (None, "-") else Path(str(output))
-    named = {"output": json, "plot": plot, "predictions": predictions}
+    json = None if report.output in (None, "-") else Path(str(report.output))
+    named = {"output": json, "plot": report.plot, "predictions": predictions}
     suffixes = {"output": (".json",), "plot": (".png", ".svg"), "predictions": (".jsonl",)}
     files = {kind: path for kind, path in named.items() if path}
     for kind, path in files.items():
         require_suffix(path, suffixes[kind])
-        if n_inputs > 1:
+        if len(sources) > 1:
             raise UsageError(f"{path} is one file, but there are several inputs")
-        check_outputs([*((source, [path]) for source in inputs), *((str(source), []) for source in read)])
+        check_outputs([*((source, [path]) for source in sources), *((str(source), []) for source in read)])
     return Files(files, nested=False, absent=("output", "plot"))
 
 
 def _evaluate(
-    task: str, inputs: Mapping[str, Request], files: Files, report: ReportFiles, view: View
+    task: str,
+    sources: Sequence[str],
+    requests: Sequence[Request],
+    files: Files,
+    report: ReportFiles,
+    view: View,
 ) -> None:
-    """Make the report of each request, unless its files are up to date."""
-    name = f"evaluate {task}"
+    """Make the report of each request, named after its source, unless its files are up to date."""
+    name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.evaluation.run import provenance
+        from vidsum.documents import sealed, to_text, write_document
+        from vidsum.evaluation.report import document, table
+        from vidsum.evaluation.run import evaluate, provenance
+        from vidsum.provenance import label_of
 
-        request = inputs[source]
+        request = request_of[source]
         runs = _summary_runs(request)
         made_from = provenance(request, runs)
 
         def make() -> Result:
-            return _report_result(
-                name, source, request, runs, files, made_from, progress, report.output == "-"
-            )
+            made = evaluate(request, progress, runs)
+            if "plot" in files.named and made.plot:
+                made.plot(files.named["plot"], label_of(made_from))
+            facts = sealed(document(made, made_from))
+            messages = tuple(facts["warnings"])
+            if report.output == "-":
+                return Result(name, source, facts, document=to_text(facts), messages=messages)
+            if "output" in files.named:
+                write_document(facts, files.named["output"])
+            columns, rows, title, note = table(made, request.source.name)
+            lines, data = (note, *map(str, files.all)), {**files.facts(), **facts}
+            return Result(name, source, data, lines, Table(columns, rows, title), messages=messages)
 
         # a plot alone does not tell what it was made from: it is drawn again
         if not {"output", "predictions"} & set(files.named):
             return make()
         return unless_up_to_date(name, source, files, made_from, make, overwrite=report.overwrite)
 
-    run_batch(name, list(inputs), view, step)
+    run_batch(name, sources, view, step)
 
 
 def _summary_runs(request: Request) -> "SummaryRuns | None":
@@ -217,34 +226,3 @@ def _summary_runs(request: Request) -> "SummaryRuns | None":
     from vidsum.training import predict
 
     return predict
-
-
-def _report_result(
-    name: str,
-    source: str,
-    request: Request,
-    runs: "SummaryRuns | None",
-    files: Files,
-    made_from: Mapping[str, Any],
-    progress: "Progress | None",
-    to_stdout: bool,
-) -> Result:
-    """Evaluate, and write or show the report."""
-    from vidsum.documents import sealed, to_text, write_document
-    from vidsum.evaluation.report import document, table
-    from vidsum.evaluation.run import evaluate
-    from vidsum.provenance import label_of
-
-    report = evaluate(request, progress, runs)
-    if "plot" in files.named and report.plot:
-        report.plot(files.named["plot"], label_of(made_from))
-    facts = sealed(document(report, made_from))
-    messages = tuple(facts["warnings"])
-    if to_stdout:
-        return Result(name, source, facts, document=to_text(facts), messages=messages)
-    if "output" in files.named:
-        write_document(facts, files.named["output"])
-    columns, rows, title, note = table(report, request.source.name)
-    lines = (note, *map(str, files.all))
-    data = {**files.facts(), **facts}
-    return Result(name, source, data, lines, Table(columns, rows, title), messages=messages)
