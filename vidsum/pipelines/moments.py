@@ -18,17 +18,16 @@ from vidsum.grounding.spaces import embed_queries, embed_video, extractions_of, 
 from vidsum.grounding.text import load_text_encoder
 from vidsum.options import build
 from vidsum.pipelines.extraction import (
-    Job,
+    Input,
     VideoPath,
     extraction_job,
     has_pictures,
     probe_video,
-    run_jobs,
     transitions_job,
 )
 from vidsum.settings import DEFAULT_MODEL, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
-from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray, VideoInfo
+from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray
 from vidsum.version import __version__
 
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
@@ -82,22 +81,21 @@ class MomentsPlan:
 
     queries: Queries
     retrieval: Retrieval
-    extraction: Extraction
-    video: VideoInfo
+    input: Input
+    """One decode pass makes all of its features: those of the space, then those that shots are found in."""
     model: str
     """The model and the space that `auto` stands for."""
     space: str
-    jobs: Sequence[Job]
-    """One decode pass makes all of them: the features of the space, then those that shots are found in."""
     provenance: dict[str, Any]
     """What the moments would be made from."""
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `ground`."""
-        texts, device = self.queries.texts, self.extraction.device
+        texts, extraction = self.queries.texts, self.input.extraction
+        device = extraction.device
         vectors = embed_queries(self.space, texts, device)  # first: missing weights show before decoding
-        features = run_jobs(self.video, self.jobs, self.extraction, progress)
-        n_parts = len(extractions_of(self.space, self.extraction))
+        features = self.input.read(progress)
+        n_parts = len(extractions_of(self.space, extraction))
         clips = embed_video(self.space, features[:n_parts], device)
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
@@ -110,7 +108,7 @@ class MomentsPlan:
             video_duration_s=clips.duration_s,
             model=self.model,
             space=self.space,
-            video=self.video,
+            video=self.input.video,
             provenance=self.provenance,
             warnings=self._warnings(features),
         )
@@ -119,7 +117,7 @@ class MomentsPlan:
         return tuple(suppress(snapped(answer.moments, edges_s), MAX_IOU, self.retrieval.top_k))
 
     def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
-        device = self.extraction.device
+        device = self.input.extraction.device
         encoder = load_text_encoder(text_encoder_of(self.space), device)
         if (most := max_words(self.model, device)) is not None:
             encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
@@ -159,7 +157,8 @@ def plan_moments(
         "extractions": [{key: job.provenance[key] for key in _OWN_KEYS} for job in jobs],
         "grounding": _facts(queries, retrieval, model, space),
     }
-    return MomentsPlan(queries, retrieval, extraction, video, model, space, jobs, provenance)
+    given = Input(extraction, video, tuple(jobs))
+    return MomentsPlan(queries, retrieval, given, model, space, provenance)
 
 
 def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
