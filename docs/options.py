@@ -23,21 +23,21 @@ too; the short variables of the last column set it in every command that has it.
 
 def page() -> str:
     """The whole page."""
-    return _HEAD + "".join(_section(words, command) for words, command in _commands("", _program()))
+    return _HEAD + "".join(_section(words, command) for words, command in commands())
 
 
-def _program() -> Any:
-    return typer.main.get_command(app)
-
-
-def _commands(words: str, command: Any) -> Iterator[tuple[str, Any]]:
+def commands() -> Iterator[tuple[str, Any]]:
     """The words after `vidsum`, and the command, of each command that does something."""
+    yield from _below("", typer.main.get_command(app))
+
+
+def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
     inner = getattr(command, "commands", None)
     if inner is None:
         yield words, command
         return
     for name, each in inner.items():
-        yield from _commands(f"{words} {name}".strip(), each)
+        yield from _below(f"{words} {name}".strip(), each)
 
 
 def _section(words: str, command: Any) -> str:

@@ -8,13 +8,15 @@ import pytest
 
 from docs import console, options
 from tests.conftest import real_weights
-from tests.golden.test_options import commands, facts_of
+from tests.golden.test_options import facts_of
 
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm")
-OPTIONS = {words: {each.name: facts_of(each) for each in command.params} for words, command in commands()}
+OPTIONS = {
+    words: {each.name: facts_of(each) for each in command.params} for words, command in options.commands()
+}
 """The options of every command."""
 
 PAGE_OF = {

@@ -10,11 +10,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-import typer
 
+from docs.options import commands
 from tests.commands.conftest import Run
 from vidsum.__main__ import main as start
-from vidsum.commands.app import app
 from vidsum.errors import VidsumError
 from vidsum.version import __version__
 
@@ -38,14 +37,8 @@ def test_each_command_explains_itself(run: Run, command: str) -> None:
 
 def all_options() -> Iterator[tuple[str, Any]]:
     """(the command's words, option) of each option of each command."""
-
-    def walk(command: Any, words: str) -> Iterator[tuple[str, Any]]:
-        for name, inner in getattr(command, "commands", {}).items():
-            yield from walk(inner, f"{words} {name}".strip())
-        if not hasattr(command, "commands"):
-            yield from ((words, one) for one in command.params if one.param_type_name == "option")
-
-    return walk(typer.main.get_command(app), "")
+    for words, command in commands():
+        yield from ((words, each) for each in command.params if each.param_type_name == "option")
 
 
 def test_a_variable_has_one_meaning() -> None:

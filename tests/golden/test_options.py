@@ -7,14 +7,11 @@ Scripts depend on them. After a change on purpose, write the file anew and read 
 
 import json
 import os
-from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import typer
-
-from vidsum.commands.app import app
+from docs.options import commands
 
 _STORED = Path(__file__).with_name("options.json")
 
@@ -33,18 +30,6 @@ def test_options_of_every_command() -> None:
 def test_every_option_has_help() -> None:
     silent = [(words, each.name) for words, command in commands() for each in command.params if not each.help]
     assert silent == []
-
-
-def commands() -> Iterator[tuple[str, Any]]:
-    """The words after `vidsum`, and the command, of each command that does something."""
-    yield from _below("", typer.main.get_command(app))
-
-
-def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _below(f"{words} {name}".strip(), inner)
-    if not getattr(command, "commands", {}):
-        yield words, command
 
 
 def facts_of(parameter: Any) -> dict[str, Any]:
