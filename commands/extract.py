@@ -35,7 +35,7 @@ def extract(videos: Videos, outputs: Outputs, file: FeatureFile, extraction: Ext
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
     ending = f"_{extraction.extractor}.{file.format}"
-    targets = destinations(videos, outputs.output, outputs.output_dir, ending, (".npz", ".h5", ".hdf5"))
+    targets = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
     if not outputs.to_stdout:
         check_outputs(
             [(video, [target]) for video, target in targets.items()], make_folders=outputs.makes_folders

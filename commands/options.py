@@ -72,9 +72,14 @@ class Outputs:
         return self.output == "-"
 
     @property
+    def is_template(self) -> bool:
+        """Whether `--output` names several files, with fields in braces."""
+        return self.output is not None and ("{" in self.output or "}" in self.output)
+
+    @property
     def makes_folders(self) -> bool:
         """Whether missing folders are made: without `--output`, and where it is a template."""
-        return self.output is None or "{" in self.output or "}" in self.output
+        return self.output is None or self.is_template
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
     default = leaf.default
     if item and default is not MISSING:
         default = None  # typer's own for a list
-    elif base is bool and leaf.parameter.startswith("no_"):
+    elif leaf.is_inverted:
         default = False
     elif option.shown and not is_number and base is not bool:
         default = None
@@ -196,7 +201,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
 
 def _help(option: Option) -> str:
     """The help with the range, where typer cannot show it."""
-    has_open_end = option.above is not None or option.below is not None
+    has_open_end = (option.above is not None or option.below is not None) and not option.parse
     return f"{option.help.removesuffix('.')}; {option.words()}." if has_open_end else option.help
 
 
@@ -223,7 +228,7 @@ def _value(leaf: Leaf, value: Any) -> Any:
     """What the field holds where the command line has `value`."""
     if item_of(leaf.kind):
         return tuple(_item(leaf.option, each) for each in value or ())
-    if required(leaf.kind) is bool and leaf.parameter.startswith("no_"):
+    if leaf.is_inverted:
         return not value
     return _item(leaf.option, value)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import Any, TypeGuard
+from typing import Any
 
 from vidsum.commands.options import Outputs
 from vidsum.errors import OutputError, UsageError
@@ -17,7 +17,7 @@ _FIELDS = ("stem", "parent", "n")
 
 
 def destinations(
-    sources: Sequence[str], output: str | None, folder: Path | None, ending: str, suffixes: Sequence[str]
+    sources: Sequence[str], outputs: Outputs, ending: str, suffixes: Sequence[str]
 ) -> dict[str, Path]:
     """Where the main output of each source goes: `FOLDER/{stem}{ending}`, or where `output` says.
 
@@ -25,25 +25,26 @@ def destinations(
 
     Args:
         sources: the inputs of a batch.
-        output: a file, a template such as `cuts/{parent}_{stem}.mp4`, `-`, or None.
-        folder: of `--output-dir`; the current one if None.
+        outputs: what was chosen; `--output` is a file, a template such as `cuts/{parent}_{stem}.mp4`, or `-`.
         ending: of a name that is made from the source's.
         suffixes: that `output` may have.
 
     Raises:
         UsageError: `output` is one name for several sources, or has a suffix or a field that does not fit.
     """
-    if output in (None, "-"):
-        kept = {} if folder is None else _own_folders(sources)
-        place = folder or Path()
+    output = outputs.output
+    if output is None or outputs.to_stdout:
+        kept = {} if outputs.output_dir is None else _own_folders(sources)
+        place = outputs.output_dir or Path()
         return {source: place / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
-    if not _is_template(output) and len(sources) > 1:
+    if not outputs.is_template and len(sources) > 1:
         raise UsageError(
             "--output names one file, but there are several inputs",
             hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
         )
     targets = {
-        source: _filled(output, source, number, suffixes[0]) for number, source in enumerate(sources, 1)
+        source: _filled(output, source, number, suffixes[0]) if outputs.is_template else Path(output)
+        for number, source in enumerate(sources, 1)
     }
     for target in targets.values():
         require_suffix(target, suffixes)
@@ -107,14 +108,8 @@ def _apart(source: str, other: str, suffix: str) -> str:
     return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
 
 
-def _is_template(output: str | None) -> TypeGuard[str]:
-    return output is not None and ("{" in output or "}" in output)
-
-
 def _filled(output: str, source: str, number: int, suffix: str) -> Path:
-    """The output of one source, the fields of a template filled in."""
-    if not _is_template(output):
-        return Path(output)
+    """The output of one source: a template with its fields filled in."""
     fields = {"stem": _stem(source), "parent": _folder(source).name, "n": number}
     try:
         if any(name is not None and name not in _FIELDS for _, name, _, _ in Formatter().parse(output)):
@@ -203,7 +198,7 @@ def moment_files(
     if outputs.to_stdout and (plot or clips is not None):
         raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
     targets = {}
-    bases = destinations(sources, outputs.output, outputs.output_dir, f"_{what}.json", (".json",))
+    bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
         stem = json.stem.removesuffix(f"_{what}")
         named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}

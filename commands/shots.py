@@ -28,7 +28,7 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
     """
-    targets = destinations(sources, outputs.output, outputs.output_dir, "_shots.json", (".json",))
+    targets = destinations(sources, outputs, "_shots.json", (".json",))
     if not outputs.to_stdout:
         check_outputs(
             [(source, [target]) for source, target in targets.items()], make_folders=outputs.makes_folders

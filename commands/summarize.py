@@ -80,7 +80,7 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     writes = not (outputs.to_stdout or extra.dry_run)
-    bases = destinations(sources, outputs.output, outputs.output_dir, "_summary.mp4", (".mp4", ".json"))
+    bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)

@@ -88,6 +88,11 @@ class Leaf:
         name = long.split("/")[0].removeprefix("--").replace("-", "_")
         return self.name if iskeyword(name) else name
 
+    @property
+    def is_inverted(self) -> bool:
+        """Whether its flag turns the field off: `--no-cache` of `cache`."""
+        return required(self.kind) is bool and self.parameter.startswith("no_")
+
 
 def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
@@ -193,17 +198,18 @@ def build(
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
     """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
     values = {}
-    hints = get_type_hints(kind)
-    for field in fields(kind):  # type: ignore[arg-type]
+    own: Any = kind
+    hints = _hints(own)
+    for field in fields(own):
         name, hint = field.name, hints[field.name]
         if is_dataclass(hint) and name not in left:
-            before = getattr(default, name) if default else _default(field)
+            before = _default(field) if default is None else getattr(default, name)
             values[name] = _build(hint, left, chosen, before)  # type: ignore[arg-type]
         elif nested := _optional(hint):
             values |= _build_optional(name, nested, left, chosen)
         elif name in left:
             values[name] = left.pop(name)
-    return replace(default, **values) if default else kind(**values)
+    return kind(**values) if default is None else replace(default, **values)
 
 
 def _build_optional(

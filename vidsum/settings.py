@@ -57,7 +57,7 @@ class Extraction:
     stride_frames: Annotated[
         int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN)
     ] = None
-    logits: Annotated[bool, Option("Keep the class scores too (i3d, mobilenet_v2).")] = False
+    logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
     backend: Annotated[Backend, Option(r"Inference backend (onnx requires vidsum\[onnx]).")] = "torch"
     device: Device = "auto"

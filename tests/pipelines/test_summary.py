@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tests import media
-from vidsum import documents
-from vidsum.errors import UsageError
+from vidsum import documents, provenance
+from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.store import write_features
@@ -151,3 +151,22 @@ def test_features_are_told_apart_by_their_numbers() -> None:
     other = replace(features, array=features.array * 2)
     digests = {summarize(each).provenance["features"]["sha256"] for each in (features, other)}
     assert len(digests) == 2
+
+
+def test_features_are_not_extracted_from_features(tmp_path: Path) -> None:
+    write_features(Features.from_array(np.ones((5, 2))), tmp_path / "f.npz")
+    with pytest.raises(InputError):
+        extract(tmp_path / "f.npz")
+
+
+def test_features_are_hashed_once_per_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+    of_features = provenance.of_features
+
+    def counted(features: Features) -> dict[str, Any]:
+        hashed.append(len(features))
+        return of_features(features)
+
+    monkeypatch.setattr(provenance, "of_features", counted)
+    summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
+    assert hashed == [40]

@@ -6,7 +6,7 @@ A plan knows what its result would be made from (`provenance`) before anything i
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,16 @@ class Input:
     jobs: tuple[Job, ...] = ()
     features: Features | None = None
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the first job's features would be made from, or what those that exist were made from."""
-        return provenance.of_features(self.features) if self.features else self.jobs[0].provenance
+        if self.features is not None:
+            return provenance.of_features(self.features)
+        return self.jobs[0].provenance
 
     def read(self, progress: Progress | None = None) -> list[Features]:
         """The features of each job; those that exist stand for one."""
-        if self.features:
+        if self.features is not None:
             return [self.features]
         assert self.video is not None
         return run_jobs(self.video, self.jobs, self.extraction, progress)
@@ -89,8 +91,18 @@ def extract(
     return plan.read(progress)[0]
 
 
-def plan_extraction(source: Source, extraction: Extraction) -> Input:
-    """Plan the features of a video; a feature file is read, features stay as they are.
+def plan_extraction(path: VideoPath, extraction: Extraction) -> Input:
+    """Plan the features of a video.
+
+    Raises:
+        InputError, UsageError: see `extract`.
+    """
+    video = probe_video(path, extraction)
+    return Input(extraction, video, (extraction_job(video, extraction),))
+
+
+def plan_features(source: Source, extraction: Extraction) -> Input:
+    """The same, or features that exist: a feature file is read, features stay as they are.
 
     Raises:
         InputError, UsageError: see `extract`.
@@ -100,8 +112,7 @@ def plan_extraction(source: Source, extraction: Extraction) -> Input:
     if not has_pictures(source):
         path, _, name = os.fspath(source).partition("#")
         return Input(extraction, features=read_features(path, name or None))
-    video = probe_video(source, extraction)
-    return Input(extraction, video, (extraction_job(video, extraction),))
+    return plan_extraction(source, extraction)
 
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:

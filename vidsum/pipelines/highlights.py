@@ -1,6 +1,7 @@
 """Find what stands out in a video, with no query: plan (what it would be made from), then run."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import build
-from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_extraction
+from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_features
 from vidsum.settings import Extraction
 from vidsum.summary.importance import CLIP_S, highlights
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
@@ -49,7 +50,7 @@ class HighlightsPlan:
     input: Input
     top_k: int
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the highlights would be made from."""
         return {**self.input.provenance, "highlights": {"top_k": self.top_k, "clip_s": CLIP_S}}
@@ -89,7 +90,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    return HighlightsPlan(plan_extraction(source, extraction), top_k)
+    return HighlightsPlan(plan_features(source, extraction), top_k)
 
 
 def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:

@@ -7,6 +7,7 @@ settings; a plan knows what its result would be made from before anything is dec
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from vidsum.pipelines.extraction import (
     Source,
     extraction_job,
     has_pictures,
-    plan_extraction,
+    plan_features,
     probe_video,
     spec_of,
     transitions_job,
@@ -106,7 +107,7 @@ class ShotsPlan:
     """Its last job, or its features, show where the cuts are."""
     settings: ShotSettings
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the shots would be made from."""
         return {**self.input.provenance, "shots": asdict(self.settings)}
@@ -140,7 +141,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
         InputError, UsageError: see `find_shots`.
     """
     if settings.shots != "transnetv2":
-        return ShotsPlan(plan_extraction(source, extraction), settings)
+        return ShotsPlan(plan_features(source, extraction), settings)
     return ShotsPlan(_every_frame(source, extraction, with_features=False), settings)
 
 
@@ -153,12 +154,11 @@ class SummaryPlan:
     models: tuple[str, ...]
     """Those that may give the scores, in order."""
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the summary would be made from."""
-        plain = json.loads(
-            json.dumps(asdict(self.selection))
-        )  # tuples as lists, as they come back from a file
+        # tuples as lists, as they come back from a file
+        plain = json.loads(json.dumps(asdict(self.selection)))
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)
         if sha256 := next(filter(None, map(checkpoint_sha256, self.models)), None):
@@ -221,7 +221,7 @@ def plan_summary(
         InputError, WeightsError, UsageError: see `summarize`.
     """
     every_frame = settings.shots == "transnetv2"
-    given = _every_frame(source, extraction) if every_frame else plan_extraction(source, extraction)
+    given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
     made = given.features or extraction
     step_s = given.features.step_s if given.features else spec_of(extraction).step_s
     models = candidates(selection.model, made.extractor, 1 / step_s, extraction.device)
