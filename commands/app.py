@@ -30,9 +30,7 @@ app = typer.Typer(
 )
 app.command("extract")(extract.extract)
 app.command("shots")(shots.shots)
-app.command("summarize", cls=lone("--plot", "importance", unless=("importance", "attention")))(
-    summarize.summarize
-)
+app.command("summarize", cls=lone("--plot", "importance", summarize.PLOTS))(summarize.summarize)
 app.command("ground", cls=lone("--clips"))(ground.ground)
 app.command("highlights", cls=lone("--clips"))(highlights.highlights)
 app.command("info")(info.info)

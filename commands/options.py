@@ -182,7 +182,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
     annotation: Any = list[base] if item else base  # type: ignore[valid-type]
     words = option.shown if default is None or not is_number else ""
     info = typer.Option(
-        *(option.flags or (f"--{leaf.name.replace('_', '-')}",)),
+        *leaf.flags,
         help=_help(option),
         min=option.min if is_number else None,
         max=option.max if is_number else None,

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.times import format_time, parse_budget, parse_interval, parse_optional_time, parse_time
+from vidsum.options import leaves
+from vidsum.settings import ShotSettings
+from vidsum.times import format_time, parse_budget, parse_interval, parse_time
 
 
 @pytest.mark.parametrize(
@@ -46,8 +48,10 @@ def test_a_formatted_time_is_read_back_to_the_hundredth(hundredths: int) -> None
 
 
 def test_a_time_that_is_not_given_stays_none() -> None:
-    assert parse_optional_time(None) is None
-    assert parse_optional_time("2s") == 2
+    min_shot = next(leaf for leaf in leaves(ShotSettings) if leaf.name == "min_shot_s")
+    assert min_shot.default is None
+    assert min_shot.option.parse is not None
+    assert min_shot.option.parse("2s") == 2
 
 
 @pytest.mark.parametrize(

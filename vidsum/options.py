@@ -82,9 +82,14 @@ class Leaf:
     """MISSING where a value must be given."""
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """Its flags on a command line; those of a switch as `--on/--off`."""
+        return self.option.flags or (f"--{self.name.replace('_', '-')}",)
+
+    @property
     def parameter(self) -> str:
         """Its name on a command line and in a file: the first long flag, with underscores."""
-        long = next((flag for flag in self.option.flags if flag.startswith("--")), f"--{self.name}")
+        long = next(flag for flag in self.flags if flag.startswith("--"))
         name = long.split("/")[0].removeprefix("--").replace("-", "_")
         return self.name if iskeyword(name) else name
 
@@ -232,11 +237,8 @@ def _build_optional(
 
 def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
     """The flags that were given, such as `--mask-depth and --mask-per-layer`."""
-    declared = {leaf.name: leaf.option.flags for leaf in _optional_leaves(prefix, kind)}
-    flags = [
-        (declared[name] or (f"--{name.replace('_', '-')}",))[0].split("/")[-1 if value is False else 0]
-        for name, value in values.items()
-    ]
+    declared = {leaf.name: leaf.flags[0] for leaf in _optional_leaves(prefix, kind)}
+    flags = [declared[name].split("/")[-1 if value is False else 0] for name, value in values.items()]
     return " and ".join(flags)
 
 

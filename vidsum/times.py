@@ -35,11 +35,6 @@ def parse_time(text: str) -> float:
     return seconds
 
 
-def parse_optional_time(text: str | None) -> float | None:
-    """`parse_time`, where None stands for a default."""
-    return None if text is None else parse_time(text)
-
-
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 

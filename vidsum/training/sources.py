@@ -99,7 +99,6 @@ def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
     options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
     given = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
     if given:
-        flags = [(leaf.option.flags or (f"--{leaf.name.replace('_', '-')}",))[0] for leaf in given]
         have, them = ("has", "it") if len(given) == 1 else ("have", "them")
-        text = " and ".join(flags).replace("/", " or ")
+        text = " and ".join(leaf.flags[0] for leaf in given).replace("/", " or ")
         raise UsageError(f"{text} {have} no effect {where}", hint=f"leave {them} out")
