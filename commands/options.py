@@ -202,7 +202,7 @@ def _parameter(leaf: Leaf) -> inspect.Parameter:
 def _help(option: Option) -> str:
     """The help with the range, where typer cannot show it."""
     has_open_end = (option.above is not None or option.below is not None) and not option.parse
-    return f"{option.help.removesuffix('.')}; {option.words()}." if has_open_end else option.help
+    return f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help
 
 
 _METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}

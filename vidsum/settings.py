@@ -36,7 +36,7 @@ MaskKind = Literal["lam", "stamp"]
 attend, LAM the logits Q K^T."""
 
 
-Device = Annotated[str, Option("auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
+Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]
 _FILES = pkgutil.iter_modules([str(Path(__file__).parent / "features" / "extractors")])
 EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
