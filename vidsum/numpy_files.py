@@ -53,8 +53,8 @@ def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
         raise InputError(f"{path}: not a {kind} (damaged, or of another kind)") from error
 
 
-def read_arrays(path: Path, names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` that have these names; other members are not read.
+def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an `.npz` that have these names, or all; other members are not read.
 
     To be called within `refusing`. Raises UsageError where an array is neither numbers nor text, or is not as
     long as it claims.
@@ -63,7 +63,7 @@ def read_arrays(path: Path, names: Collection[str]) -> dict[str, npt.NDArray[Any
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
-            if name == member.filename or name not in names:
+            if name == member.filename or (names is not None and name not in names):
                 continue
             if member.file_size > _SMALLER * member.compress_size:
                 raise UsageError(f"{name} is packed more tightly than features can be")

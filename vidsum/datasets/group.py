@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.int64]
 _TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
-_MOST_FRAMES = 1e9
+MOST_FRAMES = 1e9
 """Of a video: a year at 30 a second."""
 _LARGEST = 1e30
 """Of any number: it fits into float32, and so does what is made of it."""
@@ -92,7 +92,7 @@ def count(group: Group, key: str) -> int:
 
 def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
     """Values that must be numbers of frames; decimals are cut off."""
-    if np.abs(values.astype(np.float64)).max() > _MOST_FRAMES:
+    if np.abs(values.astype(np.float64)).max() > MOST_FRAMES:
         raise group.fault(f"{key} holds numbers that no video has frames for")
     return values.astype(np.int64)
 

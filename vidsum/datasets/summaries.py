@@ -56,7 +56,7 @@ def read_annotated(path: str | os.PathLike[str]) -> dict[str, AnnotatedVideo]:
             the others; the message names the group and the dataset.
     """
     dataset = dataset_name(path)
-    groups = sorted(read_groups(path).items(), key=lambda item: _by_number(item[0]))
+    groups = sorted(read_groups(path).items(), key=lambda item: by_number(item[0]))
     videos = (_video(Group(Path(path), name, arrays), f"{dataset}/{name}") for name, arrays in groups)
     return {video.name: video for video in videos}
 
@@ -150,6 +150,6 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
     return file.stem if file.suffix in (".h5", ".hdf5") else file.name
 
 
-def _by_number(name: str) -> list[str | int]:
-    """A key that sorts names as people count."""
+def by_number(name: str) -> list[str | int]:
+    """A key that sorts names as people count: video_2 before video_10."""
     return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]
