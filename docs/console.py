@@ -49,8 +49,10 @@ def _run(command: str) -> str:
 def prepare(folder: Path, shared: Path) -> None:
     """Put into a folder what the commands read: docs/sample and, from the shared folder, annotations."""
     shutil.copytree(ROOT / "docs" / "sample", folder / "docs" / "sample")
-    for file in shared.glob("data/qvhighlights/*.jsonl"):
+    data = shared / "data"
+    for file in (*data.glob("qvhighlights/*.jsonl"), data / "charades/charades_test.json"):
         (folder / file.name).symlink_to(file)
+    (folder / "people").symlink_to(data / "human_moments/charades")
 
 
 def main() -> None:

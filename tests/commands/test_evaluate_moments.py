@@ -71,6 +71,31 @@ def test_the_document_fits_its_schema(run: Run, data: Path, mine: Path) -> None:
     assert document["rows"][0]["miou"] == 1 / 3
 
 
+def test_rows_of_people_stand_last(run: Run, data: Path, mine: Path) -> None:
+    Path("people").mkdir()
+    table = "video_id,description,start,end\nv_b.mp4,a bird,20,100\nv_b.mp4,A bird.,20,60\n"
+    Path("people/one.csv").write_text(table + "v_b.mp4,a bird,20,60\nv_b.mp4,A bird.,20,60\n")
+    arguments = ("evaluate", "moments", mine, "--data", data, "--people", "people")
+    document = run(*arguments, "-o", "-").json
+    jsonschema.validate(document, SCHEMA)
+    rows = {row["name"]: row["miou"] for row in document["rows"]}
+    assert list(rows)[:3] == ["mine", "random", "whole video"]
+    assert rows["people (pairwise): 2 queries, 2 people"] == pytest.approx(0.75)  # .5 and 1
+    assert rows["people (annotations): 2 queries, 2 people"] == pytest.approx(0.625)  # 1 and .5, .5 and .5
+    assert [file["name"] for file in document["provenance"]["files"]] == [
+        "made.json",
+        "mine.jsonl",
+        "one.csv",
+    ]
+    shown = run(*arguments).out
+    assert "people (pairwise): 2 queries" in shown
+    assert "standard errors" in shown
+    assert run(*arguments, "-o", "one.json").code == 0
+    assert "up to date" in run(*arguments, "-o", "one.json").out
+    Path("people/two.csv").write_text(table)
+    assert run(*arguments, "-o", "one.json").code == 1
+
+
 def test_the_comparison_is_named_and_matters(run: Run, data: Path, mine: Path) -> None:
     ran = run("evaluate", "moments", mine, "--data", data, "--comparison", "2d-tan", "--json")
     assert rows_of(ran.json["data"])["mine"][5, 0.5] == 1 / 3  # 8 to 12 of 8 to 16 is .5, not above
@@ -126,6 +151,8 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
             2,
             "two runs are called x",
         ),
+        (["--data", "made.json", "--people", "none"], 3, "none"),
+        (["--data", "made.json", "--people", "."], 3, "has no CSV file"),
         (["--data", "made.json", "--comparison", "ge"], 2, "'ge'"),
         (["--data", "made.json", "--seeds", "0"], 2, "--seeds"),
     ],

@@ -10,12 +10,14 @@ from typing import Any, Final, Protocol, TypeVar
 
 from vidsum.checkpoints.named import BEST, named_file
 from vidsum.datasets.moments import read_highlights, read_moments
+from vidsum.datasets.people import people_files, read_people
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.key_shots import BUDGET
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.evaluation.people import with_people
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
@@ -60,8 +62,10 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request, runs)
     elif isinstance(request, MomentsRequest):
+        answers = people_files(request.people) if request.people else []
+        files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
         facts = {
-            "files": [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)],
+            "files": [*files, *_files(*answers)],
             "features": [_extent(source) for source in request.features],
             "max_iou": request.max_iou,
             "comparison": request.comparison,
@@ -279,6 +283,8 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
         model = ModelRun(checkpoint, request.features, device=request.device)
         rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
     report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
+    if request.people:
+        report = with_people(report, read_people(request.people), videos, request.comparison)
 
     def plot(target: Path, label: str | None) -> None:
         from vidsum.evaluation.plots import plot_recall

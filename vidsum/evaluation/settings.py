@@ -116,6 +116,14 @@ class MomentsRequest:
         tuple[Path, ...], Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE")
     ] = ()
     features: Features = ()
+    people: Annotated[
+        Path | None,
+        Option(
+            "Folder of CSV files with several people's answers to queries: adds their agreement with each "
+            "other and with the annotations.",
+            metavar="FOLDER",
+        ),
+    ] = None
     max_iou: Annotated[float, Option("Maximum IoU of two moments of a model of --run.", min=0, max=1)] = 0.5
     comparison: Annotated[
         Comparison,
