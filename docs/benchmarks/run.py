@@ -36,6 +36,10 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
         "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
+        "TVSum's highlight protocol: chance and annotators": [
+            "tvsum_highlights",
+            str(SHARED / "data" / "tvsum" / "ydata-tvsum50.mat"),
+        ],
     }
     if not SHARED.is_dir():
         print(f"left out, for want of the shared clips: {'; '.join(with_clips)}")
