@@ -36,6 +36,11 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
         "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
+        "F-measures of published summaries of SumMe": [
+            "summe_published",
+            str(SHARED / "data" / "summe" / "summe_protocol.npz"),
+            str(SHARED / "data" / "summe" / "csnet_summaries.npz"),
+        ],
         "TVSum's highlight protocol: chance and annotators": [
             "tvsum_highlights",
             str(SHARED / "data" / "tvsum" / "ydata-tvsum50.mat"),

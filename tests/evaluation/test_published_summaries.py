@@ -1,4 +1,5 @@
-"""Summaries that another system published with their F-measures: Jung et al., CSNet, AAAI 2019, on SumMe."""
+"""Summaries that others published with their F-measures: CSNet (Jung et al., AAAI 2019) on SumMe, as run by
+Kanafani et al., "Unsupervised Video Summarization via Multi-source Features", ICMR 2021."""
 
 from pathlib import Path
 
