@@ -41,6 +41,14 @@ MOMENTS = {
         for query in ("He runs.", "He sits.")
     ],
 }
+CAPTIONS = {
+    name: {"picks": [0, 15, 30], "captions": ["a dog", "a dog runs", "a cat"]} for name in ("Bike_Polo", "a")
+}
+PEOPLE = "HITId,video_id,description,start,end\n" + "".join(
+    f'h,{video},"He runs, she sits.",{start},{start + 20}\n'
+    for video in ("a.mp4", "b")
+    for start in (5, 12.5, 80)
+)
 SPLITS = [{"train_keys": ["video_1", "video_2"], "test_keys": [f"video_{n}"]} for n in (3, 4)]
 CONFIG = {
     "device": "cpu",

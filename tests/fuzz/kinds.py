@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.fuzz import arrays, good, reads
-from tests.fuzz.mutations import damage_json
+from tests.fuzz.mutations import damage_json, damage_text
 
 Read = Callable[[Path], None]
 """Reads a file as a command does and asserts that what was read makes sense."""
@@ -78,6 +78,16 @@ def of_npz(rng: random.Random) -> Case:
     return Case("features.npz", arrays.npz(rng), reads.read_features)
 
 
+def of_people(rng: random.Random) -> Case:
+    """Labels of people: answers to queries, captions of frames, SumMe's protocol."""
+    chosen = rng.random()
+    if chosen < 0.3:
+        return Case("people.csv", damage_text(good.PEOPLE, rng), reads.read_people)
+    if chosen < 0.6:
+        return Case("captions.json", damage_json(good.CAPTIONS, rng), reads.read_frame_captions)
+    return Case("protocol.npz", arrays.protocol(rng), reads.read_summe_protocol)
+
+
 def of_h5(rng: random.Random) -> Case:
     """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
     return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
@@ -99,5 +109,6 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "safetensors": of_safetensors,
     "npz": of_npz,
     "h5": of_h5,
+    "people": of_people,
 }
 """Ways to make a case, by the names of the kinds."""

@@ -177,3 +177,32 @@ def read_annotated(path: Path) -> None:
             video.features.timestamps,
             *([] if video.gtscore is None else [video.gtscore]),
         )
+
+
+def read_people(path: Path) -> None:
+    from vidsum.datasets.people import read_people
+
+    folder = path.parent / "people"
+    folder.mkdir(exist_ok=True)
+    (folder / path.name).write_bytes(path.read_bytes())
+    for answers in read_people(folder):
+        assert len(answers.windows) > 1
+        assert all(0 <= start < end <= 100 for start, end in answers.windows)
+
+
+def read_frame_captions(path: Path) -> None:
+    from vidsum.datasets.frame_captions import read_frame_captions
+
+    for video in read_frame_captions(path).values():
+        assert len(video.picks) == len(video.captions) > 0
+        assert (np.diff(video.picks) > 0).all()
+        assert all(caption.encode() for caption in video.captions)
+
+
+def read_summe_protocol(path: Path) -> None:
+    from vidsum.datasets.summe import read_summe_protocol
+
+    for video in read_summe_protocol(path).values():
+        assert video.user_summary.shape[1] == video.n_frames > video.change_points.max()
+        assert len(video.gtscore) == len(video.picks)
+        finite(video.gtscore)
