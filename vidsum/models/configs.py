@@ -15,7 +15,7 @@ from vidsum.settings import MaskKind
 Fusion = Literal["product", "sum"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """What an encoder's token attends to: the rows of FullTransNet's Table III."""
-Head = Literal["linear", "pointer"]
+Head = Literal["linear", "pointer", "frame"]
 Decay = Literal["bidirectional", "forward", "none"]
 """MRNet's Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
@@ -100,9 +100,12 @@ class FullTransNetConfig:
     """1: the first sample; 2: the middle one too; 3: the last one too."""
     head: Annotated[
         Head,
-        Option("linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask."),
+        Option(
+            "linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask; "
+            "frame: a score for each frame, without the decoder."
+        ),
     ] = "linear"
-    """`linear` has t_max outputs; `pointer` compares with the encoder's output."""
+    """`linear` has t_max outputs; `pointer` compares with the encoder's output; `frame` is `FrameScorer`."""
     t_max: Dimension = 1536
     """Longer videos are summarized in windows of t_max samples."""
     dropout: Dropout = 0.1
@@ -120,6 +123,24 @@ class FullTransNetConfig:
     def most_samples(self) -> int | None:
         """Maximum number of samples in a window: t_max with the linear head or a mask, else None."""
         return self.t_max if self.head == "linear" or self.mask else None
+
+
+@dataclass(frozen=True)
+class RidgeConfig:
+    """Ridge regression on frames: a baseline, and the summarizer that ships."""
+
+    PANEL = "Model"
+
+    dim_in: Dimension = 1024
+    """D, of the input."""
+    window: Annotated[int, Option("Samples that are averaged, before and after; odd.", min=1)] = 7
+    components: Annotated[
+        int, Option("Random features of a Gaussian kernel; 0: linear in the features.", min=0)
+    ] = 0
+
+    def __post_init__(self) -> None:
+        check(self)
+        _require(self.window % 2 == 1, "window must be odd", self)
 
 
 HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(

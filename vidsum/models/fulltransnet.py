@@ -66,7 +66,7 @@ class FullTransNet(nn.Module):
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
         self.dropout = nn.Dropout(config.dropout)
-        self.apply(_initialise)
+        self.apply(initialise)
         nn.init.normal_(self.start, std=config.d**-0.5)
 
     def forward(
@@ -279,7 +279,7 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
     return is_global
 
 
-def _initialise(module: nn.Module) -> None:
+def initialise(module: nn.Module) -> None:
     """Xavier for every matrix, zero for every bias (Algorithm 1); learned masks start in their own way."""
     if isinstance(module, LearnedMask):
         module.reset_parameters()

@@ -86,9 +86,11 @@ def attention_maps(
     Raises UsageError where the model has no such layer or head.
     """
     model = summarizer.model
+    if not isinstance(model, FullTransNet):
+        raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
-    array, shot_of_sample = features.array[window], all_shots[window]
+    array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
     decoded = decode_samples(summarizer, array, shot_of_sample, fraction, width)
     # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)

@@ -5,7 +5,7 @@ compared.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -15,25 +15,32 @@ from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig
+from vidsum.models.frame_scorer import FrameScorer, model_of
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
+from vidsum.models.ridge import RidgeScorer
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
+from vidsum.summary.inputs import Inputs, inputs_of
 from vidsum.types import Features, FloatArray, Shots
 
 IntArray = npt.NDArray[np.int64]
+
+_SHARPNESS = 3.0
+"""Of the scores of single frames, which keep to a third of the range of people's: the rest is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Summarizer:
     """A FullTransNet that is ready to use, and the features it reads."""
 
-    model: FullTransNet
+    model: FullTransNet | FrameScorer | RidgeScorer
     extractor: str
     dim: int
     fps: float
     name: str
     """For messages: the path or the registry's name."""
+    inputs: Inputs = field(default_factory=Inputs)
 
 
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
@@ -43,19 +50,25 @@ def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summariz
 
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
     """Build the model of a checkpoint. Raises InputError where it is of another model or inconsistent."""
-    model = built(trained, "fulltransnet", lambda config: FullTransNet(FullTransNetConfig(**config)), name)
+    model: FullTransNet | FrameScorer | RidgeScorer
+    if trained.model == "ridge":
+        model = built(trained, "ridge", lambda config: RidgeScorer(RidgeConfig(**config)), name)
+    else:
+        model = built(trained, "fulltransnet", lambda config: model_of(FullTransNetConfig(**config)), name)
     reads = trained.features
     try:
         extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads") from error
-    return Summarizer(model.to(choose_device(device)), extractor, dim, fps, name)
+    return Summarizer(model.to(choose_device(device)), extractor, dim, fps, name, inputs_of(reads, name))
 
 
 def importance(
     summarizer: Summarizer, features: Features, shots: Shots, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
     """[T] importance in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
+
+    For the head `frame`, which has no decoder, see `score_samples`.
 
     Args:
         summarizer: the model.
@@ -70,9 +83,15 @@ def importance(
     require_readable(summarizer, features)
     shot_of_sample = shots.numbers_at(features.timestamps)
 
+    array = summarizer.inputs.of(features)
+    if isinstance(summarizer.model, RidgeScorer):
+        return score_video(summarizer.model, array)
+
     def curve(window: slice) -> FloatArray:
-        array, shots_here = features.array[window], shot_of_sample[window]
-        return curve_of(decode_samples(summarizer, array, shots_here, fraction, width), shots_here)
+        rows, shots_here = array[window], shot_of_sample[window]
+        if isinstance(summarizer.model, FrameScorer):
+            return score_samples(summarizer.model, rows, shots_here)
+        return curve_of(decode_samples(summarizer, rows, shots_here, fraction, width), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
     parts = windows(shot_of_sample, summarizer.model.config.t_max)
@@ -111,10 +130,29 @@ def decode_samples(
 ) -> Decoded:
     """Decode [T, D] samples that go through the model at once."""
     model = summarizer.model
+    assert isinstance(model, FullTransNet)
     device = next(model.parameters()).device
     n_key_frames = min(len(array), max(1, int(fraction * len(array))))
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
     return decode(model, torch.tensor(array, device=device), is_global.to(device), n_key_frames, width)
+
+
+@torch.inference_mode()
+def score_video(model: RidgeScorer, array: FloatArray) -> FloatArray:
+    """[T] scores of the samples of a whole video, in [0, 1] by the logistic function."""
+    device = next(model.parameters()).device
+    curve: FloatArray = model(torch.tensor(array, device=device)[None])[0].sigmoid().cpu().numpy()
+    return curve
+
+
+@torch.inference_mode()
+def score_samples(model: FrameScorer, array: FloatArray, shot_of_sample: IntArray) -> FloatArray:
+    """[T] scores of [T, D] samples that go through the model at once, in [0, 1] by the logistic function."""
+    device = next(model.parameters()).device
+    is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
+    scores = model(torch.tensor(array, device=device)[None], is_global[None].to(device))
+    curve: FloatArray = (_SHARPNESS * scores[0].float()).sigmoid().cpu().numpy()
+    return curve
 
 
 def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:

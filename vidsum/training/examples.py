@@ -12,8 +12,10 @@ from torch import Tensor
 
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample
 from vidsum.evaluation.key_shots import BUDGET, at_every_frame
+from vidsum.models.frame_scorer import FrameScorer, frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Example:
     """[1, T] bool"""
     key_frames: Tensor
     """[1, L] int64"""
+    target: Tensor
+    """[1, T] people's scores, see `target_of`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +67,29 @@ def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Ex
 def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example:
     """As `example_of`, with no key frames where no shot fits the budget."""
     is_global = global_tokens(torch.from_numpy(shot_of_sample(video)), per_shot)
-    tensors = (torch.from_numpy(video.features.array), is_global, torch.from_numpy(key_frames(video)))
-    return Example(*(tensor[None].to(device) for tensor in tensors))
+    arrays = (video.features.array, key_frames(video), target_of(video))
+    features, frames, target = map(torch.from_numpy, arrays)
+    return Example(*(tensor[None].to(device) for tensor in (features, is_global, frames, target)))
 
 
-def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: float) -> Tensor:
-    """Eq. 13 on one video.
+def target_of(video: AnnotatedVideo) -> FloatArray:
+    """[T] the mean of the annotators' scores, each made to have mean 0 and deviation 1, made so again.
+
+    Where there are no scores of single annotators, `gtscore`; zeros where all agree on one score.
+    """
+    scores = video.gtscore[None] if video.user_scores is None else video.user_scores
+    return np.asarray(_standard(_standard(scores).mean(axis=0)), np.float32)
+
+
+def _standard(scores: FloatArray) -> FloatArray:
+    """Scores with mean 0 and deviation 1 along the last axis, zeros where they are all the same."""
+    centred = scores - scores.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
+
+
+def loss_of(model: FullTransNet | FrameScorer, example: VideoExample, crop: float, noise: float) -> Tensor:
+    """Eq. 13 on one video; for the head `frame`, see `frame_loss`.
 
     Args:
         model: on the example's device.
@@ -82,6 +103,8 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
     if crop < 1:
         cropped = random_part(example.video, crop)
         part = example_of(cropped, model.config.global_tokens, part.features.device) or part
+    if isinstance(model, FrameScorer):
+        return frame_loss(model(part.features, part.is_global).float(), part.target)
     tokens = with_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
     log_probabilities = model(part.features, part.is_global, tokens)
     return fulltransnet_loss(log_probabilities.float(), part.key_frames)

@@ -5,7 +5,7 @@ The best epoch is that of the highest rank correlation on a validation part of t
 with no labels; test videos are not looked at.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,20 @@ from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.models.frame_scorer import FrameScorer, model_of
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
+from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import VideoExample, example_of, loss_of
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.training.run import claim_run
 from vidsum.training.settings import FullTransNetSettings
 from vidsum.types import Progress
+
+Draw = Callable[..., AnnotatedVideo]
+"""draw(video, *seed): the video with other features, as `vidsum.captioned.classes.simulated` makes them."""
+_VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,18 @@ class Run:
     """Those that the model reads: `extractor`, `dim` and `fps`."""
     facts: Mapping[str, Any]
     """Recorded of the training in each checkpoint."""
+    draw: "Draw | None" = None
+    """Draws the features of a video anew; None: they are always the same."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """How features become the model's input."""
+        return Inputs(self.settings.centred, self.settings.ends)
+
+    def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
+        """A video, with its features drawn from a seed."""
+        video = self.videos[name]
+        return self.draw(video, *seed) if self.draw else video
 
     def folder(self, number: int) -> Path:
         """Where the model of a split is."""
@@ -66,6 +84,7 @@ def prepare_run(
     out: Path,
     *,
     sources: Sequence[Path] = (),
+    draw: Draw | None = None,
     overwrite: bool = False,
 ) -> Run:
     """Check data and settings and write `run.json`.
@@ -76,6 +95,7 @@ def prepare_run(
         settings: of the model and of training.
         out: the folder; made if needed.
         sources: the files of the videos; their SHA-256 are recorded.
+        draw: draws the features of a video anew in each epoch.
         overwrite: drop a run with other settings.
 
     Raises:
@@ -86,10 +106,14 @@ def prepare_run(
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
+    inputs = Inputs(settings.centred, settings.ends)
     used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     others = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
-    _check_together([videos[name] for name in sorted(others)])
-    settings = replace(settings, model=replace(settings.model, dim_in=used[0].features.dim))
+    check_together([videos[name] for name in sorted(others)])
+    if draw:
+        used = [draw(used[0], 0), *used[1:]]
+    dim_in = used[0].features.dim + inputs.n_added
+    settings = replace(settings, model=replace(settings.model, dim_in=dim_in))
     if (most := settings.model.most_samples) is not None:
         _check_lengths(used, most)
     device = choose_device(settings.device)
@@ -98,14 +122,15 @@ def prepare_run(
         **settings.own,
         "device": device.type,
     }
-    run = Run(out, videos, tuple(splits), settings, device, _kind_of(used), facts)
+    features = {**kind_of(used), **{key: True for key, value in asdict(inputs).items() if value}}
+    run = Run(out, videos, tuple(splits), settings, device, features, facts, draw)
     document = {
         "model": "fulltransnet",
         "data": facts["data"],
         "features": run.features,
         "settings": {**settings.flat, "device": device.type},
         "splits": [
-            {"folder": run.folder(number).name, **_split_facts(split)} for number, split in enumerate(splits)
+            {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
         ],
     }
     claim_run(out, document, overwrite=overwrite)
@@ -124,22 +149,22 @@ def train_split(
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
-        model = FullTransNet(settings.model).to(run.device)
-    facts = {**run.facts, "split": _split_facts(split), "validated_by": "kendall tau-b with gtscore"}
+        model = model_of(settings.model).to(run.device)
+    facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
         # betas (0.9, 0.999): the paper's "momentum of 0.9"
         optimizer=torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
         examples=examples,
         loss=partial(loss_of, crop=settings.crop, noise=settings.noise),
-        validate=(lambda model: _score(model, run, split)) if split.validation else None,
+        validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
     )
     fitted = fit(recipe, settings.loop, run.folder(number), overwrite=overwrite, progress=progress)
     return SplitResult(split, fitted, warnings)
 
 
-def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
+def check_together(videos: Sequence[AnnotatedVideo]) -> None:
     """All features must be of one kind; the model could read no others later."""
     first = videos[0]
     for video in videos[1:]:
@@ -149,7 +174,7 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
             raise UsageError(fault, hint="give files whose features were extracted in the same way")
 
 
-def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
+def kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
     """Extractor, size and median rate of the features."""
     features = videos[0].features
     step_s = float(np.median([video.features.step_s for video in videos]))
@@ -163,34 +188,54 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
         raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
 
 
-def _split_facts(split: Split) -> dict[str, Any]:
+def split_facts(split: Split) -> dict[str, Any]:
     return {"name": split.name} | {
         part: list(getattr(split, part)) for part in ("train", "validation", "test")
     }
 
 
-def _examples(run: Run, split: Split) -> tuple[dict[str, VideoExample], tuple[str, ...]]:
-    """The training videos that have key frames, and a warning for each that has not."""
-    examples, warnings = {}, []
-    for name in split.train:
-        whole = example_of(run.videos[name], run.settings.model.global_tokens, run.device)
-        if whole is None:
-            warnings.append(f"{name}: not trained on, as none of its shots makes a summary of 15 %")
-        else:
-            examples[name] = VideoExample(run.videos[name], whole)
-    if not examples:
+Examples = Mapping[str, VideoExample]
+
+
+def _examples(run: Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
+    """The training videos that have key frames, or those of an epoch; a warning for each that has none."""
+    whole = {name: _example(run, run.drawn(name, _TRAINING_SEED)) for name in split.train}
+    taught = {name: example for name, example in whole.items() if example}
+    fault = "none of its shots makes a summary of 15 %"
+    warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
+    if not taught:
         raise UsageError(f"{split.name}: no training video has a shot that makes a summary of 15 %")
-    return examples, tuple(warnings)
+    if not run.draw:
+        return taught, warnings
+
+    def of_epoch(epoch: int) -> Examples:
+        seed = (_TRAINING_SEED, run.settings.loop.seed, epoch)
+        drawn = {name: _example(run, run.drawn(name, *seed)) for name in taught}
+        return {name: example for name, example in drawn.items() if example}
+
+    return of_epoch, warnings
 
 
-def _score(model: FullTransNet, run: Run, split: Split) -> float:
-    """Mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
-    taus = []
-    for name in split.validation:
-        video = run.videos[name]
-        features = video.features
-        # at its own rate: those of a data set may differ from video to video
-        reader = Summarizer(model, features.extractor, features.dim, 1 / features.step_s, name)
-        curve = importance(reader, features, shots_of(video))
-        taus.append(float(kendall_tau_b(curve, video.gtscore)[0, 0]))
-    return sum(taus) / len(taus)
+def _example(run: Run, video: AnnotatedVideo) -> VideoExample | None:
+    """A video with what the model reads in place of its features; None where no shot fits the budget."""
+    read = replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
+    whole = example_of(read, run.settings.model.global_tokens, run.device)
+    return VideoExample(read, whole) if whole else None
+
+
+def _validator(run: Run, split: Split) -> Callable[[FullTransNet | FrameScorer], float]:
+    """The mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
+    videos = [run.drawn(name, _VALIDATION_SEED) for name in split.validation]
+
+    def score(model: FullTransNet | FrameScorer) -> float:
+        taus = []
+        for video in videos:
+            features = video.features
+            # at its own rate: those of a data set may differ from video to video
+            rate = 1 / features.step_s
+            reader = Summarizer(model, features.extractor, features.dim, rate, video.name, run.inputs)
+            curve = importance(reader, features, shots_of(video))
+            taus.append(float(kendall_tau_b(curve, video.gtscore)[0, 0]))
+        return sum(taus) / len(taus)
+
+    return score

@@ -12,8 +12,10 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation.submissions import TestedVideos
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import Summarizer, curve_of, importance, require_readable, summarizer_of
+from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import teaching_example
 from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run
@@ -95,18 +97,21 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     if protocol == "auto":
         return importance(summarizer, video.features, shots_of(video), width=beams)
     require_readable(summarizer, video.features)
-    most, n_samples = summarizer.model.config.most_samples, len(video.features)
+    model = summarizer.model
+    if not isinstance(model, FullTransNet):
+        raise UsageError(f"{summarizer.name} has no decoder to show labels to")
+    most, n_samples = model.config.most_samples, len(video.features)
     if most is not None and n_samples > most:
         fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
         raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")
-    return curve_of(_teacher_forced(summarizer, video), shot_of_sample(video))
+    return curve_of(_teacher_forced(model, summarizer.inputs, video), shot_of_sample(video))
 
 
 @torch.inference_mode()
-def _teacher_forced(summarizer: Summarizer, video: AnnotatedVideo) -> Decoded:
+def _teacher_forced(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
     """The model's steps, each given all key frames before it that it should have chosen."""
-    model = summarizer.model
-    example = teaching_example(video, model.config.global_tokens, next(model.parameters()).device)
+    read = replace(video, features=replace(video.features, array=inputs.of(video.features)))
+    example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)
     log_probabilities = model(example.features, example.is_global, example.key_frames)
     key_frames = tuple(example.key_frames[0].tolist())
     return Decoded(key_frames, log_probabilities[0, :, :-1].exp().cpu().numpy())

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.errors import UsageError
-from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MRNetConfig
+from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MRNetConfig, RidgeConfig
 from vidsum.options import Limits, Option, check
 from vidsum.settings import Device
 from vidsum.training import presets
@@ -71,6 +71,17 @@ class FullTransNetSettings:
             below=1,
         ),
     ] = 0.2
+    centred: Annotated[
+        bool,
+        Option(
+            "Read features less their mean over the video, or as they are.",
+            flags=("--centred/--as-they-are",),
+        ),
+    ] = False
+    """This and the next are ours: see `vidsum.summary.inputs`."""
+    ends: Annotated[
+        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
+    ] = False
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -85,6 +96,41 @@ class FullTransNetSettings:
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
         return {**asdict(self.model), **asdict(self.loop), **self.own}
+
+
+@dataclass(frozen=True)
+class RidgeSettings:
+    """Ridge regression of people's scores on frames."""
+
+    PANEL = "Training"
+
+    model: RidgeConfig = field(default_factory=RidgeConfig)
+    """`dim_in` comes from the data, whatever it is here."""
+    penalty: Annotated[
+        float | None,
+        Option(
+            "Weight of the squared weights beside the mean squared error.",
+            above=0,
+            shown="chosen by five folds of the training videos",
+        ),
+    ] = None
+    gamma: Annotated[
+        float, Option("With --components: width of the kernel; larger is narrower.", above=0)
+    ] = 0.25
+    """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
+    ends: Annotated[
+        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
+    ] = True
+    draws: Annotated[int, Option("With --space conse: simulations of each video.", min=1)] = 6
+    seed: Annotated[int, Option("Random seed of the folds and of the random features.", min=0)] = 0
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """All choices by name, JSON-ready."""
+        return {**asdict(self.model), **_own_fields(self)}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,221 @@
+"""Summarizers measured on people: cross-validated on the captions of TVSum's and SumMe's frames.
+
+    python -m docs.benchmarks.human_summaries --tvsum FOLDER --summe FOLDER --out RUNS
+        [--experiment NAME ...] [--row NAME ...] [--seeds 3] [--splits canonical|FILE] [--table]
+
+Each folder holds `frame_captions.json`, and `ydata-tvsum50.mat` or `summe_protocol.npz`. A row is trained on
+four fifths of the videos, of which a part chooses its epoch or its penalty, and measured on the rest, for
+each fold and seed. A run that is finished is not made again; `--table` trains nothing and prints the rows
+that are there.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from docs.benchmarks import argument_parser
+from vidsum.captioned.classes import load_classifier, simulated
+from vidsum.captioned.videos import captioned_videos
+from vidsum.datasets.splits import Split, splits_of
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of
+from vidsum.evaluation.summaries import evaluate_summaries
+from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, VideoMeasures
+from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
+from vidsum.settings import Selection
+from vidsum.summary.score import score
+from vidsum.training.fulltransnet import prepare_run, train_split
+from vidsum.training.predict import predict_run
+from vidsum.training.ridge import fit_split, prepare_ridge
+from vidsum.training.run import read_run, unfinished_splits
+from vidsum.training.settings import FullTransNetSettings, LoopSettings, RidgeSettings
+
+Videos = Mapping[str, AnnotatedVideo]
+
+EXPERIMENTS = {
+    "tvsum-text": ("text", "tvsum"),
+    "tvsum-conse": ("conse", "tvsum"),
+    "summe-text": ("text", "summe"),
+    "summe-conse": ("conse", "summe"),
+    "tvsum-to-summe-text": ("text", "summe"),
+    "summe-to-tvsum-text": ("text", "tvsum"),
+    "tvsum-to-summe-conse": ("conse", "summe"),
+}
+"""Space, and the data set that is tested on; the names with `to` train on the other one."""
+
+SMALL: Mapping[str, Any] = {"layers": 3, "d_ff": 256, "dropout": 0.3, "head": "pointer"}
+"""Of FullTransNet: half of the paper's layers, an eighth of its hidden size. The paper's has 3.6 million
+weights for the 40 videos of a fold, and takes four times as long."""
+
+FULLTRANSNET: Mapping[str, Mapping[str, Any]] = {
+    "fulltransnet": {},
+    "fulltransnet linear head": {"head": "linear"},
+    "fulltransnet full": {"attention": "full"},
+    "fulltransnet local": {"attention": "local"},
+    "fulltransnet global": {"attention": "global"},
+    "fulltransnet lam": {"mask": MaskConfig(kind="lam"), "attention": "full"},
+    "fulltransnet stamp": {"mask": MaskConfig(kind="stamp"), "attention": "full"},
+    "encoder, frame by frame": {"head": "frame"},
+}
+RIDGE: Mapping[str, Mapping[str, Any]] = {
+    "ridge": {"ends": False},
+    "ridge, ends": {},
+    "kernel ridge": {"ends": False, "model": RidgeConfig(components=1000)},
+    "kernel ridge, ends": {"model": RidgeConfig(components=1000)},
+}
+UNTRAINED = ("contrastive", "cluster", "highlights")
+TEACHER_FORCED = "fulltransnet"
+"""The row that is also shown the key frames of the videos it is tested on, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The videos of an experiment, as they are trained and tested on."""
+
+    videos: Videos
+    tested: Videos
+    """For a space that is simulated, one draw of each."""
+    splits: Sequence[Split]
+    draw: Callable[..., AnnotatedVideo] | None
+
+
+def read(name: str, options: argparse.Namespace) -> Data:
+    """The data of an experiment."""
+    space, target = EXPERIMENTS[name]
+    files = {"tvsum": (options.tvsum, "ydata-tvsum50.mat"), "summe": (options.summe, "summe_protocol.npz")}
+    used = files if "to" in name.split("-") else (target,)
+    videos: dict[str, AnnotatedVideo] = {}
+    for each in used:
+        folder, annotations = files[each]
+        videos |= captioned_videos(folder / "frame_captions.json", folder / annotations)
+    splits = splits_of("transfer" if len(used) > 1 else options.splits, videos, target)
+    if space == "text":
+        return Data(videos, videos, splits, None)
+    classifier = load_classifier()
+
+    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        return simulated(video, classifier, *seed)
+
+    # the first number of a training's seed is 0 or 1
+    return Data(videos, {name: draw(video, 2) for name, video in videos.items()}, splits, draw)
+
+
+def train(row: str, seed: int, data: Data, out: Path, epochs: int) -> None:
+    """Train what is missing of a run."""
+    if (out / "run.json").exists() and not unfinished(out, row):
+        return
+    if row in RIDGE:
+        settings = RidgeSettings(**{**RIDGE[row], "seed": seed})
+        run = prepare_ridge(data.videos, data.splits, settings, out, draw=data.draw)
+        for number in range(len(data.splits)):
+            fit_split(run, number)
+        return
+    fulltransnet = FullTransNetSettings(
+        model=FullTransNetConfig(**{**SMALL, **FULLTRANSNET[row]}),
+        loop=LoopSettings(epochs=epochs, seed=seed, patience=None),
+        lr=5e-4,
+        device="cpu",
+    )
+    prepared = prepare_run(data.videos, data.splits, fulltransnet, out, draw=data.draw)
+    for number in range(len(data.splits)):
+        train_split(prepared, number)
+
+
+def unfinished(out: Path, row: str) -> bool:
+    """Whether a run lacks a split."""
+    if row in RIDGE:
+        return any(
+            not (out / f"split_{n}" / "best.safetensors").exists()
+            for n in range(len(read_run(out)["splits"]))
+        )
+    return bool(unfinished_splits(out))
+
+
+def measures(row: str, videos: Videos, scores: Mapping[str, Any]) -> dict[str, VideoMeasures]:
+    """A row's measures of each test."""
+    report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
+    return {each.name: each.measures for each in report.rows}[row].videos  # type: ignore[return-value]
+
+
+def main() -> None:
+    """Train the rows, and print a table for each experiment."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--tvsum", type=Path, required=True)
+    parser.add_argument("--summe", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--experiment", action="append", choices=EXPERIMENTS)
+    parser.add_argument("--row", action="append", choices=[*FULLTRANSNET, *RIDGE])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--splits", default="canonical")
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for experiment in options.experiment or EXPERIMENTS:
+        data = cache(lambda name=experiment: read(name, options))()
+        folder = options.out / f"{experiment}-{Path(options.splits).stem}"
+        if not options.table:
+            for seed in range(options.seeds):
+                for row in options.row or (*RIDGE, *FULLTRANSNET):
+                    train(row, seed, data, folder / f"{row}-{seed}", options.epochs)
+                    print(f"{experiment}: {row}, seed {seed}", flush=True)
+        print_table(experiment, data, folder, options.seeds)
+
+
+def print_table(experiment: str, data: Data, folder: Path, n_seeds: int) -> None:
+    """The rows that are trained, beside those that need no training."""
+    tests = {name: data.tested[name] for split in data.splits for name in split.test}
+    rows: dict[str, list[Mapping[str, VideoMeasures]]] = {}
+    for row in (*RIDGE, *FULLTRANSNET):
+        for seed in range(n_seeds):
+            run = folder / f"{row}-{seed}"
+            if not (run / "run.json").exists() or unfinished(run, row):
+                continue
+            tested = predict_run(run, data.tested)
+            rows.setdefault(row, []).append(measures(row, tested.videos, tested.scores))
+            if row == TEACHER_FORCED:
+                forced = predict_run(run, data.tested, "paper")
+                name = f"{row}, shown the labels"
+                rows.setdefault(name, []).append(measures(name, forced.videos, forced.scores))
+    for model in UNTRAINED:
+        selection = Selection(model=model)
+        scores = {
+            name: score(video.features, shots_of(video), selection, 0.15) for name, video in tests.items()
+        }
+        rows[model] = [measures(model, tests, scores)]
+    report = evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10)
+    for each in report.rows:
+        if each.name in (HUMAN, MEAN, RANDOM):
+            rows[each.name] = [each.measures.videos]  # type: ignore[attr-defined]
+    print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds\n")
+    print("| row | seeds | tau | rho | F max | F avg |\n|---|---|---|---|---|---|")
+    for row, runs in rows.items():
+        print(f"| {row} | {len(runs)} | {' | '.join(cells(runs))} |", flush=True)
+
+
+def cells(runs: Sequence[Mapping[str, VideoMeasures]]) -> list[str]:
+    """Mean over seeds and videos, and the standard error over videos, of each measure."""
+
+    def cell(value: Callable[[VideoMeasures], float | None], digits: int) -> str:
+        values = [[value(measured) for measured in run.values()] for run in runs]
+        if any(each is None for run in values for each in run):
+            return "-"
+        videos = np.mean(np.array(values, np.float64), axis=0)
+        error = videos.std(ddof=1) / np.sqrt(len(videos))
+        return f"{videos.mean():.{digits}f} ± {error:.{digits}f}"
+
+    return [
+        cell(lambda each: each.tau, 3),
+        cell(lambda each: each.rho, 3),
+        cell(lambda each: each.key_shots[0].f_max, 3),
+        cell(lambda each: each.key_shots[0].f_avg, 3),
+    ]
+
+
+if __name__ == "__main__":
+    main()

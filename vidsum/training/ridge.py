@@ -1,0 +1,230 @@
+"""Ridge regression of people's scores on the frames of annotated videos, one model per split.
+
+It minimises the mean over videos of the mean squared error of a frame's score, both less their means over the
+video, plus the penalty times the squared weights: scikit-learn's Ridge on centred rows, each weighted by one
+over the frames of its video, with which tests compare it. Sums over frames are enough, so that many draws of
+simulated features cost no memory.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.datasets.splits import Split, k_fold
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.evaluation.rank import spearman_rho
+from vidsum.models.ridge import RidgeScorer, averaged
+from vidsum.provenance import of_file
+from vidsum.summary.inputs import Inputs
+from vidsum.training.examples import target_of
+from vidsum.training.fulltransnet import Draw, check_together, kind_of, split_facts
+from vidsum.training.run import claim_run
+from vidsum.training.settings import RidgeSettings
+from vidsum.training.state import BEST, make_folder
+from vidsum.types import FloatArray, Progress, TimeArray
+
+PENALTIES: Final = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Those that folds of the training videos choose from."""
+_FOLDS = 5
+_END_SCALE = 3.0
+"""Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeRun:
+    """A run whose data has been checked and whose folder is claimed."""
+
+    out: Path
+    videos: Mapping[str, AnnotatedVideo]
+    splits: tuple[Split, ...]
+    settings: RidgeSettings
+    features: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    draw: Draw | None = None
+
+    @property
+    def inputs(self) -> Inputs:
+        """How features become the model's input."""
+        return Inputs(centred=True, ends=self.settings.ends)
+
+    def folder(self, number: int) -> Path:
+        """Where the model of a split is."""
+        return self.out / f"split_{number}"
+
+
+@dataclass(frozen=True)
+class RidgeResult:
+    """A fitted split."""
+
+    split: Split
+    checkpoint: Path
+    penalty: float
+    validation: float | None
+    """Mean Spearman correlation in the folds that chose the penalty."""
+
+
+def prepare_ridge(
+    videos: Mapping[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: RidgeSettings,
+    out: Path,
+    *,
+    sources: Sequence[Path] = (),
+    draw: Draw | None = None,
+    overwrite: bool = False,
+) -> RidgeRun:
+    """Check data and settings and write `run.json`; see `vidsum.training.fulltransnet.prepare_run`."""
+    used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
+    check_together(used)
+    seen = draw(used[0], 0) if draw else used[0]
+    inputs = Inputs(centred=True, ends=settings.ends)
+    dim_in = seen.features.dim + inputs.n_added
+    settings = replace(settings, model=replace(settings.model, dim_in=dim_in))
+    features = {**kind_of([seen, *used[1:]]), **asdict(inputs)}
+    facts = {"data": [{"name": path.name, **of_file(path)} for path in sources], **settings.flat}
+    run = RidgeRun(out, videos, tuple(splits), settings, features, facts, draw)
+    document = {
+        "model": "ridge",
+        "data": facts["data"],
+        "features": features,
+        "settings": settings.flat,
+        "splits": [
+            {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
+        ],
+    }
+    claim_run(out, document, overwrite=overwrite)
+    return run
+
+
+def fit_split(run: RidgeRun, number: int, progress: Progress | None = None) -> RidgeResult:
+    """Fit the model of one split, and write its checkpoint.
+
+    Raises:
+        UsageError: there are too few training videos to choose a penalty.
+        OutputError: the checkpoint cannot be written.
+    """
+    split, settings = run.splits[number], run.settings
+    model = RidgeScorer(settings.model)
+    if settings.model.components:
+        _project(model, [_rows(run, name, 0) for name in split.train], settings)
+    videos = []
+    for done, name in enumerate(split.train, 1):
+        videos.append(_fitted_to(run, name, model))
+        if progress:
+            progress("videos", done, len(split.train))
+    penalty, validation = settings.penalty, None
+    if penalty is None:
+        penalty, validation = _choose(videos, settings)
+    weights = _solve(videos, penalty)
+    _set_weights(model, weights, videos, settings)
+    facts = {"split": split_facts(split), "penalty": penalty, "validation": validation}
+    target = run.folder(number) / BEST
+    make_folder(target.parent)
+    training = {**run.facts, **facts}
+    save_trained(target, Trained("ridge", asdict(settings.model), run.features, training, model.state_dict()))
+    return RidgeResult(split, target, penalty, validation)
+
+
+@dataclass(frozen=True, eq=False)
+class _Video:
+    """What the regression needs of a video: its share of the normal equations, and rows to validate on."""
+
+    products: TimeArray
+    """[C, C] mean over frames and draws of phi phi^T, less the mean of phi over the video."""
+    moments: TimeArray
+    """[C] mean of phi times the target."""
+    rows: FloatArray
+    """[T, C] phi of the first draw, less its mean."""
+    target: FloatArray
+    """[T]"""
+
+
+def _fitted_to(run: RidgeRun, name: str, model: RidgeScorer) -> _Video:
+    target = target_of(run.videos[name])
+    draws = [
+        _expanded(model, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
+    ]
+    stacked = np.concatenate(draws).astype(np.float64)
+    products = stacked.T @ stacked / len(stacked)
+    moments = stacked.T @ np.tile(target, len(draws)) / len(stacked)
+    return _Video(products, moments, draws[0], target)
+
+
+def _rows(run: RidgeRun, name: str, draw: int) -> FloatArray:
+    """[T, D] what the model reads of a draw of a video, with the ends scaled up."""
+    video = run.draw(run.videos[name], run.settings.seed, draw) if run.draw else run.videos[name]
+    return run.inputs.of(video.features) * _scales(run.settings)
+
+
+def _scales(settings: RidgeSettings) -> FloatArray:
+    """[D] factors of the input during the fit."""
+    scales = np.ones(settings.model.dim_in, np.float32)
+    if settings.ends:
+        scales[-2:] = _END_SCALE
+    return scales
+
+
+@torch.inference_mode()
+def _expanded(model: RidgeScorer, rows: FloatArray) -> FloatArray:
+    """[T, C] phi of rows [T, D], less its mean over the video."""
+    phi = model.expand(torch.from_numpy(rows)[None])[0]
+    expanded: FloatArray = (phi - phi.mean(dim=0)).numpy()
+    return expanded
+
+
+def _project(model: RidgeScorer, videos: Sequence[FloatArray], settings: RidgeSettings) -> None:
+    """Draw the random features of the kernel; it is as wide as frames of one video are apart."""
+    smooth = [averaged(torch.from_numpy(rows)[None], settings.model.window)[0] for rows in videos]
+    variance = float(np.mean([rows.var(dim=0, correction=0).sum().item() for rows in smooth]))
+    rng = np.random.default_rng(settings.seed)
+    shape = (settings.model.components, settings.model.dim_in)
+    projection = rng.standard_normal(shape) * np.sqrt(2 * settings.gamma / variance)
+    model.get_buffer("projection").copy_(torch.from_numpy(projection))
+    offset = rng.uniform(0, 2 * np.pi, settings.model.components)
+    model.get_buffer("offset").copy_(torch.from_numpy(offset))
+
+
+def _solve(videos: Sequence[_Video], penalty: float) -> TimeArray:
+    """[C] the weights that minimise the mean squared error over videos, plus the penalty."""
+    products = np.mean([video.products for video in videos], axis=0)
+    moments = np.mean([video.moments for video in videos], axis=0)
+    return np.asarray(np.linalg.solve(products + penalty * np.eye(len(moments)), moments))
+
+
+def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
+    """The penalty whose models rank frames best in folds of the training videos, and their correlation."""
+    names = [str(number) for number in range(len(videos))]
+    correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
+    for fold in k_fold(names, _FOLDS, settings.seed):
+        train = [videos[int(name)] for name in fold.train]
+        for penalty in PENALTIES:
+            weights = _solve(train, penalty)
+            for video in (videos[int(name)] for name in fold.test):
+                scores = _smooth(video.rows @ weights, settings.model.window)
+                correlations[penalty].append(float(spearman_rho(scores, video.target)[0, 0]))
+    means = {penalty: float(np.mean(values)) for penalty, values in correlations.items()}
+    best = max(means, key=lambda penalty: means[penalty])
+    return best, means[best]
+
+
+def _smooth(scores: TimeArray, window: int) -> FloatArray:
+    rows = torch.from_numpy(np.asarray(scores, np.float32))[None, :, None]
+    return averaged(rows, window)[0, :, 0].numpy()
+
+
+def _set_weights(
+    model: RidgeScorer, weights: TimeArray, videos: Sequence[_Video], settings: RidgeSettings
+) -> None:
+    """Give the model its weights, the scale of the ends among them, and the spread of its scores."""
+    window = model.config.window
+    spreads = [_smooth(video.rows @ weights, window).std() for video in videos]
+    model.get_buffer("spread").fill_(float(np.mean(spreads)))
+    with torch.no_grad():
+        model.weights.copy_(torch.from_numpy(weights))
+        scaled = model.get_buffer("projection") if settings.model.components else model.weights
+        scaled *= torch.from_numpy(_scales(settings))
