@@ -32,7 +32,9 @@ def shared_videos(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def default_weights() -> Path:
     """The weights of the default extractor, fetched if need be."""
-    return real_weights("mobilenet_v2")
+    from vidsum.settings import DEFAULT_EXTRACTOR
+
+    return real_weights(DEFAULT_EXTRACTOR)
 
 
 def real_weights(name: str) -> Path:

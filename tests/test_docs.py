@@ -13,7 +13,7 @@ from tests.golden.test_options import facts_of
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
-WEIGHTS = ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm")
+WEIGHTS = ("i3d", "efficientnet_lite0", "minilm")
 OPTIONS = {
     words: {each.name: facts_of(each) for each in command.params} for words, command in options.commands()
 }

@@ -89,10 +89,10 @@ def highlights(film: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "networks_used"),
     [
-        (extract, {"mobilenet_v2"}),
-        (summarize, {"mobilenet_v2", "transnetv2", "fulltransnet"}),
+        (extract, {"efficientnet_lite0"}),
+        (summarize, {"efficientnet_lite0", "transnetv2"}),
         (ground, {"i3d", "efficientnet_lite0", "transnetv2", "minilm", "mrnet"}),
-        (highlights, {"mobilenet_v2"}),
+        (highlights, {"efficientnet_lite0"}),
     ],
 )
 def test_each_network_is_loaded_once_for_a_batch(

@@ -13,7 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.options import Option, check
 from vidsum.times import parse_interval, parse_time
 
-DEFAULT_EXTRACTOR = "mobilenet_v2"
+DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
 SHIPPED_MODEL = "fulltransnet"
 """The checkpoint that comes with vidsum, by its name in the registry."""

@@ -2,9 +2,10 @@
 
 python -m docs.benchmarks.extractors networks   # random weights: as vidsum runs them against plain modules
 python -m docs.benchmarks.extractors film       # extraction at 2 fps against decoding alone, at 1080p
+python -m docs.benchmarks.extractors speed      # seconds per minute of three clips, per extractor of frames
 python -m docs.benchmarks.extractors edges      # shots of composites whose edges are known
 
-`film` and `edges` need the shared clips and real weights.
+`film`, `speed` and `edges` need the shared clips and real weights.
 """
 
 import json
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from docs.benchmarks import argument_parser
+from docs.benchmarks.degraded import videos_in
 from tests.conftest import SHARED
 from tests.features.networks import WEIGHTS
 from vidsum import checkpoints
@@ -32,6 +34,7 @@ from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.onnx_backend import onnx_extractor
 from vidsum.features.torch_backend import torch_extractor
+from vidsum.settings import EXTRACTORS
 from vidsum.shots import find
 from vidsum.types import Features, Picture
 from vidsum.video.frames import Sampling
@@ -125,6 +128,23 @@ def compare_with_decoding(shared: Path, folder: Path) -> None:
         print(f"  {way:20}{best:7.2f} s{best / seconds['decode']:7.2f}x", flush=True)
 
 
+def compare_on_clips(shared: Path, count: int = 3) -> None:
+    """Seconds per minute of the first clips by name: decoding alone, and each extractor of frames."""
+    names = ("mobilenet_v2", "efficientnet_lite0")
+    every = Sampling(describe(names[0]).fps, describe(names[0]).preprocessing.size)
+    extractors = {name: load_extractor(describe(name), device="cpu") for name in names}
+    print(f"{torch.get_num_threads()} threads; seconds per minute of video, and times real time")
+    for path in videos_in([shared / "videos"])[:count]:
+        ways: dict[str, Callable[[], object]] = {
+            "decode": lambda path=path: list(read_frames(path, [every])),  # type: ignore[misc]
+            **{name: partial(features_of, path, extractor) for name, extractor in extractors.items()},
+        }
+        seconds, minutes = least_seconds(ways), probe(path).duration_s / 60
+        shown = ", ".join(f"{way} {s / minutes:.2f} ({60 * minutes / s:.0f}x)" for way, s in seconds.items())
+        ratio = seconds[names[1]] / seconds[names[0]]
+        print(f"  {path.stem} ({60 * minutes:.0f} s): {shown}; ratio {ratio:.2f}", flush=True)
+
+
 def edge_scores(found: Times, true: Times) -> tuple[float, float, float]:
     """(precision, recall, F1) of edges, each true one matched with the nearest found one still free."""
     free = list(found)
@@ -138,7 +158,7 @@ def edge_scores(found: Times, true: Times) -> tuple[float, float, float]:
     return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
-def compare_edges(shared: Path, folder: Path, films: int = 3) -> None:
+def compare_edges(shared: Path, folder: Path, only: str | None, films: int = 3) -> None:
     """KTS on each extractor's features against the known edges of composites of 120 s."""
     made = [composite(shared, folder, seed, seconds=120) for seed in range(films)]
     rng = np.random.default_rng(0)
@@ -148,7 +168,9 @@ def compare_edges(shared: Path, folder: Path, films: int = 3) -> None:
     )
     draws = [edge_scores(rng.uniform(0, 120, len(true)), true) for _, true in made for _ in range(100)]
     report("random edges, right number", draws)
-    for name, clip_frames in [("mobilenet_v2", 1), ("i3d", 16), ("i3d", 32)]:
+    for name, clip_frames in [("mobilenet_v2", 1), ("efficientnet_lite0", 1), ("i3d", 16), ("i3d", 32)]:
+        if only not in (None, name):
+            continue
         extractor = load_extractor(describe(name, clip_frames=clip_frames))
         begin = time.perf_counter()
         features = [features_of(path, extractor) for path, _ in made]
@@ -169,8 +191,8 @@ def report(name: str, scores: list[tuple[float, float, float]], rest: str = "") 
 
 def main() -> None:
     parser = argument_parser(__doc__)
-    parser.add_argument("what", choices=["networks", "film", "edges"])
-    parser.add_argument("--only", choices=CLIPS_PER_BATCH, help="one network of `networks`")
+    parser.add_argument("what", choices=["networks", "film", "speed", "edges"])
+    parser.add_argument("--only", choices=EXTRACTORS, help="one network of `networks` or `edges`")
     parser.add_argument("--shared", type=Path, default=SHARED)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
@@ -179,8 +201,10 @@ def main() -> None:
             compare_networks(arguments.only)
         elif arguments.what == "film":
             compare_with_decoding(arguments.shared, Path(folder))
+        elif arguments.what == "speed":
+            compare_on_clips(arguments.shared)
         else:
-            compare_edges(arguments.shared, Path(folder))
+            compare_edges(arguments.shared, Path(folder), arguments.only)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ highlight_films.py tells what they show and how it is graded. `untaught` are the
 fulltransnet. The source was chosen with `--half even --seeds 0 1 2 3 4` alone.
 
 Prints for each source, of clips of 2 s: AP and HIT@1 as QVHighlights has them, a clip being right that shows
-footage for half its time or more; and Spearman's rho with the grades. Then, of `vidsum highlights`, the mean
-saliency of what is shown, and how much footage is in the segments found.
+footage for half its time or more; and Spearman's rho with the grades. Then, of `vidsum highlights -e
+mobilenet_v2`, the mean saliency of what is shown, and how much footage is in the segments found.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ from vidsum.summary.score import score
 from vidsum.types import Features, FloatArray, Highlights
 from vidsum.video.probe import probe
 
-HOW = Extraction(precision="bf16")
+HOW = Extraction("mobilenet_v2", precision="bf16")
+"""The extractor that the rule was chosen with."""
 _ASKED = 20
 """Class names that a film is asked for."""
 
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14])
     options = parser.parse_args()
     films = [film(options.folder, options.half, seed) for seed in options.seeds]
-    found = [find_highlights(one.path, precision=HOW.precision) for one in films]
+    found = [find_highlights(one.path, extractor=HOW.extractor, precision=HOW.precision) for one in films]
     base = np.mean([one.shares(CLIP_S, FOOTAGE).mean() for one in films])
     print(f"{len(films)} films of two minutes, {base:.0%} footage\n\n{table(films, found)}\n")
     print(f"mean saliency: {of_kinds(films, found)}")

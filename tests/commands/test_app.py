@@ -200,7 +200,7 @@ def test_a_fault_outside_a_batch_is_one_line_too(run: Run, monkeypatch: pytest.M
 
 def test_a_wrong_choice_is_told_without_the_parsers_own_words(run: Run) -> None:
     ran = run("extract", "a.mp4", "-e", "resnet")
-    assert (ran.code, "Value error" in ran.err, "mobilenet_v2" in ran.err) == (2, False, True)
+    assert (ran.code, "Value error" in ran.err, "efficientnet_lite0" in ran.err) == (2, False, True)
 
 
 def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,13 @@ def without_weights(loads: list[str]) -> None:
 def test_features_go_into_a_file_named_after_the_video(run: Run, film: Path) -> None:
     ran = run("extract", film)
     assert ran.code == 0, ran.err
-    features = read_features("film_mobilenet_v2.npz")
+    features = read_features("film_efficientnet_lite0.npz")
     assert features.array.shape == (20, 1280)
     assert features.timestamps.tolist() == [k / 2 for k in range(20)]
     assert features.video is not None
     assert features.duration_s == 10.0
-    assert ran.out == "film_mobilenet_v2.npz: 20 features of 1280 numbers, one every 0.5 s\n"
-    with np.load("film_mobilenet_v2.npz") as data:
+    assert ran.out == "film_efficientnet_lite0.npz: 20 features of 1280 numbers, one every 0.5 s\n"
+    with np.load("film_efficientnet_lite0.npz") as data:
         jsonschema.validate(json.loads(str(data["metadata"])), SCHEMA)
 
 
@@ -56,10 +56,10 @@ def test_a_playlist_is_read_only_if_that_is_allowed(run: Run, film: Path) -> Non
     assert refused.code == 3
     assert "--allow-playlists" in refused.err
     assert run("extract", playlist, "--allow-playlists").code == 0
-    before = read_features("list_mobilenet_v2.npz").provenance["video"]
+    before = read_features("list_efficientnet_lite0.npz").provenance["video"]
     film.write_bytes(film.read_bytes() + bytes(8))  # MP4 may end in anything
     assert run("extract", playlist, "--allow-playlists", "--overwrite").code == 0
-    after = read_features("list_mobilenet_v2.npz").provenance["video"]
+    after = read_features("list_efficientnet_lite0.npz").provenance["video"]
     assert after.keys() == before.keys()
     assert after["sha256"] != before["sha256"]
 
@@ -74,16 +74,16 @@ def test_a_name_that_is_too_long_is_told_in_one_line(run: Run, film: Path, argum
 
 def test_fps_sets_the_rate(run: Run, film: Path) -> None:
     assert run("extract", film, "--fps", 5).code == 0
-    assert len(read_features("film_mobilenet_v2.npz")) == 50
+    assert len(read_features("film_efficientnet_lite0.npz")) == 50
 
 
 def test_a_second_run_leaves_the_file_alone(run: Run, film: Path) -> None:
     run("extract", film)
-    before = Path("film_mobilenet_v2.npz").stat().st_mtime_ns
+    before = Path("film_efficientnet_lite0.npz").stat().st_mtime_ns
     again = run("extract", film)
     assert again.code == 0
     assert "up to date" in again.out
-    assert Path("film_mobilenet_v2.npz").stat().st_mtime_ns == before
+    assert Path("film_efficientnet_lite0.npz").stat().st_mtime_ns == before
 
 
 def test_a_file_made_from_something_else_is_not_replaced_by_surprise(run: Run, film: Path) -> None:
@@ -91,17 +91,17 @@ def test_a_file_made_from_something_else_is_not_replaced_by_surprise(run: Run, f
     other = run("extract", film, "--fps", 1)
     assert other.code == 1
     assert "--overwrite" in other.err
-    assert len(read_features("film_mobilenet_v2.npz")) == 20
+    assert len(read_features("film_efficientnet_lite0.npz")) == 20
     assert run("extract", film, "--fps", 1, "--overwrite").code == 0
-    assert len(read_features("film_mobilenet_v2.npz")) == 10
+    assert len(read_features("film_efficientnet_lite0.npz")) == 10
 
 
 def test_the_cache_saves_the_second_decode(run: Run, film: Path, loads: list[str]) -> None:
     run("extract", film)
-    Path("film_mobilenet_v2.npz").rename("first.npz")
+    Path("film_efficientnet_lite0.npz").rename("first.npz")
     run("extract", film)
     assert len(loads) == 1
-    assert Path("film_mobilenet_v2.npz").read_bytes() == Path("first.npz").read_bytes()
+    assert Path("film_efficientnet_lite0.npz").read_bytes() == Path("first.npz").read_bytes()
     run("extract", film, "--no-cache", "--overwrite", "-o", "third.npz")
     assert len(loads) == 2
 
@@ -158,4 +158,4 @@ def test_weights_that_cannot_be_had_are_4(run: Run, film: Path, monkeypatch: pyt
     monkeypatch.setenv("VIDSUM_HOME", str(film.parent / "empty"))
     ran = run("extract", film, "-o", film.parent / "f.npz")
     assert ran.code == 4
-    assert "vidsum weights pull mobilenet_v2" in ran.err
+    assert "vidsum weights pull efficientnet_lite0" in ran.err

@@ -68,7 +68,7 @@ def test_a_missing_folder_is_told_before_any_work(run: Run, film: Path, loads: l
 
 def test_the_output_folder_is_made(run: Run, film: Path) -> None:
     assert run("extract", film, "--output-dir", "new/folder").code == 0
-    assert Path("new/folder/film_mobilenet_v2.npz").exists()
+    assert Path("new/folder/film_efficientnet_lite0.npz").exists()
 
 
 def test_a_file_that_is_not_ours_is_left_alone(run: Run, film: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("loads")
 
 def save(path: Path, seed: int = 0, **features: object) -> Path:
     torch.manual_seed(seed)
-    reads = {"extractor": "mobilenet_v2", "dim": 1280, "fps": 2.0, **features}
+    reads = {"extractor": "efficientnet_lite0", "dim": 1280, "fps": 2.0, **features}
     save_trained(path, Trained("fulltransnet", asdict(SMALL), reads, {}, FullTransNet(SMALL).state_dict()))
     return path
 
@@ -71,7 +71,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
 ) -> None:
     ran = run("summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-")
     assert ran.code == 2
-    assert "other.safetensors reads features of clip, not of mobilenet_v2" in ran.err
+    assert "other.safetensors reads features of clip, not of efficientnet_lite0" in ran.err
     assert "--extractor clip" in ran.err
     assert loads == []
 
@@ -136,7 +136,9 @@ def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, pl
 
 
 def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
-    ran = run("summarize", film)
+    from vidsum.summary.score import _SHIPPED_READS
+
+    ran = run("summarize", film, "--extractor", _SHIPPED_READS[0])
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_summary.json").read_text())
     assert document["model"] in ("highlights", "fulltransnet", "contrastive")

@@ -279,7 +279,7 @@ def test_weights(vidsum: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bunny() -> str:
     """The sample video in the current folder; skipped where the weights cannot be had."""
-    for name in ("mobilenet_v2", "i3d", "efficientnet_lite0", "minilm"):
+    for name in ("i3d", "efficientnet_lite0", "minilm"):
         real_weights(name)
     shutil.copy(SAMPLE, "bunny.mp4")
     return "bunny.mp4"

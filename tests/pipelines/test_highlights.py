@@ -191,7 +191,7 @@ def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
 @pytest.mark.weights
 def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    real_weights("mobilenet_v2")
+    real_weights("efficientnet_lite0")
     found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(found.saliency) == 15
     assert (found.moments[0].start_s, found.moments[0].end_s) == (16, 22)
