@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.summary.knapsack import SCORE_STEPS, knapsack, values_of
+from vidsum.summary.knapsack import SCORE_STEPS, grouped_knapsack, knapsack, values_of
 
 Instance = tuple[np.ndarray, np.ndarray, int]
 
@@ -78,3 +78,54 @@ def test_nothing_fits_and_everything_fits() -> None:
     assert knapsack(values, weights, 9).tolist() == [False, False]
     assert knapsack(values, weights, 30).tolist() == [True, True]
     assert knapsack(values[:0], weights[:0], 30).tolist() == []
+
+
+def grouped_value(chosen: np.ndarray, values: np.ndarray, again: np.ndarray, groups: np.ndarray) -> int:
+    """The value of a choice, written out: of each group the item that gains most counts in full."""
+    total = 0
+    for number in set(groups.tolist()):
+        members = [item for item in range(len(values)) if chosen[item] and groups[item] == number]
+        best = max(members, key=lambda item: values[item] - again[item], default=None)
+        total += sum(int(values[item] if item == best else again[item]) for item in members)
+    return total
+
+
+@settings(max_examples=300, deadline=None)
+@given(instances(most_items=9), st.data())
+def test_repetitions_count_less_and_the_choice_is_the_best_of_all(
+    instance: Instance, data: st.DataObject
+) -> None:
+    values, weights, capacity = instance
+    n = len(values)
+    groups = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int64)
+    again = np.array([data.draw(st.integers(min(value, 1), value)) for value in values.tolist()], np.int64)
+    taken = grouped_knapsack(values, again, weights, groups, capacity)
+    assert weights[taken].sum() <= capacity
+    allowed = (
+        np.array(choice, bool)
+        for choice in itertools.product([1, 0], repeat=n)
+        if np.dot(choice, weights) <= capacity
+    )
+    best = max(grouped_value(choice, values, again, groups) for choice in allowed)
+    assert grouped_value(taken, values, again, groups) == best
+    left = (values > 0) & ~taken
+    assert not (weights[left] <= capacity - weights[taken].sum()).any()
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances(most_items=40))
+def test_groups_of_one_are_the_plain_knapsack(instance: Instance) -> None:
+    values, weights, capacity = instance
+    groups = np.arange(len(values))[::-1]
+    taken = grouped_knapsack(values, np.minimum(values, 1), weights, groups, capacity)
+    assert taken.tolist() == knapsack(values, weights, capacity).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(most_items=40), st.integers(1, 6))
+def test_repetitions_of_full_value_are_the_plain_knapsack(instance: Instance, n_groups: int) -> None:
+    values, weights, capacity = instance
+    groups = np.arange(len(values)) % n_groups
+    taken = grouped_knapsack(values, values, weights, groups, capacity)
+    assert values[taken].sum() == plain_best(values, weights, capacity)
+    assert weights[taken].sum() <= capacity

@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.summary.knapsack import grouped_knapsack, values_of
+from vidsum.summary.repetition import repetition_groups
 from vidsum.times import format_time
 from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+_REPEATED = 4
+"""A shot that repeats another one of the summary counts with its score divided by this."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,12 @@ def select(
     All edges and sample times are moved to the nearest frame. A shot's score is the mean importance of the
     samples in it, or if it has none, the importance of the sample nearest to its middle; its size is the
     number of its frames. A shot that is longer than the budget is split into the fewest equal pieces that are
-    not, each with a score of its own. The summary is never empty, and never longer than the budget or, if
-    that is more, one frame.
+    not, each with a score of its own. A shot that shows about the same as another one in the summary (see
+    `repetition_groups`) counts with a quarter of its score, so that others come first. The summary is never
+    empty, and never longer than the budget or, if that is more, one frame.
 
     Args:
-        features: of the video; only times are used.
+        features: of the video.
         shots: of the video.
         importance: [T] in [0, 1].
         budget_s: maximum length of the summary.
@@ -73,8 +78,12 @@ def select(
     edges = _split_longer_than(capacity, edges, dropped)
     sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
     scores = _scores(edges, sampled, importance)
-    state = edges[:-1]
-    chosen = kept[state] | _best(scores, np.diff(edges), room, free=~(kept | dropped)[state])
+    state, sizes = edges[:-1], np.diff(edges)
+    groups = repetition_groups(features, np.searchsorted(edges, sampled, side="right") - 1, len(sizes))
+    free = ~(kept | dropped)[state]
+    is_shown = np.isin(groups, groups[kept[state]])
+    chosen = kept[state]
+    chosen[free] = _best(scores[free], sizes[free], groups[free], is_shown[free], room)
     messages = []
     if n_frames - int(dropped.sum()) <= capacity:
         chosen = ~dropped[state]
@@ -142,12 +151,21 @@ def _nearest(times: IntArray, targets: TimeArray) -> IntArray:
     return np.where(targets - times[before] <= times[after] - targets, before, after)
 
 
-def _best(scores: TimeArray, sizes: IntArray, room: int, free: BoolArray) -> BoolArray:
-    """Which of the free pieces the knapsack takes; where all are worthless, all are worth the same."""
-    chosen = np.zeros(len(scores), np.bool_)
-    values = values_of(scores[free])
-    chosen[free] = knapsack(values if values.any() else np.ones_like(values), sizes[free], room)
-    return chosen
+def _best(scores: TimeArray, sizes: IntArray, groups: IntArray, is_shown: BoolArray, room: int) -> BoolArray:
+    """Which pieces the knapsack takes; where all are worthless, all are worth the same.
+
+    Args:
+        scores: [S].
+        sizes: [S] frames.
+        groups: [S] pieces of a group repeat each other.
+        is_shown: [S] whether a piece repeats one that is in the summary anyway.
+        room: frames.
+    """
+    values = values_of(scores)
+    if not values.any():
+        values = values_of(np.ones_like(scores))
+    again = np.maximum(values // _REPEATED, np.minimum(values, 1))
+    return grouped_knapsack(np.where(is_shown, again, values), again, sizes, groups, room)
 
 
 def _selected(
