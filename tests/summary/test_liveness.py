@@ -1,0 +1,102 @@
+"""Live footage against dull footage: made-up features, and degraded frames of real clips."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from tests.conftest import real_weights
+from vidsum.features import describe, load_extractor
+from vidsum.summary.liveness import DULL_UNITS, liveness, measures
+from vidsum.types import Features
+
+LITE = "efficientnet_lite0"
+
+
+def lively(n: int, dim: int = 1280, seed: int = 0) -> np.ndarray:
+    """Features as ordinary footage has them: a few hundred units answer, others in each sample."""
+    rng = np.random.default_rng(seed)
+    return rng.exponential(0.3, (n, dim)).astype(np.float32) + 0.1
+
+
+def live(array: np.ndarray, extractor: str = LITE) -> np.ndarray:
+    return liveness(Features.from_array(array, 2.0, extractor=extractor))
+
+
+@pytest.mark.parametrize("extractor", [LITE, "mobilenet_v2", "custom"])
+def test_ordinary_footage_is_live_and_frozen_footage_is_not(extractor: str) -> None:
+    array = lively(30)
+    assert live(array, extractor).min() > 0.95
+    assert live(np.repeat(array[:1], 30, axis=0), extractor).max() == 0
+    assert live(np.concatenate([array, np.repeat(array[-1:], 9, axis=0)]), extractor)[[0, 29, 38]] == (
+        pytest.approx([1, 0, 0], abs=0.05)
+    )
+
+
+def test_both_sides_of_a_cut_to_a_frozen_picture_are_judged_by_their_own_side() -> None:
+    one, other = lively(8), np.repeat(lively(1, seed=1), 8, axis=0)
+    curve = live(np.concatenate([one, other]))
+    assert curve[:8].min() > 0.95
+    assert curve[8:].max() == 0
+
+
+def test_it_is_not_scaled_to_the_video() -> None:
+    array = lively(20)
+    dull = np.zeros((20, 1280), np.float32)
+    assert live(np.concatenate([array, dull]))[:20] == pytest.approx(live(array), abs=1e-6)
+
+
+@given(st.floats(-6, -1), st.floats(0.01, 1))
+def test_the_more_it_changes_the_more_it_is_live(exponent: float, step: float) -> None:
+    def of_change(distance: float) -> float:
+        angle = 2 * np.arcsin(np.sqrt(distance / 2))
+        return float(live(np.array([[np.cos(k * angle), np.sin(k * angle)] for k in range(5)]), "custom")[2])
+
+    less, more = of_change(10**exponent), of_change(min(10 ** (exponent + step), 0.2))
+    assert less <= more + 1e-6
+    assert of_change(1e-6) < 0.01 < 0.99 < of_change(0.01)
+
+
+def test_the_measures_are_entropy_and_the_sum_of_the_dull_units_of_unit_features() -> None:
+    array = lively(4)
+    expected_sum = (array / np.linalg.norm(array, axis=1, keepdims=True))[:, list(DULL_UNITS)].sum(axis=1)
+    assert measures(array)[:, 0] == pytest.approx(entropy(array, axis=1), rel=1e-6)
+    assert measures(array)[:, 1] == pytest.approx(expected_sum, rel=1e-5)
+
+
+def test_few_units_or_dull_units_alone_are_not_live() -> None:
+    sparse, dull = lively(10), lively(10)
+    sparse[:, 60:] = 0
+    dull[:, list(DULL_UNITS)] += 6
+    assert live(sparse).max() < 0.05
+    assert live(dull).max() < 0.05
+    assert live(dull, "mobilenet_v2").min() > 0.95  # its units are others
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros((5, 1280)), np.zeros((5, 3)), -np.ones((5, 1280)), np.ones((1, 7))]
+)
+@pytest.mark.parametrize("extractor", [LITE, "custom"])
+def test_any_features_give_finite_numbers(array: np.ndarray, extractor: str) -> None:
+    curve = live(array, extractor)
+    assert curve.dtype == np.float32
+    assert curve.shape == (len(array),)
+    assert np.isfinite(curve).all()
+    assert (curve == 0).all() or len(array) == 1
+
+
+@pytest.mark.weights
+@pytest.mark.shared
+def test_of_a_clip_that_chose_no_constant_dull_versions_are_told_apart(shared_videos: Path) -> None:
+    from docs.benchmarks.liveness import kinds_of
+
+    real_weights(LITE)
+    kinds = kinds_of(shared_videos / "making_cake.mp4", load_extractor(describe(LITE), device="cpu"))
+    curves = {kind: live(array) for kind, array in kinds.items()}
+    assert np.median(curves.pop("live")) > 0.9
+    assert {kind: float(np.median(curve)) < 0.5 for kind, curve in curves.items()} == dict.fromkeys(
+        curves, True
+    )

@@ -1,0 +1,84 @@
+"""How far a video shows live footage: not black, blank, frozen, nearly dark or far out of focus.
+
+The constants were chosen on seven clips and measured on others: docs/benchmarks.md has both, and
+`python -m docs.benchmarks.liveness --fit` prints them.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.summary.repetition import unit_rows
+from vidsum.types import Features, FloatArray
+
+Matrix = npt.NDArray[np.float64]
+
+_READS = "efficientnet_lite0"
+"""The extractor whose units are known."""
+# fmt: off
+DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473, 573, 623, 782, 824, 829, 897, 900, 949,
+              1105, 1121, 1226)
+# fmt: on
+"""Units of its feature that nearly dark, blurred and blank pictures raise most, eight each."""
+_ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66
+"""Logistic regression of "live" on the two measures of `_pictures`."""
+_FROZEN, _STEEPNESS = 2e-4, 3.0
+"""Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
+On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""
+
+_BLOCK = 1024
+"""Rows that are measured at a time."""
+_TINY = np.finfo(np.float32).tiny
+
+
+def liveness(features: Features) -> FloatArray:
+    """[T] how far each sample is live footage, in [0, 1]; about 1 for ordinary footage.
+
+    The product of two factors, neither of which is scaled to the video:
+
+    - motion: how surely the sample differs from both of its neighbours, by the cosine distance of features;
+    - pictures, for features of efficientnet_lite0 only: a logistic function of the entropy of a feature (to a
+      dark, blurred or blank picture few units answer) and of the units that answer to such pictures.
+
+    For other extractors a frozen sample is found, a black, dark or blurred one is not.
+    """
+    live = _motion(unit_rows(features))
+    if features.extractor == _READS and features.array.shape[1] > max(DULL_UNITS):
+        live *= _pictures(features.array)
+    return np.asarray(live, np.float32)
+
+
+def _motion(rows: FloatArray) -> Matrix:
+    """[T] in [0, 1]; 1 for a single sample. The lesser change counts: a cut does not make a picture live."""
+    if len(rows) == 1:
+        return np.ones(1)
+    differences = np.diff(rows, axis=0)
+    steps = np.einsum("td,td->t", differences, differences, dtype=np.float64) / 2  # 1 - cosine
+    change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS))
+
+
+def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:
+    """[T, 2] of features that are not negative: the entropy over units, and what the dull units add up to.
+
+    The first is that of the feature scaled to a sum of 1, in nats; the second is the sum of the dull units of
+    the feature scaled to length 1. A feature of zeros has 0 and 0.
+    """
+    blocks = (array[start : start + _BLOCK] for start in range(0, len(array), _BLOCK))
+    return np.concatenate(
+        [_measures(np.maximum(block, 0).astype(np.float64), list(units)) for block in blocks]
+    )
+
+
+def _measures(positive: Matrix, units: list[int]) -> Matrix:
+    shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), _TINY)
+    entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    lengths = np.maximum(np.linalg.norm(positive, axis=1), _TINY)
+    return np.stack([entropy, positive[:, units].sum(axis=1) / lengths], axis=1)
+
+
+def _pictures(array: FloatArray) -> Matrix:
+    """[T] in [0, 1]."""
+    score = measures(array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT
+    return np.asarray(1 / (1 + np.exp(-np.clip(score, -50, 50))))
