@@ -31,9 +31,9 @@ ShotMethod = Literal["kts", "uniform", "transnetv2"]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
-MaskKind = Literal["lam", "stamp"]
-"""Learned masks of a model's attention. They differ in cross-attention alone: STAMP reads the tokens that
-attend, LAM the logits Q K^T."""
+MaskKind = Literal["lam", "stamp", "static"]
+"""Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
+that attend, LAM the logits Q K^T. The static one reads nothing."""
 
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]

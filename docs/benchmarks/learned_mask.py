@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -25,11 +25,12 @@ from docs.benchmarks.attention import peak_bytes
 from vidsum.models.attention.learned_mask import (
     LearnedMask,
     SoftMask,
+    cross_masks,
     fused_attention,
     learned_masks,
     shared_mask,
 )
-from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig
+from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MaskInit
 from vidsum.models.detr import EncoderLayer
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.models.qd_detr import CrossLayer
@@ -49,7 +50,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: DETRConfig, bottleneck: int = 0) -> None:
         super().__init__()
-        across = learned_masks(config.mask, config.d, config.words, config.layers, cross=True)
+        across = cross_masks(config.mask, config.d, config.words, config.layers)
         within = learned_masks(config.mask, config.d, config.clips, config.layers)
         self.cross = nn.ModuleList(CrossLayer(config, mask) for mask in across)
         self.own = nn.ModuleList(EncoderLayer(config, mask, nn.PReLU()) for mask in within)
@@ -254,42 +255,22 @@ def _encodes(model: FullTransNet, features: Tensor, is_global: Tensor) -> Run:
     return lambda: model.encode(features, is_global)
 
 
-def _xavier(layer: nn.Linear) -> None:
-    nn.init.xavier_uniform_(layer.weight)
-
-
-def _he(layer: nn.Linear) -> None:
-    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-    nn.init.zeros_(layer.bias)
-
-
-STARTS: dict[str, Callable[[nn.Linear], None]] = {
-    "PyTorch's, which is vidsum's": nn.Linear.reset_parameters,
-    "Xavier, biases of PyTorch": _xavier,
-    "He, biases 0": _he,
-}
-"""Of the layers that make a mask."""
-
-
 def spread_table() -> None:
     """How much a new mask deviates, how much of it from token to token, and whether it can learn that."""
-    for start, reset in STARTS.items():
-        print(f"{start}:\n")
+    for init in get_args(MaskInit):
+        print(f"--mask-init {init}:\n")
         print("| depth | deviation | of one key, from token to token | gradient, first layer / last |")
         print("|---|---|---|---|")
         for depth in (1, 2, 4, 8, 16, DEEP, 64):
             torch.manual_seed(0)
-            rows = [_new_mask(depth, reset) for _ in range(20)]
+            rows = [_new_mask(depth, init) for _ in range(20)]
             deviation, between, gradient = torch.tensor(rows).mean(dim=0).tolist()
             print(f"| {depth} | {deviation:.3f} | {between:.1e} | {gradient:.1e} |")
         print(flush=True)
 
 
-def _new_mask(depth: int, reset: Callable[[nn.Linear], None]) -> tuple[float, float, float]:
-    module = LearnedMask(MaskConfig(depth=depth), SIZES.d, SIZES.clips)
-    for layer in module.modules():
-        if isinstance(layer, nn.Linear):
-            reset(layer)
+def _new_mask(depth: int, init: MaskInit) -> tuple[float, float, float]:
+    module = LearnedMask(MaskConfig(depth=depth, init=init), SIZES.d, SIZES.clips)
     dense = module(torch.randn(1, SIZES.clips, SIZES.d), SIZES.clips).dense()[0]
     weights = [next(module.layers[number].parameters()) for number in (0, -1)]
     first, last = torch.autograd.grad((dense * torch.randn_like(dense)).sum(), weights)

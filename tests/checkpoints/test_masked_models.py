@@ -28,6 +28,10 @@ MASKS = {
     for fusion in ("product", "sum")
     for shared in (False, True)
 }
+MASKS |= {
+    "xavier-bounded": MaskConfig("lam", 2, init="xavier", bound="sigmoid"),
+    "he-bounded-sum": MaskConfig("stamp", 2, "sum", init="he", bound="sigmoid"),
+}
 
 
 def made(name: str, config: Any) -> nn.Module:

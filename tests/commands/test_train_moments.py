@@ -102,7 +102,9 @@ def test_words_are_read_from_their_folder(run: Run, data: Path) -> None:
 
 
 MASK = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}
+MASK |= {"init": "he", "bound": "sigmoid"}
 MASK_FLAGS = "--mask lam --mask-depth 3 --mask-fusion sum --mask-shared --mask-identity"
+MASK_FLAGS += " --mask-init he --mask-bound sigmoid"
 MODEL = {"clips": 8, "d": 16, "d_ff": 16, "layers": 1, "heads": 2, "dropout": 0.2, "dropout_in": 0.3}
 TRAINING = {"lr": 1e-3, "warmup": 0.5, "decay_at": [3], "weight_decay": 0, "batch_size": 3, "seed": 4}
 TRAINING |= {"patience": 2, "precision": "bf16", "epochs": 1, "device": "cpu"}
@@ -205,6 +207,7 @@ def test_a_config_file_sets_options(run: Run, data: Path, model: str, option: st
 
 
 FEATURES = "--features features "
+ANY_MASK, NO_INIT = "--mask lam or --mask stamp or --mask static", "leave out --mask-init"
 BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", "", 2, "no features to train on", "--features FILE or FOLDER; or --data toy"),
     ("both", "--features nowhere", 3, "nowhere: no such file or folder", None),
@@ -212,7 +215,10 @@ BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", FEATURES + "--validation 1.5", 2, "less than 1, not 1.5", None),
     ("both", FEATURES + "--lr 0", 2, "lr must be above 0", None),
     ("both", FEATURES + "--space clip --text glove", 2, "by clip, not by glove", "--text clip"),
-    ("both", "--mask-depth 2", 2, "--mask-depth: there is no mask", "--mask lam or --mask stamp"),
+    ("both", "--mask-depth 2", 2, "--mask-depth: there is no mask", ANY_MASK),
+    ("both", FEATURES + "--mask static --mask-init he", 2, "init has no effect on a static", NO_INIT),
+    ("mrnet", FEATURES + "--mask static", 2, "no static mask in MRNet's blocks", "--mask stamp"),
+    ("detr", FEATURES + "--model mrnet-detr --mask static", 2, "no static mask in MRNet's", "--mask stamp"),
     ("both", "--videos 9", 2, "--videos has no effect without --recipe captions", "leave it out"),
     ("both", "--clip-s 1 --plain", 2, "--clip-s and --guided or --plain have no effect", "leave them out"),
     ("both", "--recipe captions --text glove", 2, "--text has no effect with --recipe", "leave it out"),

@@ -16,7 +16,7 @@ from vidsum.options import from_mapping
         MaskConfig("lam", 32, "sum", shared=True, identity=True),
         FullTransNetConfig(mask=MaskConfig(depth=3)),
         MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig("lam", 3, shared=True)),
-        DETRConfig(clips=50, mask=MaskConfig("lam", depth=4)),
+        DETRConfig(clips=50, mask=MaskConfig("lam", depth=4, init="he", bound="sigmoid")),
     ],
 )
 def test_a_config_survives_json(config: Any) -> None:
@@ -29,17 +29,29 @@ def test_an_optional_mask_comes_from_a_mapping() -> None:
     assert from_mapping(MaskConfig, {}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
 
 
+def test_a_mask_stored_before_it_had_a_start_and_a_bound_is_as_it_was() -> None:
+    stored = {"kind": "lam", "depth": 8, "fusion": "sum", "shared": True, "identity": False}
+    config = DETRConfig(**{**asdict(DETRConfig()), "mask": stored})
+    assert config.mask == MaskConfig("lam", 8, "sum", shared=True, init="default", bound="none")
+
+
 MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, DETRConfig
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (MASK, {"kind": "hard"}, "kind must be one of lam, stamp, not 'hard'"),
+        (MASK, {"kind": "hard"}, "kind must be one of lam, stamp, static, not 'hard'"),
         (MASK, {"fusion": "times"}, "fusion must be one of"),
         (MASK, {"depth": 0}, "depth must be"),
         (MASK, {"depth": 65}, "depth must be at least 1 and at most 64, not 65"),
         (MASK, {"layers": 2, "width": 3}, "no option 'layers'"),
+        (MASK, {"init": "orthogonal"}, "init must be one of default, xavier, he"),
+        (MASK, {"bound": "tanh"}, "bound must be one of none, sigmoid"),
+        (MASK, {"kind": "static", "init": "he"}, "init has no effect on a static mask"),
+        (MASK, {"kind": "static", "bound": "sigmoid"}, "bound has no effect on a static mask"),
+        (FULLTRANSNET, {"mask": {"kind": "static"}}, "no static mask in FullTransNet"),
+        (MRNET, {"mask": {"kind": "static"}}, "no static mask in MRNet's blocks"),
         (FULLTRANSNET, {"heads": 5}, "d must be"),
         (FULLTRANSNET, {"window": 4}, "window must be"),
         (FULLTRANSNET, {"global_tokens": 4}, "global_tokens must be"),

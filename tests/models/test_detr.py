@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from vidsum.errors import UsageError
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import DETRConfig, MaskConfig
@@ -31,10 +32,13 @@ MASKS = {
     "stamp": MaskConfig(),
     "lam": MaskConfig("lam", depth=3, fusion="sum"),
     "shared": MaskConfig("lam", shared=True),
+    "bounded": MaskConfig("lam", init="he", bound="sigmoid"),
+    "static": MaskConfig("static"),
 }
 
 each_model = pytest.mark.parametrize("name", MODELS)
-each_mask = pytest.mark.parametrize("mask", MASKS)
+MASKED = [(name, mask) for name in MODELS for mask in MASKS if (name, mask) != ("mrnet-detr", "static")]
+each_masked_model = pytest.mark.parametrize(("name", "mask"), MASKED)
 
 
 def small(name: str, **options: object) -> DETRModel:
@@ -52,8 +56,7 @@ def batch(clips: list[int], words: list[int], seed: int = 0) -> tuple[Tensor, Te
     return video, is_clip, texts, is_word
 
 
-@each_mask
-@each_model
+@each_masked_model
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=2, max_size=4), st.integers(0, 99))
 @settings(max_examples=3, deadline=None)
 def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, int]], seed: int) -> None:
@@ -72,8 +75,7 @@ def test_padding_changes_nothing(name: str, mask: str, sizes: list[tuple[int, in
     assert found.saliency.isfinite().all()
 
 
-@each_mask
-@each_model
+@each_masked_model
 def test_every_weight_learns(name: str, mask: str) -> None:
     model = small(name, mask=MASKS[mask], dropout=0.0, dropout_in=0.0).train()
     draw = torch.Generator().manual_seed(1)
@@ -146,6 +148,16 @@ def test_masks_are_of_the_encoders_keys(name: str, layers: int, columns: set[int
         masks = [one for one in model.modules() if isinstance(one, LearnedMask)]
         assert len(masks) == (layers // 2 if shared else layers)
         assert {mask.layers[-1].out_features for mask in masks} == columns
+
+
+def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
+    plain = {name: set(small(name).state_dict()) for name in ("moment-detr", "qd-detr")}
+    for name, n_keys in (("moment-detr", 9 + 4), ("qd-detr", 1 + 9)):
+        model = small(name, mask=MaskConfig("static"))
+        added = {key: tuple(model.state_dict()[key].shape) for key in set(model.state_dict()) - plain[name]}
+        assert added == {f"encoder.{layer}.mask.weights": (n_keys, n_keys) for layer in range(2)}
+    with pytest.raises(UsageError, match="a sparse mask of their own"):
+        small("mrnet-detr", mask=MaskConfig("static"))
 
 
 def test_published_sizes() -> None:

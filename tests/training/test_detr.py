@@ -13,7 +13,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.examples import HighlightExample, Pair
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.windows import with_endpoints
-from vidsum.models.configs import DETRConfig
+from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel
 from vidsum.models.detr_models import build as build_model
@@ -126,6 +126,27 @@ def test_the_loss_has_the_parts_of_its_model() -> None:
         of_mask = model.sparsity_loss().detach() if isinstance(model, MRNetDETR) else torch.zeros(())
         assert sparse == pytest.approx(7 * float(of_mask), rel=1e-4)
         assert (sparse > 0) == (name == "mrnet-detr")
+
+
+def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> None:
+    batch = collate_pairs(draw_highlights(HOW, 1), CPU)
+    silent = DETRLossSettings(match=MatchWeights(0, 0, 0), saliency=0)
+    model = _model(mask=MaskConfig("static")).eval()
+    (name,) = (name for name, _ in model.named_parameters() if name.endswith("mask.weights"))
+    weights = model.get_parameter(name)
+    loss = detr_loss(model, batch, silent, with_negatives=True)
+    off = ~torch.eye(len(weights), dtype=torch.bool)
+    expected = 0.5 * (1 / (1 + torch.exp(-weights[off]))).sum() / weights.numel()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    loss.backward()
+    gradients = {key: each.grad for key, each in model.named_parameters()}
+    assert [key for key, grad in gradients.items() if grad is not None and grad.any()] == [name]
+    means = {}
+    for weight in (0.0, 50.0):
+        settings = replace(_settings(2, mask="static"), loss=DETRLossSettings(static_sparsity=weight))
+        fitted = train_detr(_fixed(10 * draw_highlights(HOW, 1)), "qd-detr", settings, tmp_path / f"{weight}")
+        means[weight] = float(read_trained(fitted.checkpoint).tensors[name].sigmoid().mean())
+    assert means[50.0] < means[0.0] - 0.01
 
 
 def test_a_negative_pair_counts_only_where_there_is_one() -> None:

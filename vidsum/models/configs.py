@@ -13,6 +13,10 @@ from vidsum.options import Limits, Option, check, from_mapping
 from vidsum.settings import MaskKind
 
 Fusion = Literal["product", "sum"]
+MaskInit = Literal["default", "xavier", "he"]
+"""How the linear layers of a learned mask start: as PyTorch's, with Xavier's weights, or with He's and biases
+of 0."""
+Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """What an encoder's token attends to: the rows of FullTransNet's Table III."""
 Head = Literal["linear", "pointer", "frame"]
@@ -47,7 +51,8 @@ class MaskConfig:
     kind: Annotated[
         MaskKind,
         Option(
-            "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens.",
+            "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens. static: "
+            "SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
             flags=("--mask",),
             shown="none",
         ),
@@ -75,9 +80,21 @@ class MaskConfig:
         ),
     ] = False
     """True lets a trained model be extended. The papers do not say how their layers start."""
+    init: Annotated[
+        MaskInit,
+        Option("Initial weights of the mask: PyTorch's, Xavier's, or He's.", shown="default: PyTorch's"),
+    ] = "default"
+    bound: Annotated[
+        Bound, Option("sigmoid: keep the mask within 0 and 1, as in the papers' figures.", shown="none")
+    ] = "none"
 
     def __post_init__(self) -> None:
+        """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
         check(self)
+        if self.kind == "static" and (self.init != "default" or self.bound != "none"):
+            name = "init" if self.init != "default" else "bound"
+            fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"
+            raise UsageError(fault, hint=f"leave out --mask-{name}")
 
 
 @dataclass(frozen=True)
@@ -116,6 +133,7 @@ class FullTransNetConfig:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
+        _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         _require(self.d % self.heads == 0 and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
 
@@ -221,6 +239,7 @@ class MRNetConfig:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
+        _refuse_static(self.mask, "MRNet's blocks: they have a sparse mask of their own")
         object.__setattr__(self, "regions", tuple(self.regions))
         object.__setattr__(self, "counts", tuple(self.counts))
         _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
@@ -262,6 +281,11 @@ class DETRConfig:
         # the sines and cosines of an anchor's centre and of its width take half of d each
         fits = self.d % 4 == 0 and self.d % (2 * self.heads) == 0
         _require(fits, "d must be a multiple of 4 and of twice the heads", self)
+
+
+def _refuse_static(mask: MaskConfig | None, reason: str) -> None:
+    if mask and mask.kind == "static":
+        raise UsageError(f"no static mask in {reason}", hint="--mask stamp")
 
 
 def _require(holds: bool, rule: str, config: Any) -> None:

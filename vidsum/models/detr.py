@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention
+from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask, fused_attention
 from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
@@ -121,7 +121,7 @@ class DETR(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention and a feed-forward network; a norm after each residual."""
 
-    def __init__(self, config: DETRConfig, mask: LearnedMask | None, activation: nn.Module) -> None:
+    def __init__(self, config: DETRConfig, mask: Mask | None, activation: nn.Module) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
         self.mask = mask

@@ -16,6 +16,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from vidsum.models.attention.heads import MultiHeadAttention, sinusoid
 from vidsum.models.attention.learned_mask import (
     LearnedMask,
+    Mask,
     SoftMask,
     fused_attention,
     learned_masks,
@@ -136,7 +137,7 @@ class FullTransNet(nn.Module):
 class EncoderLayer(nn.Module):
     """Eq. 2-3: sparse self-attention and a feed-forward network, each with residual and post-norm."""
 
-    def __init__(self, config: FullTransNetConfig, mask: LearnedMask | None = None) -> None:
+    def __init__(self, config: FullTransNetConfig, mask: Mask | None = None) -> None:
         super().__init__()
         self.mask = mask
         self.pattern = config.attention

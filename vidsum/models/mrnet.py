@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
 from vidsum.models.attention.heads import input_projection
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, learned_masks
+from vidsum.models.attention.learned_mask import Mask, SoftMask, learned_masks
 from vidsum.models.attention.retention import MaskRetention
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.proposal_map import ProposalMap, pooling_counts
@@ -99,7 +99,7 @@ class MRNet(nn.Module):
 class Block(nn.Module):
     """Eq. 9, an MRT block; the norm before the attention is the public code's, the paper has none."""
 
-    def __init__(self, config: MRNetConfig, mask: LearnedMask | None) -> None:
+    def __init__(self, config: MRNetConfig, mask: Mask | None) -> None:
         super().__init__()
         self.mask = mask
         self.retention = MaskRetention(config)

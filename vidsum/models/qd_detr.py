@@ -14,6 +14,7 @@ from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines,
 from vidsum.models.attention.learned_mask import (
     LearnedMask,
     SoftMask,
+    cross_masks,
     fused_attention,
     learned_masks,
     shared_mask,
@@ -27,8 +28,8 @@ class QDDETR(DETR):
 
     def __init__(self, config: DETRConfig) -> None:
         super().__init__(config)
-        masks = learned_masks(config.mask, config.d, config.words, config.layers, cross=True)
-        self.cross = nn.ModuleList(CrossLayer(config, mask) for mask in masks)
+        across = cross_masks(config.mask, config.d, config.words, config.layers)
+        self.cross = nn.ModuleList(CrossLayer(config, mask) for mask in across)
         # the global token is one of the sequence
         masks = learned_masks(config.mask, config.d, 1 + config.clips, config.layers)
         self.encoder = nn.ModuleList(EncoderLayer(config, mask, nn.PReLU()) for mask in masks)

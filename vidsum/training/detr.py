@@ -13,6 +13,7 @@ from vidsum.datasets.examples import HighlightExample
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
+from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, build
@@ -75,7 +76,7 @@ def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with
         saliency = margin_loss(detections.saliency, given, clips_inside(batch), is_clip, how.margin)
         if negative is not None:
             saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, how)
-        loss = loss + how.saliency * saliency
+        loss = loss + how.saliency * saliency + how.static_sparsity * static_sparsity(model)
         return loss + how.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
 
 

@@ -189,6 +189,8 @@ class DETRLossSettings:
     """Temperature of the rank-contrastive loss."""
     lambda_s: NonNegative = 10.0
     """Weight of the sparsity loss, of mrnet-detr alone."""
+    static_sparsity: NonNegative = 0.5
+    """Weight of the sparsity loss of static masks, as in SwinBERT."""
 
     def __post_init__(self) -> None:
         check(self)

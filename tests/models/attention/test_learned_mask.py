@@ -7,10 +7,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention, learned_masks
-from vidsum.models.configs import Fusion, MaskConfig
+from vidsum.models.attention.learned_mask import (
+    LearnedMask,
+    SoftMask,
+    StaticMask,
+    cross_masks,
+    fused_attention,
+    learned_masks,
+    sparse_mask,
+    static_sparsity,
+)
+from vidsum.models.configs import Fusion, MaskConfig, MaskInit
 
 D, HEADS, MOST_KEYS = 6, 2, 9
 
@@ -60,7 +69,9 @@ def mask_directly(case: Case) -> Tensor:
             for weight, bias in hidden:
                 numbers = [max(0.0, _dot(row, numbers) + b) for row, b in zip(weight, bias, strict=True)]
             for m in range(n_keys):
-                mask[video, n, m] = _dot(last[0][m], numbers) + last[1][m]
+                number = _dot(last[0][m], numbers) + last[1][m]
+                is_bounded = case.module.config.bound == "sigmoid"
+                mask[video, n, m] = 1 / (1 + math.exp(-number)) if is_bounded else number
     return mask
 
 
@@ -98,6 +109,8 @@ configs = st.builds(
     kind=st.sampled_from(["lam", "stamp"]),
     depth=st.integers(1, 5),
     fusion=st.sampled_from(["product", "sum"]),
+    init=st.sampled_from(["default", "xavier", "he"]),
+    bound=st.sampled_from(["none", "sigmoid"]),
 )
 cases = st.builds(
     case_of,
@@ -198,19 +211,143 @@ def test_a_new_start_is_of_the_same_kind() -> None:
     assert identity.layers[-1].weight.abs().sum() == 0
 
 
-@pytest.mark.parametrize(("start", "least", "most"), [("PyTorch", 0.0, 1e-6), ("He", 0.1, 1.0)])
-def test_whether_a_deep_mask_tells_tokens_apart_depends_on_its_start(
-    start: str, least: float, most: float
-) -> None:
-    """docs/algorithms/learned-masks.md: of one key, at depth 32."""
+def deviation_and_gradient(init: MaskInit, depth: int) -> tuple[float, float]:
+    """Of one key over the tokens of a new mask, and of its first layer as a fraction of the last one's."""
     torch.manual_seed(0)
-    module = LearnedMask(MaskConfig(depth=32), 128, 20)
-    for layer in module.layers if start == "He" else ():
-        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        nn.init.zeros_(layer.bias)
-    with torch.no_grad():
-        dense = module(torch.randn(1, 20, 128), 20).dense()[0]
-    assert least <= dense.std(dim=0).mean().item() <= most
+    module = LearnedMask(MaskConfig(depth=depth, init=init), 128, 20)
+    dense = module(torch.randn(1, 20, 128), 20).dense()[0]
+    (dense * torch.randn_like(dense)).sum().backward()
+    first, last = (layer.weight.grad.norm().item() for layer in (module.layers[0], module.layers[-1]))
+    return dense.std(dim=0).mean().item(), first / last
+
+
+def test_whether_a_deep_mask_tells_tokens_apart_depends_on_its_start() -> None:
+    """docs/algorithms/learned-masks.md, the table of starts."""
+    found = {
+        (init, depth): deviation_and_gradient(init, depth)
+        for init in ("default", "xavier", "he")
+        for depth in (2, 8, 32)
+    }
+    for init in ("default", "xavier", "he"):  # each layer makes it harder
+        assert found[init, 2][0] > found[init, 8][0] > found[init, 32][0]
+    for depth in (2, 8, 32):
+        assert found["default", depth][0] < found["xavier", depth][0] < found["he", depth][0]
+    for depth in (8, 32):
+        assert found["default", depth][1] < found["xavier", depth][1]
+    assert found["default", 32][0] < 1e-6
+    assert found["default", 32][1] < 1e-6
+    assert 1e-7 < found["xavier", 32][0] < 1e-3
+    assert found["he", 32][0] > 0.1
+    assert all(0.3 < found["he", depth][1] < 3 for depth in (2, 8, 32))
+
+
+def test_the_weights_of_each_start() -> None:
+    def layers(init: MaskInit) -> tuple[Tensor, Tensor]:
+        torch.manual_seed(0)
+        layer = LearnedMask(MaskConfig(init=init), 256, 100).layers[0]
+        return layer.weight.detach(), layer.bias.detach()
+
+    bound = 256**-0.5
+    for init, largest in (("default", bound), ("xavier", (6 / 512) ** 0.5)):
+        weight, bias = layers(init)  # type: ignore[arg-type]
+        assert 0.99 * largest < weight.abs().max() <= largest
+        assert 0.9 * bound < bias.abs().max() <= bound
+    weight, bias = layers("he")
+    assert weight.std().item() == pytest.approx((2 / 256) ** 0.5, rel=0.02)
+    assert weight.abs().max() > 3 * weight.std()  # normal, not uniform
+    assert not bias.any()
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("init", ["default", "he"])
+def test_a_bound_keeps_the_mask_within_0_and_1(init: MaskInit, fusion: Fusion) -> None:
+    case = case_of(MaskConfig(depth=3, fusion=fusion, init=init, bound="sigmoid"))
+    free = case_of(MaskConfig(depth=3, fusion=fusion, init=init))
+    for one in (case, free):
+        one.x.mul_(30)
+    assert not 0 <= free.mask().dense().min() <= free.mask().dense().max() <= 1
+    assert 0 <= case.mask().dense().min() < case.mask().dense().max() <= 1
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("cross", [False, True])
+def test_a_bounded_mask_starts_near_none_and_learns(cross: bool, fusion: Fusion) -> None:
+    case = case_of(MaskConfig("lam", 3, fusion, identity=True, init="he", bound="sigmoid"), cross)
+    dense = case.mask().dense()
+    assert (dense - float(fusion == "product")).abs().max() < 0.01
+    plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
+    found = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
+    assert torch.allclose(found, plain, atol=0.01)
+    found.square().sum().backward()
+    assert case.module.layers[-1].weight.grad.abs().sum() > 0
+
+
+STATIC = MaskConfig("static")
+
+
+def static_directly(weights: Tensor, n: int) -> Tensor:
+    mask = torch.ones(n, n, dtype=weights.dtype)
+    for row in range(n):
+        for column in range(n):
+            if row != column:
+                mask[row, column] = 1 / (1 + math.exp(-weights[row, column].item()))
+    return mask
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fusion) -> None:
+    case = case_of(lengths=(7, 4))
+    module = StaticMask(MaskConfig("static", fusion=fusion), MOST_KEYS).double()
+    mask = module(case.x, 7)
+    expected = static_directly(module.weights, 7)
+    assert torch.allclose(mask.dense()[0], expected)
+    found = fused_attention(case.q, case.k, case.v, mask, case.is_key)
+    assert torch.allclose(found, attend_directly(case, expected.expand(2, -1, -1), fusion))
+    found.square().sum().backward()
+    grad = module.weights.grad
+    assert grad is not None
+    assert not grad.diagonal().any()
+    assert not grad[7:].any()
+    assert grad[:7, :7].abs().sum() > 0
+    part = mask.part(slice(2, 5), slice(1, 4)).dense()
+    assert torch.allclose(part[0], expected[2:5, 1:4])
+    with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
+        module(torch.zeros(1, 10, D), 10)
+
+
+def test_the_sparse_mask_keeps_the_diagonal() -> None:
+    weights = torch.randn(5, 5)
+    assert torch.allclose(sparse_mask(weights), static_directly(weights, 5))
+
+
+def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
+    assert static_sparsity(torch.nn.Linear(2, 2)) == 0
+    masks = torch.nn.ModuleList([StaticMask(STATIC, 4), StaticMask(STATIC, 6), torch.nn.Linear(2, 2)])
+    expected = [
+        (static_directly(mask.weights, n).sum() - n) / n**2 for mask, n in ((masks[0], 4), (masks[1], 6))
+    ]
+    assert static_sparsity(masks).item() == pytest.approx(float(sum(expected)) / 2)
+    static_sparsity(masks).backward()
+    for mask in masks[:2]:  # each step closes every pair but a token's own
+        grad = mask.weights.grad
+        assert not grad.diagonal().any()
+        assert (grad + torch.eye(len(grad)) > 0).all()
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_a_static_mask_may_start_near_none(fusion: Fusion) -> None:
+    case = case_of(lengths=(7, 4))
+    module = StaticMask(MaskConfig("static", fusion=fusion, identity=True), MOST_KEYS).double()
+    plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
+    found = fused_attention(case.q, case.k, case.v, module(case.x, 7), case.is_key)
+    assert torch.allclose(found, plain, atol=0.01)
+
+
+def test_static_masks_are_of_self_attention_alone() -> None:
+    assert [type(one) for one in learned_masks(STATIC, D, MOST_KEYS, 2)] == [StaticMask, StaticMask]
+    shared = MaskConfig("static", shared=True)
+    assert [type(one) for one in learned_masks(shared, D, MOST_KEYS, 2)] == [StaticMask, type(None)]
+    assert cross_masks(STATIC, D, MOST_KEYS, 2) == [None, None]
 
 
 def test_self_attention_has_one_kind_and_lam_reads_logits_across() -> None:

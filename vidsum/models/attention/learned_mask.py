@@ -1,39 +1,49 @@
-"""Learned masks: a small network reads the tokens and predicts how much each attends to each other one.
+"""Learned masks: how much each token attends to each other one, predicted from the tokens or learned for all.
 
 LAM (Barrios et al., "Multi-layer Learnable Attention Mask for Multimodal Tasks") and STAMP ("Soft Token
-Attention Masking Process"). docs/algorithms/learned-masks.md lists where the papers are silent, what was
-chosen, what it costs, and how another model uses it.
+Attention Masking Process") predict; the sparse mask of SwinBERT (Lin et al. 2022), with which both papers
+compare, and of MRNet's Eq. 5 is one for all videos. docs/algorithms/learned-masks.md lists where the papers
+are silent, what was chosen, what it costs, and how another model uses it.
 """
 
 import math
 from itertools import pairwise
 from typing import NamedTuple, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
-from vidsum.models.configs import Fusion, MaskConfig
+from vidsum.models.configs import Bound, Fusion, MaskConfig
+
+_OPEN = 6.0
+"""Sigmoid's argument where a bounded mask starts as none: 0.9975, which still has a gradient."""
 
 
 class SoftMask(NamedTuple):
-    """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, so that a part can be made alone."""
+    """M [B, N, N_k] of a batch as factors, M = rows columns^T + bias, so that a part can be made alone.
+
+    With a bound, M is the sigmoid of that.
+    """
 
     rows: Tensor
-    """[B, N, H], the input of the last linear layer."""
+    """[B, N, H], the input of the last linear layer; B is 1 where all videos have one mask."""
     columns: Tensor
     """[N_k, H], that layer's weights; or [B, N_k, H] where the keys were picked video by video."""
     bias: Tensor
     """[N_k] or [B, N_k]"""
     fusion: Fusion
+    bound: Bound = "none"
 
     def dense(self) -> Tensor:
         """[B, N, N_k] M itself."""
-        return self.rows @ self.columns.mT + self.bias[..., None, :]
+        mask = self.rows @ self.columns.mT + self.bias[..., None, :]
+        return mask.sigmoid() if self.bound == "sigmoid" else mask
 
     def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
         """The mask of some queries and keys; keys as a slice, or as an index [B, G] into each video's."""
-        return SoftMask(self.rows[:, queries], self.columns[keys], self.bias[keys], self.fusion)
+        return self._replace(rows=self.rows[:, queries], columns=self.columns[keys], bias=self.bias[keys])
 
     def fuse(self, logits: Tensor) -> Tensor:
         """[B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all heads."""
@@ -52,7 +62,7 @@ class LearnedMask(nn.Module):
         """Hidden layers are as wide as a token (STAMP Sec. 3.2).
 
         Args:
-            config: `shared` is for `learned_masks` and `shared_mask`.
+            config: of the kind lam or stamp; `shared` is for `learned_masks` and `shared_mask`.
             d: numbers in a token.
             n_keys: maximum number of keys; fewer take the first columns.
             cross: whether the keys are another sequence than the tokens that attend.
@@ -69,9 +79,14 @@ class LearnedMask(nn.Module):
         *_, last = self._linear()
         for layer in self._linear():
             layer.reset_parameters()
+            if self.config.init == "xavier":
+                nn.init.xavier_uniform_(layer.weight)
+            elif self.config.init == "he":
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.zeros_(layer.bias)
         if self.config.identity:
             nn.init.zeros_(last.weight)
-            nn.init.constant_(last.bias, 1.0 if self.config.fusion == "product" else 0.0)
+            nn.init.constant_(last.bias, _neutral(self.config))
 
     def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
         """The mask of one attention, of its logits where LAM reads them.
@@ -101,25 +116,98 @@ class LearnedMask(nn.Module):
             raise ValueError(f"{n_keys} keys are more than the mask's {last.out_features}")
         for layer in hidden:
             x = relu(layer(x))
-        return SoftMask(x, last.weight[:n_keys], last.bias[:n_keys], self.config.fusion)
+        return SoftMask(x, last.weight[:n_keys], last.bias[:n_keys], self.config.fusion, self.config.bound)
 
     def _linear(self) -> list[nn.Linear]:
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
 
-def learned_masks(
-    config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool = False
+class StaticMask(nn.Module):
+    """SwinBERT's learnable sparse mask: `sparse_mask` of self-attention, the same for all videos.
+
+    It starts from normal weights, as MRNet's does; `static_sparsity` is its loss.
+    """
+
+    def __init__(self, config: MaskConfig, n_keys: int) -> None:
+        """Of at most n_keys tokens; fewer take the first rows and columns."""
+        super().__init__()
+        self.config = config
+        self.weights = nn.Parameter(torch.empty(n_keys, n_keys))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start anew; an identity start is a mask of nearly 1 everywhere, of either fusion."""
+        if self.config.identity:
+            nn.init.constant_(self.weights, _OPEN)
+        else:
+            nn.init.normal_(self.weights)
+
+    def forward(self, x: Tensor, n_keys: int) -> SoftMask:
+        """The mask of tokens [B, n_keys, d]; ValueError where they are more than the mask has."""
+        if n_keys > len(self.weights):
+            raise ValueError(f"{n_keys} keys are more than the mask's {len(self.weights)}")
+        mask = sparse_mask(self.weights[:n_keys, :n_keys])
+        return SoftMask(mask[None], torch.eye(n_keys).to(mask), mask.new_zeros(n_keys), self.config.fusion)
+
+
+Mask = LearnedMask | StaticMask
+
+
+def sparse_mask(weights: Tensor) -> Tensor:
+    """[T, T] M_LS of MRNet's Eq. 5: sigmoid of the learned weights [T, T], and 1 on the diagonal."""
+    own = torch.eye(len(weights), device=weights.device, dtype=weights.dtype)
+    return (1 - own) * weights.sigmoid() + own
+
+
+def static_sparsity(model: nn.Module) -> Tensor:
+    """The sparsity loss of a model's static masks: the mean of a mask without its diagonal, over the masks.
+
+    SwinBERT adds it with a weight; 0 where the model has none.
+    """
+    masks = [module.weights for module in model.modules() if isinstance(module, StaticMask)]
+    if not masks:
+        return torch.zeros(())  # a number that any device adds
+    return torch.stack(
+        [(sparse_mask(weights).sum() - len(weights)) / weights.numel() for weights in masks]
+    ).mean()
+
+
+def _neutral(config: MaskConfig) -> float:
+    """The last bias with which a mask changes nothing; with a bound, next to nothing."""
+    if config.bound == "sigmoid":
+        return _OPEN if config.fusion == "product" else -_OPEN
+    return 1.0 if config.fusion == "product" else 0.0
+
+
+def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
+    """The mask of each layer of self-attention; if shared, of the first one alone; without a config, none."""
+    if config is not None and config.kind == "static":
+        return [StaticMask(config, n_keys) if n < _own(config, layers) else None for n in range(layers)]
+    return [*_predicted(config, d, n_keys, layers, cross=False)]
+
+
+def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[LearnedMask | None]:
+    """The same of cross-attention, which no static mask has: its diagonal is a token's own."""
+    return _predicted(None if config and config.kind == "static" else config, d, n_keys, layers, cross=True)
+
+
+def _predicted(
+    config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool
 ) -> list[LearnedMask | None]:
-    """The mask network of each layer; if shared, of the first one alone; without a config, none."""
     if config is None:
         return [None] * layers
-    own = 1 if config.shared else layers
+    own = _own(config, layers)
     return [LearnedMask(config, d, n_keys, cross=cross) if n < own else None for n in range(layers)]
+
+
+def _own(config: MaskConfig, layers: int) -> int:
+    """Number of layers that have a mask of their own."""
+    return 1 if config.shared else layers
 
 
 def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
     """The mask of the first layer of self-attention over x [B, N, d], where all layers share it."""
-    mask = cast(LearnedMask | None, layers[0].mask)
+    mask = cast(Mask | None, layers[0].mask)
     return mask(x, x.shape[1]) if mask and mask.config.shared else None
 
 

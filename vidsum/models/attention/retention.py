@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, silu
 
 from vidsum.models.attention.heads import join_heads, sines, split_heads
-from vidsum.models.attention.learned_mask import SoftMask
+from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
 from vidsum.models.configs import Decay, MRNetConfig
 
 _SCALE_BASE = 512
@@ -59,12 +59,6 @@ def decay_mask(
     if decay == "forward":
         mask = mask * (behind >= 0)
     return mask + torch.eye(length, device=device) * (diagonal - 1)
-
-
-def sparse_mask(weights: Tensor) -> Tensor:
-    """[T, T] M_LS of Eq. 5: sigmoid of the learned weights [T, T], and 1 on the diagonal."""
-    own = torch.eye(len(weights), device=weights.device, dtype=weights.dtype)
-    return (1 - own) * weights.sigmoid() + own
 
 
 class MaskRetention(nn.Module):
