@@ -1,5 +1,6 @@
 """`vidsum train mrnet` and `train detr`: what is written and said, resuming, and bad input in one line."""
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,6 +100,45 @@ def test_words_are_read_from_their_folder(run: Run, data: Path) -> None:
     assert _with_features(run, "detr", data, *words).code == 0
     trained = read_trained("run/best.safetensors")
     assert (trained.config["dim_query"], trained.config["words"]) == (3, 4)
+
+
+@both
+def test_captions_of_clips_are_features(
+    run: Run, data: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For training and for the evaluations of what was trained."""
+
+    class Encoder:
+        @staticmethod
+        def encode(texts: list[str]) -> np.ndarray:
+            return np.array([[1, len(text), text.count("a"), 1] for text in texts], np.float32)
+
+        @staticmethod
+        def encode_words(texts: list[str]) -> list[np.ndarray]:
+            return [np.ones((3, 4), np.float32) for _ in texts]
+
+    for module in ("datasets.clip_captions", "evaluation.models", "training.data"):
+        monkeypatch.setattr(f"vidsum.{module}.load_text_encoder", lambda *_: Encoder)
+    monkeypatch.setattr("vidsum.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
+    captions = Path("captions.jsonl.gz")
+    lines = [
+        {"vid": f"film_{n}", "captions": [f"clip {n} {'a' * clip}" for clip in range(10)]} for n in range(10)
+    ]
+    captions.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    ran = _train(run, model, data, "--features", captions)
+    assert (ran.code, ran.err) == (0, "")
+    trained = read_trained("run/best.safetensors")
+    assert trained.features["dim"] == {"mrnet": 4, "detr": 6}[model]  # with the two ends of each clip
+    assert trained.training["data"]["features"] == ["captions.jsonl.gz"]
+    ask = ("--run", "run", "--features", captions, "--device", "cpu", "--seeds", 1)
+    for arguments in (("moments", "--data", data), ("highlights", data)):
+        ran = run("evaluate", *arguments, *ask, "-o", "-")
+        assert ran.code == 0, ran.err
+        assert ran.json["provenance"]["features"][0]["name"] == "captions.jsonl.gz"
+    captions.write_bytes(b"not compressed")
+    ran = run("evaluate", "highlights", data, *ask, "-o", "-")
+    assert ran.code == 3
+    assert "captions.jsonl.gz: is damaged, or not a gzip file" in ran.err
 
 
 MASK = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}

@@ -17,7 +17,7 @@ from vidsum.datasets.moments import Query
 from vidsum.datasets.published_features import read_clips
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation import models
-from vidsum.evaluation.models import ModelRun, _to_clips, highlights_by, moments_by
+from vidsum.evaluation.models import ModelRun, highlights_by, moments_by, to_clips
 from vidsum.evaluation.submissions import read_highlight_predictions, write_predictions
 from vidsum.features.resample import resample
 from vidsum.grounding.text import TextEncoder
@@ -233,7 +233,7 @@ def test_published_words_are_for_detr_alone(
 @given(st.floats(0, 149), st.floats(0.01, 150), st.sampled_from([149.0, 149.9, 150.0]))
 def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float, duration_s: float) -> None:
     moment = Moment(min(start_s, duration_s - 0.01), min(start_s + length_s, duration_s), 0.5)
-    rounded = _to_clips(moment, duration_s)
+    rounded = to_clips(moment, duration_s)
     assert 0 <= rounded.start_s < rounded.end_s <= duration_s
     for edge in (rounded.start_s, rounded.end_s):
         assert edge % 2 == 0 or edge == duration_s
@@ -252,7 +252,7 @@ def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float
     ],
 )
 def test_edges_are_rounded_as_published(moment: tuple[float, float], expected: tuple[float, float]) -> None:
-    rounded = _to_clips(Moment(*moment, 1.0), 150.0)
+    rounded = to_clips(Moment(*moment, 1.0), 150.0)
     assert (rounded.start_s, rounded.end_s) == expected
 
 

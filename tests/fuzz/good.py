@@ -57,6 +57,10 @@ CONFIG = {
     "train": {"fulltransnet": {"epochs": 10}},
 }
 SCORES = {"made/video_1": [0.5] * 40, "video_2": [0.25] * 40}
+CLIP_CAPTIONS = [
+    {"vid": "v0", "captions": ["a dog runs", "snow"]},
+    {"vid": "v1", "captions": "['a dog runs', \"it's a cat\"]"},
+]
 SUMMARY = summary_document(
     Summary(
         segments=((0.0, 2.5),),

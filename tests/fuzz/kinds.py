@@ -36,8 +36,8 @@ def of_jsonl(rng: random.Random) -> Case:
 
 
 def of_json(rng: random.Random) -> Case:
-    """Annotations, as `evaluate` and `train` read them, and scores as PGL-SUM writes them."""
-    layout = rng.randrange(5)
+    """Annotations and captions of clips, as `evaluate` and `train` read them, and scores as PGL-SUM's."""
+    layout = rng.randrange(6)
     if layout < 2:
         data = (good.ACTIVITYNET, good.TACOS)[layout]
         text_of = rng.choice([json.dumps, _over_lines])
@@ -45,7 +45,9 @@ def of_json(rng: random.Random) -> Case:
     if layout < 4:
         read = (reads.read_moments, reads.read_highlights)[layout - 2]
         return Case("data.jsonl", damage_json(good.QUERIES, rng, _lines_or_json), read)
-    return Case("scores.json", damage_json(good.SCORES, rng), reads.read_scores)
+    if layout < 5:
+        return Case("scores.json", damage_json(good.SCORES, rng), reads.read_scores)
+    return Case("clips.jsonl", damage_json(good.CLIP_CAPTIONS, rng, _lines_or_json), reads.read_clip_captions)
 
 
 def of_yaml(rng: random.Random) -> Case:

@@ -199,6 +199,14 @@ def read_frame_captions(path: Path) -> None:
         assert all(caption.encode() for caption in video.captions)
 
 
+def read_clip_captions(path: Path) -> None:
+    from vidsum.datasets.clip_captions import read_clip_captions
+
+    for captions in read_clip_captions(path).values():
+        assert all(caption.encode() is not None for caption in captions)
+        assert captions
+
+
 def read_summe_protocol(path: Path) -> None:
     from vidsum.datasets.summe import read_summe_protocol
 

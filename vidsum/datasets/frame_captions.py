@@ -59,11 +59,11 @@ def _captions(name: str, entry: Entry) -> FrameCaptions:
             f"has picks that do not increase: {frames[stalls[0] + 1]} after {frames[stalls[0]]}"
         )
     for frame, caption in zip(picks, captions, strict=True):
-        if not isinstance(caption, str) or not caption.strip() or not _is_unicode(caption):
+        if not isinstance(caption, str) or not caption.strip() or not is_unicode(caption):
             raise entry.fault(f"has no text as the caption of frame {frame}: {shown(caption)}")
     return FrameCaptions(name, frames, tuple(captions))
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Whether no half of a surrogate pair stands alone, which JSON allows and tokenizers do not."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

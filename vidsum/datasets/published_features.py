@@ -8,7 +8,9 @@ A source is an HDF5 file with a dataset, or a group with one of features, for ea
 or a folder with a file for each video, named after it:
 
 - `slowfast_features/VIDEO.npz`, `clip_features/VIDEO.npz` (QVHighlights), key `features`;
-- `VIDEO.npy` (Charades I3D, also as [N, 1, 1, D]), `VIDEO.pt`, or the `.npz` of `vidsum extract`.
+- `VIDEO.npy` (Charades I3D, also as [N, 1, 1, D]), `VIDEO.pt`, or the `.npz` of `vidsum extract`;
+
+or a file of captions of clips, which MiniLM embeds (`vidsum.datasets.clip_captions`).
 
 Rows are brought to length 1, as the published models take them; several sources are then put side by side.
 """
@@ -21,12 +23,13 @@ from typing import Any
 import h5py
 import numpy as np
 
+from vidsum.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.errors import InputError
 from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
 from vidsum.numpy_files import read_array, read_arrays, refusing
 from vidsum.scaling import unit_rows
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Progress
 
 _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
@@ -39,8 +42,8 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     """The features of one video, from each source.
 
     Args:
-        sources: HDF5 files or folders. Where one has a row or two more than another, the first ones are
-            taken.
+        sources: HDF5 files, folders or files of captions. Where one has a row or two more than another, the
+            first ones are taken.
         video: the video's name as the annotations have it.
 
     Returns:
@@ -50,8 +53,7 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
         InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or the
             sources are of different rates.
     """
-    readers = [_from_folder if source.is_dir() else _from_h5 for source in sources]
-    parts = [_checked(*read(source, video)) for read, source in zip(readers, sources, strict=True)]
+    parts = [_checked(*_stored(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
     if max(lengths) - min(lengths) > _MOST_APART:
         rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
@@ -76,11 +78,13 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
     """Make sure, before any work, that all sources have all videos.
 
     Raises:
-        InputError: one lacks some, or is neither an HDF5 file nor a folder.
+        InputError: one lacks some, or is none of the layouts.
     """
     for source in sources:
         if source.is_dir():
             held = {file.stem for file in source.iterdir() if file.suffix in _FOLDER_SUFFIXES}
+        elif is_captions(source):
+            held = set(read_clip_captions(source))
         else:
             with opened(_h5_file(source)) as file:
                 held = set(file)
@@ -89,6 +93,22 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
             raise InputError(
                 f"{source}: has no features of {len(missing)} of {len(videos)} videos, such as {missing[0]}"
             )
+
+
+def embed_sources(sources: Sequence[Path], device: str, progress: Progress | None = None) -> None:
+    """Embed the captions of those sources that hold captions, which takes long: `read_parts` then does not.
+
+    Args:
+        sources: see `read_parts`.
+        device: where MiniLM runs.
+        progress: called while captions are embedded.
+
+    Raises:
+        InputError, WeightsError: see `vidsum.datasets.clip_captions.embed_captions`.
+    """
+    for source in sources:
+        if not source.is_dir() and is_captions(source):
+            embed_captions(source, device, progress)
 
 
 def _h5_file(source: Path) -> Path:
@@ -125,8 +145,22 @@ def _checked(where: str, stored: Any) -> FloatArray:
     return unit_rows(rows)
 
 
+def _stored(source: Path, video: str) -> tuple[str, Any]:
+    """The name of a video's features in a source, and the features."""
+    if source.is_dir():
+        return _from_folder(source, video)
+    return _from_captions(source, video) if is_captions(source) else _from_h5(source, video)
+
+
+def _from_captions(source: Path, video: str) -> tuple[str, Any]:
+    videos = embed_captions(source)
+    if video not in videos:
+        raise InputError(f"{source}: has no features of {video}")
+    return f"{source}: {video}", videos[video]
+
+
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
-    """The name of a video's features in an HDF5 file, and the features."""
+    """The same of an HDF5 file."""
     with opened(_h5_file(source)) as file:
         entry = member(file, video)
         if entry is None:

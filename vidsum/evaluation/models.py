@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.moments import CLIP_S, MomentVideo, Query
-from vidsum.datasets.published_features import check_features, read_parts, read_words
+from vidsum.datasets.published_features import check_features, embed_sources, read_parts, read_words
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.evaluation.moment_metrics import TOP
@@ -55,7 +55,7 @@ def moments_by(
         WeightsError: weights of the text encoder are missing.
     """
     queried = {name: video for name, video in videos.items() if video.queries}
-    model = _load(run, list(queried))
+    model = _load(run, list(queried), progress)
     embedded = iter(model.embed([query for video in queried.values() for query in video.queries]))
     moments = {}
     for number, (name, video) in enumerate(queried.items(), 1):
@@ -76,14 +76,14 @@ def highlights_by(
     are dense proposals, are suppressed as `vidsum ground` does. A DETR's saliency is as the model gives it;
     MRNet has none.
     """
-    model = _load(run, list(dict.fromkeys(query.video for query in queries.values())))
+    model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
     embedded = _embedded(model, queries)
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
         parts = _parts_of_clips(run.features, query)
         (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
-        moments = tuple(_to_clips(moment, query.duration_s) for moment in answer.moments)
+        moments = tuple(to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
         predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
         if progress:
@@ -136,7 +136,7 @@ class _Model:
         return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
 
 
-def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
+def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
     """The model of a run, once it is known that it can read the features of all videos.
 
     Raises:
@@ -146,6 +146,7 @@ def _load(run: ModelRun, videos: Sequence[str]) -> _Model:
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = grounder_of(trained, name, run.device)
     check_features(run.features, videos)
+    embed_sources(run.features, run.device, progress)
     if videos:
         dims = [part.shape[1] for part in read_parts(run.features, videos[0])]
         learned = trained.features.get("dims", dims)
@@ -201,7 +202,7 @@ def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, 
     return tuple(part[: query.n_clips] for part in parts)
 
 
-def _to_clips(moment: Moment, duration_s: float) -> Moment:
+def to_clips(moment: Moment, duration_s: float) -> Moment:
     """A moment with its edges at those of clips; the clip in its middle where nothing is left."""
     start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
     if end_s <= start_s:

@@ -19,7 +19,10 @@ Comparison = Literal["mmn", "2d-tan"]
 
 PANEL = "What to evaluate"
 
-_SOURCES = "HDF5 file, or folder with a file per video, that --run reads, beside any others. Can be repeated."
+_SOURCES = (
+    "HDF5 file, folder with a file per video, or captions of clips (.jsonl, .jsonl.gz) that --run reads, "
+    "beside any others. Can be repeated."
+)
 _CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
 _LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
 

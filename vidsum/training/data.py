@@ -12,6 +12,7 @@ from vidsum.datasets.examples import MOST_SALIENT, HighlightExample, MomentExamp
 from vidsum.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired
 from vidsum.datasets.published_features import (
     check_features,
+    embed_sources,
     read_clips,
     read_moment_features,
     read_parts,
@@ -67,6 +68,7 @@ def annotated_moments(
         WeightsError: the text encoder's weights cannot be had.
     """
     split = _split(source, seed)
+    embed_sources(source.features, device, progress)
     embedded = iter(load_text_encoder(split.encoder, device).encode(split.texts))
 
     def examples(video: MomentVideo) -> list[MomentExample]:
@@ -101,6 +103,7 @@ def annotated_highlights(
     folder = source.text_features
     is_encoder_given = source.text is not None or source.space != "features"
     split = _split(source if is_encoder_given or not folder else replace(source, text="clip"), seed)
+    embed_sources(source.features, device, progress)
     if folder:
         embedded = iter([read_words(folder, _qid(query, source)) for query in split.queries])
     else:

@@ -326,7 +326,8 @@ class DataSettings:
     features: Annotated[
         tuple[Path, ...],
         Option(
-            "HDF5 file, or folder with one file per video. Can be repeated; features are concatenated.",
+            "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
+            "repeated; features are concatenated.",
             metavar="PATH",
         ),
     ] = ()

@@ -1,0 +1,154 @@
+"""Captions of the clips of videos as features: JSON lines of `{"vid", "captions"}`, embedded by MiniLM.
+
+The layout of github.com/YoucanBaby/VTG-GPT: one caption for each 2 s of QVHighlights' videos. `captions` is a
+list of texts, or a text that holds such a list as Python writes it. The file may be compressed (`.jsonl.gz`).
+"""
+
+import ast
+import gzip
+import os
+import warnings
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.datasets.entries import Entry, parse_lines
+from vidsum.datasets.frame_captions import is_unicode
+from vidsum.disk_cache import kept_rows
+from vidsum.errors import InputError
+from vidsum.grounding.text import load_text_encoder
+from vidsum.text_files import named, read_text, shown
+from vidsum.types import FloatArray, Progress
+
+ENCODER = "minilm"
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+_MOST_BYTES = 2**28
+"""Of an uncompressed file: 30 times as many as that of QVHighlights' 1,519 validation videos."""
+_AT_ONCE = 2048
+"""Captions per call of the text encoder."""
+
+Captions = Mapping[str, tuple[str, ...]]
+_Stamp = tuple[str, int, int]
+_last: dict[_Stamp, Mapping[str, FloatArray]] = {}
+"""The embeddings of the file that was read last, for the next video."""
+
+
+def is_captions(source: Path) -> bool:
+    """Whether a source of features is a file of captions, by its name."""
+    return source.name.endswith(_SUFFIXES)
+
+
+def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
+    """The captions of each video's clips, in their order.
+
+    Raises:
+        InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts; the
+            message names the line.
+    """
+    source = Path(path)
+    text = _uncompressed(source) if source.suffix == ".gz" else read_text(source)
+    videos: dict[str, tuple[str, ...]] = {}
+    for entry in parse_lines(source, text):
+        video = entry.text("vid")
+        if video in videos:
+            raise entry.fault(f"has the video {named(video)} again")
+        videos[video] = _captions(entry)
+    if not videos:
+        raise InputError(f"{source}: holds no captions")
+    return videos
+
+
+def embed_captions(
+    path: Path, device: str = "auto", progress: Progress | None = None
+) -> Mapping[str, FloatArray]:
+    """[N, 384] of length 1 for each video, its clips' captions in their order.
+
+    Each distinct caption is embedded once; the embeddings are kept on disk, and those of the last file in
+    memory.
+
+    Args:
+        path: see `read_clip_captions`.
+        device: where MiniLM runs.
+        progress: called while captions are embedded.
+
+    Raises:
+        InputError: see `read_clip_captions`.
+        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+    """
+    stamp = _stamp(path)
+    if stamp not in _last:
+        videos = read_clip_captions(path)
+        distinct = sorted({caption for captions in videos.values() for caption in captions})
+        rows, row_of = _kept(distinct, device, progress), {text: row for row, text in enumerate(distinct)}
+        _last.clear()
+        _last[stamp] = {
+            video: rows[[row_of[caption] for caption in captions]] for video, captions in videos.items()
+        }
+    return _last[stamp]
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when a file does."""
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    return str(path.resolve()), facts.st_mtime_ns, facts.st_size
+
+
+def _kept(texts: list[str], device: str, progress: Progress | None) -> FloatArray:
+    def embed() -> FloatArray:
+        encoder, parts = load_text_encoder(ENCODER, device), []
+        order = sorted(range(len(texts)), key=lambda row: len(texts[row]))  # of one length, for less padding
+        for start in range(0, len(order), _AT_ONCE):
+            parts.append(encoder.encode([texts[row] for row in order[start : start + _AT_ONCE]]))
+            if progress:
+                progress("captions embedded", start + len(parts[-1]), len(texts))
+        rows = np.empty((len(texts), parts[0].shape[1]), np.float32)
+        rows[order] = np.concatenate(parts)
+        return rows
+
+    made_from = {"weights_sha256": checkpoints.sha256_of(ENCODER), "texts": texts}
+    return kept_rows("clip_captions", made_from, embed)
+
+
+def _captions(entry: Entry) -> tuple[str, ...]:
+    given = entry.values.get("captions")
+    captions: Any = _literal(entry, given) if isinstance(given, str) else given
+    if not isinstance(captions, list) or not captions:
+        raise entry.fault(f"has no list of captions: {shown(given)}")
+    for number, caption in enumerate(captions):
+        if not isinstance(caption, str) or not is_unicode(caption):
+            raise entry.fault(f"has no text as caption {number}: {shown(caption)}")
+    return tuple(captions)
+
+
+def _literal(entry: Entry, text: str) -> Any:
+    """The value of a Python literal; nothing in it is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a backslash that escapes nothing stays as it is
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise entry.fault(f"has captions that are not a list: {shown(text)}") from error
+
+
+def _uncompressed(source: Path) -> str:
+    """The text of a gzip file."""
+    try:
+        with gzip.open(source) as file:
+            content = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"{source}: no such file") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{source}: is damaged, or not a gzip file") from error
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"{source}: has more than {_MOST_BYTES >> 20} MiB when uncompressed")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: is not a text file in UTF-8") from error
