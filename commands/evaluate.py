@@ -80,9 +80,11 @@ def summary(
 
     vidsum evaluate summary --data tvsum.h5 --run OUT
 
+    vidsum evaluate summary --captions frame_captions.json --annotations ydata-tvsum50.mat --run OUT
+
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    if report.plot and not data.data:
+    if report.plot and not (data.data or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
     sources = [str(request.source) for request in requests]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,9 +13,18 @@ from vidsum.commands.result import Result, render, run_batch
 from vidsum.errors import UsageError
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
-from vidsum.training.settings import DataSettings, DETRSettings, FullTransNetSettings, MRNetSettings
+from vidsum.training.settings import (
+    DataSettings,
+    DETRSettings,
+    FullTransNetSettings,
+    MRNetSettings,
+    RidgeSettings,
+)
 
 if TYPE_CHECKING:
+    from vidsum.captioned.sources import Draw
+    from vidsum.datasets.splits import Split
+    from vidsum.datasets.summaries import AnnotatedVideo
     from vidsum.training.data import MomentData
     from vidsum.training.loop import FitResult
     from vidsum.types import Progress
@@ -38,14 +47,35 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class SplitOptions:
-    """The videos of FullTransNet."""
+    """The annotated videos of a summarizer, and how they are split.
+
+    Raises:
+        UsageError: there are neither videos with features nor captions, or both.
+    """
 
     PANEL = "Data and output"
 
     data: Annotated[
         tuple[Path, ...],
         Option("h5 file of annotated videos. Can be repeated; the first is the test set.", metavar="FILE"),
-    ]
+    ] = ()
+    captions: Annotated[
+        tuple[Path, ...],
+        Option("In place of --data: captions of the videos' frames. Can be repeated.", metavar="FILE.json"),
+    ] = ()
+    annotations: Annotated[
+        tuple[Path, ...],
+        Option(
+            "With --captions: ydata-tvsum50.mat or SumMe's protocol (.npz), one for each.", metavar="FILE"
+        ),
+    ] = ()
+    space: Annotated[
+        Literal["text", "conse"],
+        Option(
+            "With --captions: train on their embeddings, or on what EfficientNet-Lite0 would show of such "
+            "frames, simulated: the model then reads real video."
+        ),
+    ] = "text"
     splits: Annotated[
         str,
         Option(
@@ -56,6 +86,45 @@ class SplitOptions:
     split: Annotated[
         tuple[int, ...], Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all")
     ] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.data) == bool(self.captions):
+            fault = "give videos with features, or captions of their frames"
+            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
+        if self.annotations and not self.captions:
+            raise UsageError("--annotations go with --captions", hint="leave them out")
+        if self.space != "text" and not self.captions:
+            raise UsageError("--space has no effect on --data", hint="leave it out")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that the videos come from."""
+        return (*self.data, *self.captions, *self.annotations)
+
+
+@dataclass(frozen=True)
+class _Annotated:
+    """What `SplitOptions` describe, read."""
+
+    videos: "Mapping[str, AnnotatedVideo]"
+    splits: "Sequence[Split]"
+    draw: "Draw | None"
+    numbers: tuple[int, ...]
+    """Of the splits to train."""
+
+
+def _read_annotated(data: SplitOptions, device: str) -> _Annotated:
+    from vidsum.captioned.sources import draw_of, read_captioned
+    from vidsum.datasets.splits import by_dataset, splits_of
+    from vidsum.datasets.summaries import read_all
+
+    captioned = read_captioned(data.captions, data.annotations, device)
+    videos = captioned or read_all(data.data)
+    splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
+    if wrong := [number for number in data.split if number >= len(splits)]:
+        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
+    numbers = tuple(sorted(set(data.split))) or tuple(range(len(splits)))
+    return _Annotated(videos, splits, draw_of(data.space, device), numbers)
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
@@ -72,30 +141,82 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     vidsum train fulltransnet --data tvsum.h5 --out runs/tvsum
 
     vidsum train fulltransnet --data summe.h5 --data tvsum.h5 --splits augmented --out runs/augmented
+
+    vidsum train fulltransnet --captions frame_captions.json --annotations ydata-tvsum50.mat --out runs/text
     """
-    from vidsum.datasets.splits import coverage_of, splits_of, tested_files
-    from vidsum.datasets.summaries import dataset_name, read_all
     from vidsum.training.fulltransnet import prepare_run, train_split
 
-    videos = read_all(data.data)
-    splits = splits_of(data.splits, videos, dataset_name(data.data[0]))
-    if wrong := [number for number in data.split if number >= len(splits)]:
-        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
-    numbers = sorted(set(data.split)) or list(range(len(splits)))
+    read = _read_annotated(data, settings.device)
     prepared = prepare_run(
-        videos, splits, settings, run.out, sources=list(data.data), overwrite=run.overwrite
+        read.videos,
+        read.splits,
+        settings,
+        run.out,
+        sources=data.files,
+        draw=read.draw,
+        overwrite=run.overwrite,
     )
-    number_of = {str(prepared.folder(number)): number for number in numbers}
+    number_of = {str(prepared.folder(number)): number for number in read.numbers}
 
     def step(folder: str, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number_of[folder], overwrite=run.overwrite, progress=progress)
         name, warnings = trained.split.name, trained.warnings
-        return _fitted_result("train fulltransnet", folder, trained.fitted, name, warnings)
+        lines = _for_video(trained.fitted.checkpoint, settings.device) if read.draw else ()
+        return _fitted_result("train fulltransnet", folder, trained.fitted, name, warnings, lines)
 
     run_batch("train fulltransnet", list(number_of), view, step)
-    coverage = coverage_of(splits, videos)  # published splits test some videos never, others repeatedly
-    uneven = () if coverage.tiles else (str(coverage),)
-    render(_next_result(tested_files(splits, data.data), run.out, uneven), view)
+    render(_next_result("train fulltransnet", data, read, run.out), view)
+
+
+@app.command("ridge")
+@command
+def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: View) -> None:
+    """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
+
+    vidsum train ridge --data tvsum.h5 --out runs/ridge
+
+    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space conse --out runs/r
+    """
+    from vidsum.training.ridge import fit_split, prepare_ridge
+
+    read = _read_annotated(data, "auto")
+    prepared = prepare_ridge(
+        read.videos,
+        read.splits,
+        settings,
+        run.out,
+        sources=data.files,
+        draw=read.draw,
+        overwrite=run.overwrite,
+    )
+    number_of = {str(prepared.folder(number)): number for number in read.numbers}
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        fitted = fit_split(prepared, number_of[folder], progress)
+        rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
+        facts = {
+            "split": fitted.split.name,
+            "checkpoint": str(fitted.checkpoint),
+            "penalty": fitted.penalty,
+            "validation": fitted.validation,
+        }
+        line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
+        lines = _for_video(fitted.checkpoint, "auto") if read.draw else ()
+        return Result("train ridge", folder, facts, lines=(line, *lines))
+
+    run_batch("train ridge", list(number_of), view, step)
+    render(_next_result("train ridge", data, read, run.out), view)
+
+
+def _for_video(checkpoint: Path, device: str) -> tuple[str, ...]:
+    """Write the model that reads real video beside one that was trained on simulated features."""
+    from vidsum.captioned.classes import load_classifier
+    from vidsum.captioned.fold import FILE, for_video
+    from vidsum.checkpoints.trained import read_trained, save_trained
+
+    target = checkpoint.with_name(FILE)
+    save_trained(target, for_video(read_trained(checkpoint), load_classifier(device)))
+    return (f"use it with: vidsum summarize VIDEO --model {quote(str(target))}",)
 
 
 @app.command("mrnet")
@@ -194,18 +315,31 @@ def _fitted_result(
     return Result(command, folder, facts, lines=(line, *lines), messages=warnings)
 
 
-def _next_result(data: Sequence[Path], out: Path, messages: tuple[str, ...]) -> Result:
+def _next_result(command: str, data: SplitOptions, read: _Annotated, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.training.run import unfinished_splits
+    from vidsum.checkpoints.named import BEST
+    from vidsum.datasets.splits import coverage_of, tested_files
+    from vidsum.training.run import read_run
 
-    files = " ".join(f"--data {quote(str(path))}" for path in data)
-    evaluate = f"vidsum evaluate summary {files} --run {quote(str(out))}"
-    left = unfinished_splits(out)
+    files = [("--data", path) for path in tested_files(read.splits, data.data)]
+    if data.captions:
+        pairs = list(zip(data.captions, data.annotations, strict=True))
+        files = [pair for c, a in pairs[:1] for pair in (("--captions", c), ("--annotations", a))]
+    space = f" --space {data.space}" if data.captions else ""
+    given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
+    evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
+    folders = [split["folder"] for split in read_run(out)["splits"]]
+    left = [number for number, folder in enumerate(folders) if not (out / folder / BEST).is_file()]
+    if command == "train fulltransnet":
+        from vidsum.training.run import unfinished_splits
+
+        left = unfinished_splits(out)
     line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
+    coverage = coverage_of(read.splits, read.videos)  # published splits test some videos never, others twice
     return Result(
-        "train fulltransnet",
+        command,
         str(out),
         {"unfinished_splits": left, "evaluate": None if left else evaluate},
         lines=(line if left else f"evaluate it with: {evaluate}",),
-        messages=messages,
+        messages=() if coverage.tiles else (str(coverage),),
     )

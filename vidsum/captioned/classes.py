@@ -66,7 +66,6 @@ class Classifier:
         spread = np.sqrt((scores**2).sum(axis=0).mean())
         return np.asarray(np.linalg.qr(self.evidence(scores / spread))[1], np.float32)
 
-
     @cached_property
     def gain(self) -> FloatArray:
         """[384, 384] what is left of evidence by names alone in that of frames.
@@ -90,10 +89,15 @@ def load_classifier(device: str = "auto") -> Classifier:
 
 
 def simulated(video: AnnotatedVideo, classifier: Classifier, *seed: int) -> AnnotatedVideo:
-    """A captioned video with evidence for its captions in place of their embeddings, drawn from a seed."""
+    """A captioned video with evidence for its captions in place of their embeddings, drawn from a seed.
+
+    The evidence is less its mean over the video: what real frames have in common differs from what captions
+    have in common.
+    """
     rng = np.random.default_rng([*seed, *video.name.encode()])
     array = evidence_of(video.features.array, classifier, rng)
-    return replace(video, features=replace(video.features, array=array, extractor=EVIDENCE))
+    centred = np.asarray(array - array.mean(axis=0), np.float32)
+    return replace(video, features=replace(video.features, array=centred, extractor=EVIDENCE))
 
 
 def evidence_of(captions: FloatArray, classifier: Classifier, rng: np.random.Generator) -> FloatArray:

@@ -155,14 +155,16 @@ def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
 
 def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
     annotations = [request.annotations] if request.data and request.annotations else []
+    captions = [request.captions] if request.captions else []
     run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
     files = [_file(str(file), file) for file in run_files]
     return {
-        "files": _files(request.source, *annotations, *request.scores),
+        "files": _files(request.source, *captions, *annotations, *request.scores),
         "models": {model: checkpoint_sha256(model) for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,
         "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
+        **({"space": request.space} if captions else {}),
     }
 
 
@@ -187,15 +189,13 @@ def _summary(
     request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
 ) -> Report[Measures]:
     source, seeds = request.source, request.seeds
-    if not request.data:
+    if not request.has_features:
         shots: tuple[str, ...] = request.segmentation or tuple(SEGMENTATIONS)
         knapsacks, annotations = _KNAPSACKS_OF_ANNOTATIONS, read_tvsum_mat(source)
         return evaluate_summaries(
             annotations, {}, segmentations=shots, knapsacks=knapsacks, n_seeds=seeds, progress=progress
         )
-    data: Videos = read_annotated(source)
-    if request.annotations:
-        data = with_user_scores(data, read_tvsum_mat(request.annotations))
+    data = _videos(request, progress)
     rows: dict[str, Scores] = _read_rows(
         request.scores, request.models, lambda path: submissions.read_scores(path, data)
     )
@@ -231,6 +231,18 @@ def _summary(
 
     notes = _notes(request, videos, report.facts, len(data))
     return replace(report, warnings=(*notes, *report.warnings), plot=plot)
+
+
+def _videos(request: SummaryRequest, progress: Progress | None) -> Videos:
+    """The annotated videos of a request, with features."""
+    if request.captions:
+        from vidsum.captioned.sources import in_space, read_captioned
+
+        assert request.annotations
+        videos = read_captioned([request.captions], [request.annotations], request.device, progress)
+        return in_space(videos, request.space, request.device)
+    data = read_annotated(request.source)
+    return with_user_scores(data, read_tvsum_mat(request.annotations)) if request.annotations else data
 
 
 def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:

@@ -44,8 +44,20 @@ class SummaryRequest:
     """An h5 file of annotated videos."""
     annotations: Annotated[
         Path | None,
-        Option("ydata-tvsum50.mat: each annotator's scores, with or without --data.", metavar="FILE.mat"),
+        Option(
+            "ydata-tvsum50.mat: each annotator's scores, with or without --data. With --captions, SumMe's "
+            "protocol (.npz) too.",
+            metavar="FILE",
+        ),
     ] = None
+    captions: Annotated[
+        Path | None,
+        Option("In place of --data: captions of the frames of the annotated videos.", metavar="FILE.json"),
+    ] = None
+    space: Annotated[
+        Literal["text", "conse"],
+        Option("With --captions: their embeddings, or simulated features, see `vidsum train ridge`."),
+    ] = "text"
     model: Annotated[
         tuple[str, ...],
         Option(
@@ -80,7 +92,11 @@ class SummaryRequest:
         check(self)
         if not (self.data or self.annotations):
             raise UsageError("nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
-        if not self.data and (self.model or self.scores or self.runs):
+        if self.captions and (self.data or not self.annotations):
+            raise UsageError("--captions go with --annotations, without --data", hint="--annotations FILE")
+        if self.space != "text" and not self.captions:
+            raise UsageError("--space has no effect without --captions", hint="leave it out")
+        if not self.has_features and (self.model or self.scores or self.runs):
             raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
         if "auto" in self.model:
             hint = "--model fulltransnet"
@@ -94,9 +110,14 @@ class SummaryRequest:
         return self.data or self.annotations or Path()
 
     @property
+    def has_features(self) -> bool:
+        """Whether models can be run on the videos."""
+        return bool(self.data or self.captions)
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The models to measure; without models and scores those that need no training."""
-        return self.model or (() if self.scores or not self.data else ("contrastive", "cluster"))
+        return self.model or (() if self.scores or not self.has_features else ("contrastive", "cluster"))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ Matrix = npt.NDArray[np.float64]
 _READS = "efficientnet_lite0"
 """The extractor whose units are known."""
 # fmt: off
-DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473, 573, 623, 782, 824, 829, 897, 900, 949,
-              1105, 1121, 1226)
+DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473,
+              573, 623, 782, 824, 829, 897, 900, 949, 1105, 1121, 1226)
 # fmt: on
 """Units of its feature that nearly dark, blurred and blank pictures raise most, eight each."""
 _ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained
 from vidsum.datasets.splits import Split, with_validation
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
@@ -31,8 +32,6 @@ from vidsum.training.run import claim_run
 from vidsum.training.settings import FullTransNetSettings
 from vidsum.types import Progress
 
-Draw = Callable[..., AnnotatedVideo]
-"""draw(video, *seed): the video with other features, as `vidsum.captioned.classes.simulated` makes them."""
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
 
@@ -50,13 +49,13 @@ class Run:
     """Those that the model reads: `extractor`, `dim` and `fps`."""
     facts: Mapping[str, Any]
     """Recorded of the training in each checkpoint."""
-    draw: "Draw | None" = None
+    draw: Draw | None = None
     """Draws the features of a video anew; None: they are always the same."""
 
     @property
     def inputs(self) -> Inputs:
         """How features become the model's input."""
-        return Inputs(self.settings.centred, self.settings.ends)
+        return Inputs(ends=self.settings.ends)
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
         """A video, with its features drawn from a seed."""
@@ -106,7 +105,7 @@ def prepare_run(
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
-    inputs = Inputs(settings.centred, settings.ends)
+    inputs = Inputs(ends=settings.ends)
     used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     others = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
     check_together([videos[name] for name in sorted(others)])

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
+from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo
@@ -22,7 +23,7 @@ from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.provenance import of_file
 from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import target_of
-from vidsum.training.fulltransnet import Draw, check_together, kind_of, split_facts
+from vidsum.training.fulltransnet import check_together, kind_of, split_facts
 from vidsum.training.run import claim_run
 from vidsum.training.settings import RidgeSettings
 from vidsum.training.state import BEST, make_folder

@@ -71,14 +71,6 @@ class FullTransNetSettings:
             below=1,
         ),
     ] = 0.2
-    centred: Annotated[
-        bool,
-        Option(
-            "Read features less their mean over the video, or as they are.",
-            flags=("--centred/--as-they-are",),
-        ),
-    ] = False
-    """This and the next are ours: see `vidsum.summary.inputs`."""
     ends: Annotated[
         bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
     ] = False

@@ -1,0 +1,66 @@
+"""Files of captions and annotations as data: what models are trained on and measured on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from vidsum.captioned.classes import load_classifier, simulated
+from vidsum.captioned.videos import captioned_videos
+from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import UsageError
+from vidsum.types import Progress
+
+Space = Literal["text", "conse"]
+"""Captions as sentences, or as the classes that a network would show of such frames."""
+Draw = Callable[..., AnnotatedVideo]
+"""draw(video, *seed): a captioned video with other features, see `vidsum.captioned.classes.simulated`."""
+
+_TEST_SEED = 2
+"""First number of the seed of test videos; that of a training is 0 or 1."""
+
+
+def read_captioned(
+    captions: Sequence[Path],
+    annotations: Sequence[Path],
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> dict[str, AnnotatedVideo]:
+    """The videos of several data sets, by name; errors are those of `captioned_videos`.
+
+    Raises UsageError too where the files do not come in pairs, or two are of one data set.
+    """
+    if len(captions) != len(annotations):
+        raise UsageError(
+            f"{len(captions)} files of captions, but {len(annotations)} of annotations",
+            hint="one --annotations for each --captions, in the same order",
+        )
+    videos: dict[str, AnnotatedVideo] = {}
+    for of_frames, of_people in zip(captions, annotations, strict=True):
+        more = captioned_videos(of_frames, of_people, device, progress)
+        if videos.keys() & more.keys():
+            raise UsageError(f"{of_people}: its data set was given before")
+        videos |= more
+    return videos
+
+
+def draw_of(space: Space, device: str = "auto") -> Draw | None:
+    """The function that draws features in a space; None where they are the captions themselves.
+
+    Raises WeightsError where the classifier's weights cannot be had.
+    """
+    if space == "text":
+        return None
+    classifier = load_classifier(device)
+
+    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        return simulated(video, classifier, *seed)
+
+    return draw
+
+
+def in_space(
+    videos: Mapping[str, AnnotatedVideo], space: Space, device: str = "auto"
+) -> dict[str, AnnotatedVideo]:
+    """The videos as models are tested on them: in a space that is simulated, one draw of each."""
+    draw = draw_of(space, device)
+    return {name: draw(video, _TEST_SEED) if draw else video for name, video in videos.items()}
