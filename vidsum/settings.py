@@ -15,7 +15,7 @@ from vidsum.times import parse_interval, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
-SHIPPED_MODEL = "fulltransnet"
+SHIPPED_MODEL = "ridge"
 """The checkpoint that comes with vidsum, by its name in the registry."""
 SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""

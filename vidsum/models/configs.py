@@ -155,6 +155,11 @@ class RidgeConfig:
     components: Annotated[
         int, Option("Random features of a Gaussian kernel; 0: linear in the features.", min=0)
     ] = 0
+    novelty: Annotated[
+        float,
+        Option("Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", min=0),
+    ] = 0.0
+    """It is not fitted: captions, and features simulated from them, lack most of what it measures."""
 
     def __post_init__(self) -> None:
         check(self)

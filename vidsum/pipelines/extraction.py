@@ -60,6 +60,13 @@ class Input:
             return provenance.of_features(self.features)
         return self.jobs[0].provenance
 
+    @property
+    def kind(self) -> tuple[str, float]:
+        """Extractor and rate, in features a second, of the features."""
+        if self.features is not None:
+            return self.features.extractor, 1 / self.features.step_s
+        return self.extraction.extractor, 1 / spec_of(self.extraction).step_s
+
     def read(self, progress: Progress | None = None) -> list[Features]:
         """The features of each job; those that exist stand for one."""
         if self.features is not None:

@@ -11,8 +11,9 @@ from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import build
 from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_features
-from vidsum.settings import Extraction
-from vidsum.summary.importance import CLIP_S, highlights
+from vidsum.settings import Extraction, Selection
+from vidsum.summary.importance import CLIP_S
+from vidsum.summary.score import best_score, candidates, checkpoint_sha256
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
 
 TOP_K = 5
@@ -49,18 +50,24 @@ class HighlightsPlan:
 
     input: Input
     top_k: int
+    models: tuple[str, ...]
+    """Those that may give the scores, in order: the first whose curve is not flat."""
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the highlights would be made from."""
-        return {**self.input.provenance, "highlights": {"top_k": self.top_k, "clip_s": CLIP_S}}
+        facts: dict[str, Any] = {"top_k": self.top_k, "clip_s": CLIP_S, "candidates": list(self.models)}
+        if sha256 := next(filter(None, map(checkpoint_sha256, self.models)), None):
+            facts["model_sha256"] = sha256
+        return {**self.input.provenance, "highlights": facts}
 
     def run(self, progress: Progress | None = None) -> Highlights:
         """Find the highlights; see `find_highlights`."""
         (features,) = self.input.read(progress)
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
-        saliency = on_grid(highlights(features)[:, None], features, times, CLIP_S)[:, 0]
+        scored = best_score(self.models, features, None, Selection(), 1.0, self.input.extraction.device)
+        saliency = on_grid(scored.importance[:, None], features, times, CLIP_S)[:, 0]
         is_level = saliency.max() - saliency.min() < _LEVEL
         # segments of a level curve would be those of its noise; a flat one gives the whole video
         curve = np.zeros_like(saliency) if is_level else saliency
@@ -90,7 +97,8 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    return HighlightsPlan(plan_features(source, extraction), top_k)
+    made = plan_features(source, extraction)
+    return HighlightsPlan(made, top_k, candidates(Selection().model, *made.kind, extraction.device))
 
 
 def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:

@@ -21,7 +21,6 @@ from vidsum.pipelines.extraction import (
     has_pictures,
     plan_features,
     probe_video,
-    spec_of,
     transitions_job,
 )
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
@@ -222,9 +221,7 @@ def plan_summary(
     """
     every_frame = settings.shots == "transnetv2"
     given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
-    made = given.features or extraction
-    step_s = given.features.step_s if given.features else spec_of(extraction).step_s
-    models = candidates(selection.model, made.extractor, 1 / step_s, extraction.device)
+    models = candidates(selection.model, *given.kind, extraction.device)
     return SummaryPlan(ShotsPlan(given, settings), selection, models)
 
 

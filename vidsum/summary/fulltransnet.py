@@ -4,12 +4,14 @@ docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve
 compared.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
@@ -21,6 +23,7 @@ from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.models.ridge import RidgeScorer
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
+from vidsum.summary.importance import contrastive
 from vidsum.summary.inputs import Inputs, inputs_of
 from vidsum.types import Features, FloatArray, Shots
 
@@ -64,7 +67,7 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
 
 
 def importance(
-    summarizer: Summarizer, features: Features, shots: Shots, fraction: float = 0.15, width: int = 1
+    summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
     """[T] importance in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
@@ -73,7 +76,8 @@ def importance(
     Args:
         summarizer: the model.
         features: of the video, made as those that it was trained on.
-        shots: of the video; their first, middle and last samples are the global tokens.
+        shots: of the video; their first, middle and last samples are the global tokens. Ridge regression
+            does without.
         fraction: the summary's fraction of the video, at which decoding stops.
         width: beams, see `vidsum.summary.decoding.decode`.
 
@@ -81,11 +85,12 @@ def importance(
         UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
-    shot_of_sample = shots.numbers_at(features.timestamps)
 
     array = summarizer.inputs.of(features)
     if isinstance(summarizer.model, RidgeScorer):
-        return score_video(summarizer.model, array)
+        return score_video(summarizer.model, array, features)
+    assert shots is not None, "only ridge does without"
+    shot_of_sample = shots.numbers_at(features.timestamps)
 
     def curve(window: slice) -> FloatArray:
         rows, shots_here = array[window], shot_of_sample[window]
@@ -138,10 +143,21 @@ def decode_samples(
 
 
 @torch.inference_mode()
-def score_video(model: RidgeScorer, array: FloatArray) -> FloatArray:
-    """[T] scores of the samples of a whole video, in [0, 1] by the logistic function."""
+def score_video(model: RidgeScorer, array: FloatArray, features: Features) -> FloatArray:
+    """[T] scores of the samples of a whole video, in [0, 1] by the logistic function.
+
+    Args:
+        model: the regression.
+        array: [T, D] its input.
+        features: what that was made from, for the novelty of each sample.
+    """
     device = next(model.parameters()).device
-    curve: FloatArray = model(torch.tensor(array, device=device)[None])[0].sigmoid().cpu().numpy()
+    scores: Tensor = model(torch.tensor(array, device=device)[None])[0].cpu()
+    if weight := model.config.novelty:
+        novelty = contrastive(features)
+        novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
+        scores = (scores + weight * torch.from_numpy(novelty)) / math.sqrt(1 + weight**2)
+    curve: FloatArray = scores.sigmoid().numpy()
     return curve
 
 

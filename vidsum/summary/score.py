@@ -10,22 +10,28 @@ from vidsum.checkpoints.named import named_sha256
 from vidsum.errors import UsageError
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
+from vidsum.summary.liveness import liveness
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
     from vidsum.summary.fulltransnet import Summarizer
 
-_SHIPPED_READS = ("mobilenet_v2", 2.0)
+_SHIPPED_READS = ("efficientnet_lite0", 2.0)
 """Extractor and features per second of the checkpoint that ships."""
 
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
-AUTO_ORDER = ("highlights", SHIPPED_MODEL, "contrastive")
-"""What `auto` tries, best first by the live footage in their summaries of films of which half was made dull
-(docs/highlights.md has the figures). `cluster` did worse than `random` there and is left out."""
+AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
+"""What `auto` tries: what agrees best with people (docs/results.md), then by the live footage in summaries of
+films of which half was made dull (docs/benchmarks.md). `cluster` did worse than `random` there."""
 
 _REQUESTED = "it was asked for"
+_REASONS = {
+    SHIPPED_MODEL: "it agrees best with people's scores",
+    "highlights": "the best of the scorers at leaving out dull footage",
+    "contrastive": "the best of the scorers that read any features",
+}
 _FLAT_FRACTION, _FLAT_LEAST = 0.05, 0.01
 """A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
 
@@ -79,7 +85,7 @@ def candidates(model: str, extractor: str, rate: float, device: str = "auto") ->
 def best_score(
     models: Sequence[str],
     features: Features,
-    shots: Shots,
+    shots: Shots | None,
     selection: Selection,
     fraction: float,
     device: str = "auto",
@@ -94,7 +100,7 @@ def best_score(
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if not is_flat(importance):
-            reason = _flatness(flat) if flat else "the best of the scorers at leaving out dull footage"
+            reason = _flatness(flat) if flat else _REASONS[model]
             return Scored(importance, model, f"auto: {reason}" if is_auto else _REQUESTED)
         flat.append(model)
     warning = f"{_flatness(flat)}: the segments are not chosen by what it shows"
@@ -112,26 +118,27 @@ def _flatness(models: Sequence[str]) -> str:
 
 
 def score(
-    features: Features, shots: Shots, selection: Selection, fraction: float, device: str = "auto"
+    features: Features, shots: Shots | None, selection: Selection, fraction: float, device: str = "auto"
 ) -> FloatArray:
     """[T] importance in [0, 1]; errors as `candidates`.
 
     Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
-    of the video, `device` that of a trained model.
+    of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the model
+    that ships are multiplied by `liveness`: people never scored footage that is black, frozen or blurred.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.fulltransnet import importance
 
-    return importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
+    curve = importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
+    return curve * liveness(features) if selection.model == SHIPPED_MODEL else curve
 
 
 def require_attention(model: str) -> None:
     """Raise UsageError, before a video is decoded, for a model that may have no attention to draw."""
-    if model == "auto":
-        raise UsageError("auto may choose a scorer without attention", hint="--model fulltransnet")
-    if model in SCORERS:
-        raise UsageError(f"{model} has no attention to draw", hint="--model fulltransnet")
+    if model == "auto" or model in (SHIPPED_MODEL, *SCORERS):
+        hint = "--model FILE, a checkpoint of `vidsum train fulltransnet`"
+        raise UsageError(f"{model} has no attention to draw", hint=hint)
 
 
 def draw_attention(

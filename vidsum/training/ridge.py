@@ -31,7 +31,8 @@ from vidsum.types import FloatArray, Progress, TimeArray
 
 PENALTIES: Final = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Those that folds of the training videos choose from."""
-_FOLDS = 5
+_FOLDS, _VALIDATION_DRAWS = 5, 3
+"""Of the choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
 _END_SCALE = 3.0
 """Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
 
@@ -139,8 +140,8 @@ class _Video:
     """[C, C] mean over frames and draws of phi phi^T, less the mean of phi over the video."""
     moments: TimeArray
     """[C] mean of phi times the target."""
-    rows: FloatArray
-    """[T, C] phi of the first draw, less its mean."""
+    draws: Sequence[FloatArray]
+    """[T, C] phi of each draw, less its mean."""
     target: FloatArray
     """[T]"""
 
@@ -153,7 +154,7 @@ def _fitted_to(run: RidgeRun, name: str, model: RidgeScorer) -> _Video:
     stacked = np.concatenate(draws).astype(np.float64)
     products = stacked.T @ stacked / len(stacked)
     moments = stacked.T @ np.tile(target, len(draws)) / len(stacked)
-    return _Video(products, moments, draws[0], target)
+    return _Video(products, moments, draws, target)
 
 
 def _rows(run: RidgeRun, name: str, draw: int) -> FloatArray:
@@ -206,8 +207,9 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
         for penalty in PENALTIES:
             weights = _solve(train, penalty)
             for video in (videos[int(name)] for name in fold.test):
-                scores = _smooth(video.rows @ weights, settings.model.window)
-                correlations[penalty].append(float(spearman_rho(scores, video.target)[0, 0]))
+                rows = video.draws[:_VALIDATION_DRAWS]
+                scores = [_smooth(each @ weights, settings.model.window) for each in rows]
+                correlations[penalty].extend(spearman_rho(np.stack(scores), video.target)[:, 0].tolist())
     means = {penalty: float(np.mean(values)) for penalty, values in correlations.items()}
     best = max(means, key=lambda penalty: means[penalty])
     return best, means[best]
@@ -223,7 +225,7 @@ def _set_weights(
 ) -> None:
     """Give the model its weights, the scale of the ends among them, and the spread of its scores."""
     window = model.config.window
-    spreads = [_smooth(video.rows @ weights, window).std() for video in videos]
+    spreads = [_smooth(video.draws[0] @ weights, window).std() for video in videos]
     model.get_buffer("spread").fill_(float(np.mean(spreads)))
     with torch.no_grad():
         model.weights.copy_(torch.from_numpy(weights))
