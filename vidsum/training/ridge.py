@@ -52,7 +52,7 @@ class RidgeRun:
     @property
     def inputs(self) -> Inputs:
         """How features become the model's input."""
-        return Inputs(centred=True, ends=self.settings.ends)
+        return Inputs(ends=self.settings.ends)
 
     def folder(self, number: int) -> Path:
         """Where the model of a split is."""
@@ -84,7 +84,7 @@ def prepare_ridge(
     used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     check_together(used)
     seen = draw(used[0], 0) if draw else used[0]
-    inputs = Inputs(centred=True, ends=settings.ends)
+    inputs = Inputs(ends=settings.ends)
     dim_in = seen.features.dim + inputs.n_added
     settings = replace(settings, model=replace(settings.model, dim_in=dim_in))
     features = {**kind_of([seen, *used[1:]]), **asdict(inputs)}

@@ -108,7 +108,7 @@ class RidgeSettings:
     ] = None
     gamma: Annotated[
         float, Option("With --components: width of the kernel; larger is narrower.", above=0)
-    ] = 0.25
+    ] = 0.5
     """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
     ends: Annotated[
         bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
