@@ -1,6 +1,6 @@
 """How well models keep dull footage out of a summary: the basis of the default of `vidsum summarize`.
 
-    python -m docs.benchmarks.dull CLIP... [--model NAME|FILE ...] [--videos 40] [--seed 0]
+    python -m docs.benchmarks.dull CLIP... [--model NAME|FILE ...] [--extractor NAME] [--videos 40] [--seed 0]
 
 Videos are joined from segments of 3 to 10 s: half real footage, half the same clips made dull (degraded.py).
 Prints the fraction of real footage in a 15 % summary, and how importance ranks it (Kendall's tau-b).
@@ -17,6 +17,7 @@ from docs.benchmarks.degraded import DEGRADATIONS, Rng, features_of, pictures_of
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
+from vidsum.settings import DEFAULT_EXTRACTOR, EXTRACTORS
 from vidsum.types import Features, FloatArray, Summary
 
 FPS = 2.0
@@ -65,11 +66,12 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("clips", type=Path, nargs="+")
     parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--extractor", choices=EXTRACTORS, default=DEFAULT_EXTRACTOR)
     parser.add_argument("--videos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    extractor = load_extractor(describe("mobilenet_v2"), device="cpu")
+    extractor = load_extractor(describe(options.extractor), device="cpu")
     made = segments(videos_in(options.clips), rng, extractor)
     videos = [
         video_of(made, rng, int(rng.uniform(180, 480)), extractor.spec.name) for _ in range(options.videos)
@@ -77,7 +79,7 @@ def main() -> None:
     truth = np.mean([is_live.mean() for _, is_live in videos])
     print(f"{len(videos)} videos, {truth:.0%} of the time real footage\n")
     print("| model | real footage, fraction of the summary | tau |\n|---|---|---|")
-    for model in [*options.model, "contrastive", "cluster", "uniform", "random"]:
+    for model in [*options.model, "highlights", "contrastive", "cluster", "uniform", "random"]:
         shares, taus = [], []
         for features, is_live in videos:
             summary = vidsum.summarize(features, model=model)

@@ -34,6 +34,10 @@ def sections(video: Path) -> dict[str, list[str]]:
     }
     with_clips = {
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
+        "Seconds per minute of video, by the extractors of frames": ["extractors", "speed"],
+        "Live footage against dull": ["liveness", str(SHARED / "videos" / "wide")],
+        "Repetitions in summaries": ["duplicates", str(SHARED / "videos")],
+        "Whether dull footage comes last": ["last", str(SHARED / "videos")],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
         "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
         "F-measures of published summaries of SumMe": [

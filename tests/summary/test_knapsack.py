@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.summary.knapsack import SCORE_STEPS, grouped_knapsack, knapsack, values_of
+from vidsum.summary.grouped_knapsack import grouped_knapsack
+from vidsum.summary.knapsack import SCORE_STEPS, knapsack, values_of
 
 Instance = tuple[np.ndarray, np.ndarray, int]
 
@@ -129,3 +130,41 @@ def test_repetitions_of_full_value_are_the_plain_knapsack(instance: Instance, n_
     taken = grouped_knapsack(values, values, weights, groups, capacity)
     assert values[taken].sum() == plain_best(values, weights, capacity)
     assert weights[taken].sum() <= capacity
+
+
+def plain_grouped_best(
+    values: np.ndarray, again: np.ndarray, weights: np.ndarray, groups: np.ndarray, capacity: int
+) -> int:
+    """The best value by a dynamic programme in which any one item of a group may count in full."""
+    best = np.zeros(capacity + 1, np.int64)
+    for number in set(groups.tolist()):
+        none, one = best, np.full(capacity + 1, -(2**60))
+        for item in np.flatnonzero(groups == number):
+            weight = int(weights[item])
+            if weight > capacity:
+                continue
+            new_none, new_one = none.copy(), one.copy()
+            new_none[weight:] = np.maximum(none[weight:], none[:-weight] + again[item])
+            in_full = np.maximum(none[:-weight] + values[item], one[:-weight] + again[item])
+            new_one[weight:] = np.maximum(one[weight:], in_full)
+            none, one = new_none, new_one
+        best = np.maximum(none, one)
+    return int(best[-1])
+
+
+@pytest.mark.parametrize("kind", ["unrelated", "equal values", "equal weights", "strongly correlated"])
+@pytest.mark.parametrize("share", [0.02, 0.15, 0.5, 0.97])
+@pytest.mark.parametrize("n_groups", [8, 100])
+def test_many_shots_in_groups_against_a_plain_programme(kind: str, share: float, n_groups: int) -> None:
+    rng = np.random.default_rng(n_groups)
+    weights = np.full(200, 60) if kind == "equal weights" else rng.integers(20, 100, 200)
+    scores = {"equal values": np.ones(200), "strongly correlated": (weights + 10) / 110}.get(
+        kind, rng.random(200)
+    )
+    values, capacity = values_of(scores), int(share * weights.sum())
+    again, groups = np.maximum(values // 4, 1), rng.integers(0, n_groups, 200)
+    taken = grouped_knapsack(values, again, weights, groups, capacity)
+    assert weights[taken].sum() <= capacity
+    assert grouped_value(taken, values, again, groups) == plain_grouped_best(
+        values, again, weights, groups, capacity
+    )

@@ -3,8 +3,6 @@
 First the linear relaxation settles most shots: one whose other choice cannot reach a known good solution is
 in, or out, for good (Dembo and Hammer 1980). What is left, the core, goes through the dynamic programme over
 frames. Values are whole numbers, so that sums are exact and ties are ties.
-
-`grouped_knapsack` is the same for items of which some repeat each other: a repetition is worth less.
 """
 
 import numpy as np
@@ -41,8 +39,7 @@ def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
     if weights[useful].sum() <= capacity:
         taken[useful] = True
         return taken
-    known = _greedy(values[useful], values[useful], weights[useful], useful, capacity)
-    certain, is_open = _settle(values[useful], weights[useful], capacity, known)
+    certain, is_open = _settle(values[useful], weights[useful], capacity)
     taken[useful[certain]] = True
     left = capacity - int(weights[taken].sum())
     core = useful[is_open & (weights[useful] <= left)]
@@ -50,59 +47,13 @@ def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
     return taken
 
 
-def grouped_knapsack(
-    values: IntArray, again: IntArray, weights: IntArray, groups: IntArray, capacity: int
-) -> BoolArray:
-    """Which items to take for the highest total value, where items of a group repeat each other.
-
-    Of the items taken of a group one counts in full, that with the highest `values - again`; the others count
-    with `again`. Exact. With groups of one item it is `knapsack`; otherwise it takes any of several best
-    choices, the same each time. No item with a value is left that would still fit.
-
-    Args:
-        values: [S] whole numbers >= 0, their sum below 2^62.
-        again: [S] from 1 to the value; 0 for items without value, which are not taken.
-        weights: [S] whole numbers >= 1.
-        groups: [S] the number of each item's group.
-        capacity: maximum total weight, >= 0.
-
-    Returns:
-        [S] whether each is taken.
-    """
-    useful = np.flatnonzero((values > 0) & (weights <= capacity))
-    _, group, sizes = np.unique(groups[useful], return_inverse=True, return_counts=True)
-    if (sizes == 1).all():
-        return knapsack(values, weights, capacity)
-    taken = np.zeros(len(values), np.bool_)
-    if weights[useful].sum() <= capacity:
-        taken[useful] = True
-        return taken
-    known = _greedy(values[useful], again[useful], weights[useful], group, capacity)
-    # what full values cannot reach, the true ones cannot either
-    certain, is_open = _settle(values[useful], weights[useful], capacity, known)
-    in_group = certain & (sizes[group] > 1)  # what it is worth depends on the others: left open
-    taken[useful[certain & ~in_group]] = True
-    left = capacity - int(weights[taken].sum())
-    core = useful[(is_open | in_group) & (weights[useful] <= left)]
-    taken[_grouped_programme(values, again, weights, _members(core, groups[core], values - again), left)] = (
-        True
-    )
-    return taken
-
-
-def _members(items: IntArray, groups: IntArray, gains: IntArray) -> list[IntArray]:
-    """The items of each group, that first which counts in full if it is taken."""
-    of_groups = [items[groups == number] for number in dict.fromkeys(groups.tolist())]
-    return [members[np.argsort(-gains[members], kind="stable")] for members in of_groups]
-
-
-def _settle(values: IntArray, weights: IntArray, capacity: int, known: int) -> tuple[BoolArray, BoolArray]:
+def _settle(values: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArray, BoolArray]:
     """Which items are certainly in, and which are still open; the others are certainly out.
 
-    The bound on what an item's other choice can still reach is compared with the value of a known solution.
-    Only what falls strictly short is settled: every best choice, ties too, is left possible.
+    The bound on what an item's other choice can still reach is compared with a known solution. Only what
+    falls strictly short is settled: every best choice, ties too, is left possible.
     """
-    order = _by_density(values, weights)
+    order = np.argsort(-values / weights, kind="stable")
     filled = np.cumsum(weights[order])
     n_before = int(np.searchsorted(filled, capacity, side="right"))  # items that the relaxation takes whole
     inside = np.zeros(len(values), np.bool_)
@@ -114,24 +65,16 @@ def _settle(values: IntArray, weights: IntArray, capacity: int, known: int) -> t
     value_then = int(values[inside].sum()) + np.where(inside, -values, values)
     bound = value_then + room_then * break_value // break_weight
     # one more, as float densities may put two in the wrong order that are nearly the same
-    settled = bound + 1 < known
+    settled = bound + 1 < _greedy(values, weights, capacity, order)
     return settled & inside, ~settled
 
 
-def _by_density(values: IntArray, weights: IntArray) -> IntArray:
-    return np.argsort(-values / weights, kind="stable")
-
-
-def _greedy(values: IntArray, again: IntArray, weights: IntArray, groups: IntArray, capacity: int) -> int:
+def _greedy(values: IntArray, weights: IntArray, capacity: int, order: IntArray) -> int:
     """Value of a good solution: each item in turn, the most worth a frame first, if it still fits."""
-    order = _by_density(values, weights)
-    columns = (values, again, weights, groups)
-    total, room, seen = 0, capacity, set[int]()
-    for value, repeated, weight, group in zip(*(column[order].tolist() for column in columns), strict=True):
+    total, room = 0, capacity
+    for value, weight in zip(values[order].tolist(), weights[order].tolist(), strict=True):
         if weight <= room:
-            total += repeated if group in seen else value
-            room -= weight
-            seen.add(group)
+            total, room = total + value, room - weight
     return max(total, int(values.max()))
 
 
@@ -173,32 +116,3 @@ def _trace(
             chosen.append(item)
             capacity -= weight
     return np.array(chosen, np.int64)
-
-
-def _grouped_programme(
-    values: IntArray, again: IntArray, weights: IntArray, groups: list[IntArray], capacity: int
-) -> list[int]:
-    """Indices of the items to take; of each group the first one taken counts in full.
-
-    From the last item of the last group to the first: `best` has the value of what comes later, if no item of
-    the group is taken before, and `repeated` if one is. The bits of both choices are kept.
-    """
-    best = np.zeros(capacity + 1, np.int64)
-    takes: list[tuple[int, npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = []
-    for members in reversed(groups):
-        repeated = best.copy()
-        for item in reversed(members.tolist()):
-            weight = int(weights[item])
-            first = repeated[: capacity + 1 - weight] + values[item]
-            later = repeated[: capacity + 1 - weight] + again[item]
-            takes.append((item, np.packbits(first >= best[weight:]), np.packbits(later >= repeated[weight:])))
-            np.maximum(best[weight:], first, out=best[weight:])
-            np.maximum(repeated[weight:], later, out=repeated[weight:])
-    chosen, starts, is_repeated = list[int](), {int(members[0]) for members in groups}, False
-    for item, as_first, as_repetition in reversed(takes):
-        is_repeated = is_repeated and item not in starts
-        bits, bit = as_repetition if is_repeated else as_first, capacity - int(weights[item])
-        if bit >= 0 and bits[bit >> 3] & (128 >> (bit & 7)):
-            chosen.append(item)
-            capacity, is_repeated = bit, True
-    return chosen

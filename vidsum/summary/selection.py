@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.summary.knapsack import grouped_knapsack, values_of
+from vidsum.summary.grouped_knapsack import grouped_knapsack
+from vidsum.summary.knapsack import values_of
 from vidsum.summary.repetition import repetition_groups
 from vidsum.times import format_time
 from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
