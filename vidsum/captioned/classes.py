@@ -25,9 +25,9 @@ EVIDENCE: Final = "efficientnet_lite0-evidence"
 _COSINES: Final = (-0.2, 0.0, 0.075, 0.125, 0.175, 0.225, 0.275, 0.325, 0.4, 0.475, 0.55, 0.7, 0.9)
 _SCORES: Final = (-0.25, -0.15, -0.07, 0.06, 0.17, 0.39, 0.69, 1.0, 1.3, 2.6, 4.3, 7.2, 9.0)
 """Mean score of a class, less the mean of all classes, by the cosine of its name with the caption."""
-_LASTING, _PASSING = 0.95, 0.64
+_LASTING, _PASSING = 0.95, 0.7
 """Standard deviation of what a class's score differs by for as long as a shot lasts, and frame by frame."""
-_PERSISTENCE = 0.8
+_PERSISTENCE = 0.6
 """Correlation of the passing noise of neighbouring frames, half a second apart."""
 _SAME_SHOT = 0.6
 """Neighbouring frames whose captions have a smaller cosine are of different shots."""
