@@ -6,11 +6,12 @@ Each FOLDER holds videos and `clips.json`, with a caption (`query`) that is true
 
 1. the mean score of a class by the cosine of its name with the caption (`_COSINES`, `_SCORES`);
 2. the variance of scores that lasts as long as a clip, and that between frames some time apart;
-3. along the directions of the simulated noise, strongest first: the variance of the evidence within a clip and
-   between clips, real and simulated, and how much of what the names say is left (`_GAIN`).
+3. along the directions of the simulated noise, strongest first: the variance of the evidence within a clip
+   and between clips, real and simulated, and how much of what the names say is left (`_GAIN`).
 """
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +49,9 @@ def read(folders: list[Path]) -> tuple[list[FloatArray], list[str]]:
 def by_cosine(scores: list[FloatArray], cosines: FloatArray) -> None:
     """Table 1."""
     every = np.concatenate(scores)
-    own = np.concatenate(
-        [np.repeat(row[None], len(each), 0) for each, row in zip(scores, cosines, strict=True)]
-    )
+    own = np.repeat(cosines, [len(each) for each in scores], axis=0)
     print("\n| cosine | classes and frames | mean score | deviation |\n|---|---|---|---|")
-    for low, high in zip(EDGES, EDGES[1:], strict=False):
+    for low, high in pairwise(EDGES):
         inside = every[(own >= low) & (own < high)]
         print(f"| {low} to {high} | {len(inside)} | {inside.mean():.2f} | {inside.std():.2f} |")
 
@@ -84,7 +83,7 @@ def by_direction(scores: list[FloatArray], captions: FloatArray, classifier: Cla
         "\n| directions | within a clip | simulated | between, unexplained | simulated | left | simulated |"
     )
     print("|---|---|---|---|---|---|---|")
-    for low, high in zip(BANDS, BANDS[1:], strict=False):
+    for low, high in pairwise(BANDS):
         band = slice(low, high)
         noise = squares[order][band].sum()
         left = (real[:, band] * named[:, band]).sum() / (named[:, band] ** 2).sum()
