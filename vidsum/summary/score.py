@@ -100,8 +100,9 @@ def best_score(
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if not is_flat(importance):
-            reason = _flatness(flat) if flat else _REASONS[model]
-            return Scored(importance, model, f"auto: {reason}" if is_auto else _REQUESTED)
+            if not is_auto:
+                return Scored(importance, model, _REQUESTED)
+            return Scored(importance, model, f"auto: {_flatness(flat) if flat else _REASONS[model]}")
         flat.append(model)
     warning = f"{_flatness(flat)}: the segments are not chosen by what it shows"
     if is_auto:
