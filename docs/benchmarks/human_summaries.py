@@ -12,7 +12,6 @@ that are there.
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,10 @@ from vidsum.captioned.classes import load_classifier, simulated
 from vidsum.captioned.videos import captioned_videos
 from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
+from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.evaluation.summaries import evaluate_summaries
-from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, VideoMeasures
+from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, SummaryMeasures, VideoMeasures
+from vidsum.evaluation.tvsum_highlights import clips_of, measure_top_clips
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.settings import Selection
 from vidsum.summary.score import score
@@ -36,6 +37,7 @@ from vidsum.training.run import read_run, unfinished_splits
 from vidsum.training.settings import FullTransNetSettings, LoopSettings, RidgeSettings
 
 Videos = Mapping[str, AnnotatedVideo]
+MAT = "ydata-tvsum50.mat"
 
 EXPERIMENTS = {
     "tvsum-text": ("text", "tvsum"),
@@ -136,10 +138,33 @@ def unfinished(out: Path, row: str) -> bool:
     return bool(unfinished_splits(out))
 
 
-def measures(row: str, videos: Videos, scores: Mapping[str, Any]) -> dict[str, VideoMeasures]:
-    """A row's measures of each test."""
+@dataclass(frozen=True)
+class Measured:
+    """One run's measures of each video."""
+
+    summaries: Mapping[str, VideoMeasures]
+    top_clips: Mapping[str, float] | None
+    """TVSum's top-5 mAP, see `vidsum.evaluation.tvsum_highlights`."""
+
+
+def measured(
+    row: str, videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, TVSumAnnotations]
+) -> Measured:
+    """A row's measures."""
     report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
-    return {each.name: each.measures for each in report.rows}[row].videos  # type: ignore[return-value]
+    (found,) = (each for each in report.rows if each.name == row)
+    assert isinstance(found.measures, SummaryMeasures)
+    return Measured(found.measures.videos, top_clips(videos, scores, annotations))
+
+
+def top_clips(
+    videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, TVSumAnnotations]
+) -> Mapping[str, float] | None:
+    """Top-5 mAP of each video; None where the videos are not TVSum's, or tested several times."""
+    if not annotations or not scores.keys() <= annotations.keys():
+        return None
+    clips = {name: clips_of(scores[name], videos[name].picks, annotations[name]) for name in scores}
+    return measure_top_clips({name: annotations[name] for name in scores}, clips).videos
 
 
 def main() -> None:
@@ -157,64 +182,67 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     for experiment in options.experiment or EXPERIMENTS:
-        data = cache(lambda name=experiment: read(name, options))()
+        data = read(experiment, options)
         folder = options.out / f"{experiment}-{Path(options.splits).stem}"
         if not options.table:
             for seed in range(options.seeds):
                 for row in options.row or (*RIDGE, *FULLTRANSNET):
                     train(row, seed, data, folder / f"{row}-{seed}", options.epochs)
                     print(f"{experiment}: {row}, seed {seed}", flush=True)
-        print_table(experiment, data, folder, options.seeds)
+        print_table(experiment, data, folder, options)
 
 
-def print_table(experiment: str, data: Data, folder: Path, n_seeds: int) -> None:
+def print_table(experiment: str, data: Data, folder: Path, options: argparse.Namespace) -> None:
     """The rows that are trained, beside those that need no training."""
     tests = {name: data.tested[name] for split in data.splits for name in split.test}
-    rows: dict[str, list[Mapping[str, VideoMeasures]]] = {}
+    annotations = read_tvsum_mat(options.tvsum / MAT) if EXPERIMENTS[experiment][1] == "tvsum" else {}
+    rows: dict[str, list[Measured]] = {}
     for row in (*RIDGE, *FULLTRANSNET):
-        for seed in range(n_seeds):
+        for seed in range(options.seeds):
             run = folder / f"{row}-{seed}"
             if not (run / "run.json").exists() or unfinished(run, row):
                 continue
-            tested = predict_run(run, data.tested)
-            rows.setdefault(row, []).append(measures(row, tested.videos, tested.scores))
+            found = predict_run(run, data.tested)
+            rows.setdefault(row, []).append(measured(row, found.videos, found.scores, annotations))
             if row == TEACHER_FORCED:
                 forced = predict_run(run, data.tested, "paper")
                 name = f"{row}, shown the labels"
-                rows.setdefault(name, []).append(measures(name, forced.videos, forced.scores))
+                rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores, annotations))
     for model in UNTRAINED:
         selection = Selection(model=model)
         scores = {
             name: score(video.features, shots_of(video), selection, 0.15) for name, video in tests.items()
         }
-        rows[model] = [measures(model, tests, scores)]
+        rows[model] = [measured(model, tests, scores, annotations)]
     report = evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10)
     for each in report.rows:
         if each.name in (HUMAN, MEAN, RANDOM):
-            rows[each.name] = [each.measures.videos]  # type: ignore[attr-defined]
+            assert isinstance(each.measures, SummaryMeasures)
+            rows[each.name] = [Measured(each.measures.videos, None)]
     print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds\n")
-    print("| row | seeds | tau | rho | F max | F avg |\n|---|---|---|---|---|---|")
+    print("| row | seeds | tau | rho | F max | F avg | top-5 mAP |\n|---|---|---|---|---|---|---|")
     for row, runs in rows.items():
         print(f"| {row} | {len(runs)} | {' | '.join(cells(runs))} |", flush=True)
 
 
-def cells(runs: Sequence[Mapping[str, VideoMeasures]]) -> list[str]:
+def cells(runs: Sequence[Measured]) -> list[str]:
     """Mean over seeds and videos, and the standard error over videos, of each measure."""
-
-    def cell(value: Callable[[VideoMeasures], float | None], digits: int) -> str:
-        values = [[value(measured) for measured in run.values()] for run in runs]
-        if any(each is None for run in values for each in run):
-            return "-"
-        videos = np.mean(np.array(values, np.float64), axis=0)
-        error = videos.std(ddof=1) / np.sqrt(len(videos))
-        return f"{videos.mean():.{digits}f} ± {error:.{digits}f}"
-
-    return [
-        cell(lambda each: each.tau, 3),
-        cell(lambda each: each.rho, 3),
-        cell(lambda each: each.key_shots[0].f_max, 3),
-        cell(lambda each: each.key_shots[0].f_avg, 3),
+    columns = [
+        [[each.tau for each in run.summaries.values()] for run in runs],
+        [[each.rho for each in run.summaries.values()] for run in runs],
+        [[each.key_shots[0].f_max for each in run.summaries.values()] for run in runs],
+        [[each.key_shots[0].f_avg for each in run.summaries.values()] for run in runs],
+        [list(run.top_clips.values()) if run.top_clips else [None] for run in runs],
     ]
+    return [cell(values) for values in columns]
+
+
+def cell(values: Sequence[Sequence[float | None]]) -> str:
+    """A column's figure, from those of each seed and video; a dash where there are none."""
+    if any(each is None for run in values for each in run):
+        return "-"
+    videos = np.mean(np.array(values, np.float64), axis=0)
+    return f"{videos.mean():.3f} ± {videos.std(ddof=1) / np.sqrt(len(videos)):.3f}"
 
 
 if __name__ == "__main__":
