@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)
 """Extractor and features per second of the checkpoint that ships."""
+_RATE_TOLERANCE = 0.3
+"""See `vidsum.summary.fulltransnet.reads_rate`: known here without loading it."""
 
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
@@ -72,7 +74,7 @@ def candidates(model: str, extractor: str, rate: float, device: str = "auto") ->
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
-        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= 0.1
+        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= _RATE_TOLERANCE
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)
