@@ -36,7 +36,8 @@ class SummaryOutputs:
         tuple[Plot, ...],
         Option(
             "Also {video}_importance.png: the curve, shots, selection. With the value `attention`, "
-            "{video}_attention.png: what a trained model looked at (--model fulltransnet). Can be repeated.",
+            "{video}_attention.png: what a checkpoint of `vidsum train fulltransnet` looked at. Can be "
+            "repeated.",
             metavar="[importance|attention]",
         ),
     ] = ()

@@ -121,9 +121,9 @@ class Selection:
     model: Annotated[
         str,
         Option(
-            "Importance model: contrastive, cluster, highlights, uniform, random, fulltransnet, or a "
-            "checkpoint of `vidsum train` (.safetensors). auto: the first of highlights, fulltransnet and "
-            "contrastive that is not flat on the video.",
+            "Importance model: ridge, highlights, contrastive, cluster, uniform, random, or a checkpoint "
+            "of `vidsum train ridge` or `train fulltransnet` (.safetensors). auto: the first of ridge, "
+            "highlights and contrastive that is not flat on the video.",
             flags=("--model", "--scorer", "-m"),
             metavar="NAME|FILE",
         ),

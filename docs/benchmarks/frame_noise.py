@@ -7,7 +7,8 @@ Each FOLDER holds videos and `clips.json`, with a caption (`query`) that is true
 1. the mean score of a class by the cosine of its name with the caption (`_COSINES`, `_SCORES`);
 2. the variance of scores that lasts as long as a clip, and that between frames some time apart;
 3. along the directions of the simulated noise, strongest first: the variance of the evidence within a clip
-   and between clips, real and simulated, and how much of what the names say is left (`_GAIN`).
+   and between clips, real and simulated, and how much of what the names say is left (`_GAIN`);
+4. how often a clip's own caption is the closest of all.
 """
 
 import json
@@ -25,12 +26,15 @@ from vidsum.captioned.classes import (
     _SCORES,
     EXTRACTOR,
     Classifier,
+    evidence_of,
     load_classifier,
 )
 from vidsum.grounding.text import load_text_encoder
+from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 EDGES = (-1, 0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.45, 0.5, 0.6, 1)
+DRAWS = 20
 BANDS = (0, 1, 4, 16, 32, 64, 128, 256, 384)
 
 
@@ -95,6 +99,25 @@ def by_direction(scores: list[FloatArray], captions: FloatArray, classifier: Cla
         )
 
 
+def recognised(scores: list[FloatArray], captions: FloatArray, classifier: Classifier) -> None:
+    """How often the evidence of a clip is closest to its own caption."""
+    drawn = []
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        clips = [
+            np.repeat(each[None], len(rows), axis=0) for each, rows in zip(captions, scores, strict=True)
+        ]
+        drawn.append(_first([evidence_of(clip, classifier, rng) for clip in clips], captions))
+    real = _first([classifier.evidence(each) for each in scores], captions)
+    print(f"\nown caption first: real clips {real:.2f}, simulated {np.mean(drawn):.2f} ({DRAWS} draws)")
+
+
+def _first(evidence: list[FloatArray], captions: FloatArray) -> float:
+    means = np.stack([each.mean(axis=0) for each in evidence])
+    cosines = unit_rows(means - means.mean(axis=0)) @ (captions - captions.mean(axis=0)).T
+    return float((cosines.argmax(axis=0) == np.arange(len(captions))).mean())
+
+
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__)
@@ -106,6 +129,7 @@ def main() -> None:
     by_cosine(scores, captions @ classifier.names.T)
     over_time(scores)
     by_direction(scores, captions, classifier)
+    recognised(scores, captions, classifier)
 
 
 if __name__ == "__main__":

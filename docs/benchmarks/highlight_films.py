@@ -18,9 +18,7 @@ from vidsum.video.read import read_frames
 
 FPS = 25
 SIDE = 256
-_TAUGHT = 10
-"""So many of the clips, by name, taught the checkpoint that ships for summaries."""
-HALVES = ("even", "odd", "untaught")
+HALVES = ("even", "odd")
 FOOTAGE = ("footage", "footage again")
 GRADES = {
     "footage": 4,
@@ -113,11 +111,9 @@ def film(folder: Path, half: str, seed: int, seconds: float = 120) -> Film:
 
 
 def _clips(half: str) -> list[Path]:
-    """Half the clips; or those that taught no checkpoint."""
+    """Half the clips."""
     known = json.loads((SHARED / "videos" / "clips.json").read_text())["clips"]
     files = [SHARED / "videos" / one["file"] for one in known]
-    if half == "untaught":
-        return sorted(files)[_TAUGHT:]
     return files[0 if half == "even" else 1 :: 2]
 
 

@@ -1,10 +1,10 @@
 """How well sources of saliency tell footage from dull segments, with no query.
 
-    python -m docs.benchmarks.highlights_no_query FOLDER [--half even|odd|untaught] [--seeds 10 11 12 13 14]
+    python -m docs.benchmarks.highlights_no_query FOLDER [--half even|odd] [--seeds 10 11 12 13 14]
 
 Makes films of the shared clips in FOLDER, one a seed (those that are there are used again):
-highlight_films.py tells what they show and how it is graded. `untaught` are the clips that did not teach
-fulltransnet. The source was chosen with `--half even --seeds 0 1 2 3 4` alone.
+highlight_films.py tells what they show and how it is graded. The source was chosen with
+`--half even --seeds 0 1 2 3 4` alone.
 
 Prints for each source, of clips of 2 s: AP and HIT@1 as QVHighlights has them, a clip being right that shows
 footage for half its time or more; and Spearman's rho with the grades. Then, of `vidsum highlights -e
@@ -27,10 +27,8 @@ from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
 from vidsum.grounding.windows import on_grid
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
-from vidsum.settings import Extraction, Selection
-from vidsum.shots import find
+from vidsum.settings import Extraction
 from vidsum.summary.importance import SCORERS, highlights
-from vidsum.summary.score import score
 from vidsum.types import Features, FloatArray, Highlights
 from vidsum.video.probe import probe
 
@@ -63,9 +61,8 @@ def see(path: Path) -> Seen:
 
 def curves(seen: Seen) -> list[tuple[str, FloatArray, Features]]:
     """The name of each source that looks at one network, its curve [T] and the features that it is of."""
-    frames, by = seen.frames, Selection(model="fulltransnet")
+    frames = seen.frames
     found = [(f"{name}, MobileNetV2", scorer(frames, 0), frames) for name, scorer in SCORERS.items()]
-    found.append(("fulltransnet, MobileNetV2", score(frames, find(frames), by, 0.15, "cpu"), frames))
     lengths = np.linalg.norm(frames.array, axis=1)
     directions = replace(frames, array=frames.array / lengths[:, None])
     found.append(("length of the feature, MobileNetV2", lengths, frames))

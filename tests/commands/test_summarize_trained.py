@@ -13,6 +13,7 @@ from tests.commands.conftest import Run
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
+from vidsum.summary.score import AUTO_ORDER
 
 SMALL = FullTransNetConfig(dim_in=1280, d=16, layers=2, heads=2, d_ff=16, window=3)
 
@@ -85,7 +86,8 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
         (["--model", "contrastive", "--plot", "attention"], 2, "contrastive has no attention"),
-        (["--plot", "attention"], 2, "auto may choose a scorer without attention"),
+        (["--model", "ridge", "--plot", "attention"], 2, "ridge has no attention to draw"),
+        (["--plot", "attention"], 2, "auto has no attention to draw"),
         (["--plot=nothing"], 2, "nothing"),
         (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "needs an attention plot"),
         (["--attention-of", "../x"], 2, "unknown part of attention '../x'"),
@@ -136,16 +138,14 @@ def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, pl
 
 
 def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
-    from vidsum.summary.score import _SHIPPED_READS
-
-    ran = run("summarize", film, "--extractor", _SHIPPED_READS[0])
+    ran = run("summarize", film)
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_summary.json").read_text())
-    assert document["model"] in ("highlights", "fulltransnet", "contrastive")
+    assert document["model"] in AUTO_ORDER
     assert document["model_reason"].startswith("auto")
     assert document["model_reason"] in ran.out
     asked = document["provenance"]["summary"]
-    assert (asked["model"], asked["candidates"][0]) == ("auto", "highlights")
+    assert (asked["model"], asked["candidates"][0]) == ("auto", "ridge")
     assert len(asked["model_sha256"]) == 64
 
 
@@ -156,7 +156,7 @@ def test_the_default_leaves_out_what_cannot_read_the_features(
     ran = run("summarize", film, *options, "-o", "-")
     assert ran.code == 0, ran.err
     asked = ran.json["provenance"]["summary"]
-    assert "fulltransnet" not in asked["candidates"]
+    assert asked["candidates"] == ["highlights", "contrastive"]
     assert "model_sha256" not in asked
 
 
@@ -174,7 +174,7 @@ def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
 
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    assert run("summarize", film, "--model", "fulltransnet", "-o", "-").code == 0
+    assert run("summarize", film, "--model", "ridge", "-o", "-").code == 0
 
 
 def test_a_config_file_may_name_one_plot_or_several(run: Run, film: Path, model: Path) -> None:

@@ -25,7 +25,7 @@ def test_list_shows_every_checkpoint_and_its_state(run: Run) -> None:
         entry["name"]: entry["state"] for entry in run("weights", "list", "--json").json["data"]["weights"]
     }
     assert states["i3d"] == "missing"
-    assert states["fulltransnet"] == "shipped"
+    assert states["ridge"] == "shipped"
     assert "whisper_base" not in states  # nothing uses it yet
 
 

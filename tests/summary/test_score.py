@@ -9,7 +9,7 @@ import torch
 from vidsum.errors import UsageError
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.settings import Selection
+from vidsum.settings import SHIPPED_MODEL, Selection
 from vidsum.summary import score as module
 from vidsum.summary.fulltransnet import Summarizer, importance, load_summarizer
 from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
@@ -44,9 +44,9 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     shipped = load_summarizer(device="cpu")
-    assert "fulltransnet" in candidates("auto", shipped.extractor, shipped.fps)
-    assert "fulltransnet" not in candidates("auto", shipped.extractor, 1.5 * shipped.fps)
-    assert "fulltransnet" not in candidates("auto", "custom", shipped.fps)
+    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps)
+    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps)
     rows = np.random.default_rng(0).random((12, shipped.dim))
     curve = importance(shipped, Features.from_array(rows, shipped.fps, extractor=shipped.extractor), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
@@ -69,26 +69,26 @@ FLAT, FLAT_TOO, VARIED = [0.7] * 12, [0.20] * 6 + [0.205] * 6, [0.1] * 6 + [0.9]
 
 
 @pytest.mark.parametrize(
-    ("highlights", "fulltransnet", "contrastive", "chosen"),
+    ("ridge", "highlights", "contrastive", "chosen"),
     [
-        (VARIED, VARIED, VARIED, "highlights"),
-        (FLAT, VARIED, VARIED, "fulltransnet"),
+        (VARIED, VARIED, VARIED, "ridge"),
+        (FLAT, VARIED, VARIED, "highlights"),
         (FLAT, FLAT_TOO, VARIED, "contrastive"),
         (FLAT, FLAT, FLAT, "uniform"),
     ],
 )
 def test_auto_takes_the_first_that_is_not_flat_and_says_why(
     curves: dict[str, list[float]],
+    ridge: list[float],
     highlights: list[float],
-    fulltransnet: list[float],
     contrastive: list[float],
     chosen: str,
 ) -> None:
-    curves |= {"highlights": highlights, "fulltransnet": fulltransnet, "contrastive": contrastive}
-    found = best_score(candidates("auto", "mobilenet_v2", 2.0), FEATURES, SHOTS, Selection(), 0.15)
+    curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
+    found = best_score(candidates("auto", "efficientnet_lite0", 2.0), FEATURES, SHOTS, Selection(), 0.15)
     assert found.model == chosen
     assert found.reason.startswith("auto")
-    passed_over = {"highlights": 0, "fulltransnet": 1, "contrastive": 2, "uniform": 3}[chosen]
+    passed_over = {"ridge": 0, "highlights": 1, "contrastive": 2, "uniform": 3}[chosen]
     assert [name in found.reason for name in curves] == [place < passed_over for place in range(3)]
     assert bool(found.warnings) == (chosen == "uniform")
     assert not is_flat(found.importance) or chosen == "uniform"
@@ -115,9 +115,10 @@ def test_flat_is_a_small_share_of_the_mean_or_next_to_nothing(curve: list[float]
     assert is_flat(np.array(curve, np.float32)) == flat
 
 
-@pytest.mark.parametrize("model", ["auto", "contrastive", "highlights"])
-def test_only_a_trained_model_has_attention_to_draw(model: str) -> None:
+@pytest.mark.parametrize("model", ["auto", "contrastive", "highlights", "ridge"])
+def test_only_a_checkpoint_has_attention_to_draw(model: str) -> None:
     with pytest.raises(UsageError, match="attention") as refused:
         require_attention(model)
-    assert refused.value.hint == "--model fulltransnet"
-    require_attention("fulltransnet")
+    assert refused.value.hint is not None
+    assert "vidsum train fulltransnet" in refused.value.hint
+    require_attention("best.safetensors")

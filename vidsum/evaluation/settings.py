@@ -99,7 +99,7 @@ class SummaryRequest:
         if not self.has_features and (self.model or self.scores or self.runs):
             raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
         if "auto" in self.model:
-            hint = "--model fulltransnet"
+            hint = "--model ridge"
             raise UsageError("--model auto may be any model: name the one to measure", hint)
         if self.protocol == "paper" and not self.runs:
             raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")

@@ -1,4 +1,4 @@
-"""Importance by a trained FullTransNet, on features of any length and with no labels.
+"""Importance by a trained FullTransNet or ridge regression, on features of any length and with no labels.
 
 docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve, and the alternatives
 compared.
@@ -35,7 +35,7 @@ _SHARPNESS = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Summarizer:
-    """A FullTransNet that is ready to use, and the features it reads."""
+    """A trained model that is ready to use, and the features it reads."""
 
     model: FullTransNet | FrameScorer | RidgeScorer
     extractor: str
@@ -47,7 +47,7 @@ class Summarizer:
 
 
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
-    """Load a checkpoint of `vidsum train fulltransnet`; errors as `summarizer_of`."""
+    """Load a checkpoint of `vidsum train fulltransnet` or `train ridge`; errors as `summarizer_of`."""
     return summarizer_of(read_trained(named_file(name)), name, device)
 
 
