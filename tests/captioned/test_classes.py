@@ -23,7 +23,7 @@ MADE = classifier(n_classes=20, dim=64)
 
 
 def covariance(of: Classifier) -> np.ndarray:
-    """Of the evidence of noise, step by step: scores W (W - mean)^T z of deviation 1, a third of their names."""
+    """Of the evidence of noise, step by step: scores W (W - mean)^T z of deviation 1, a third of names."""
     weights, names = of.weights.astype(np.float64), of.names.astype(np.float64)
     centre = np.eye(len(names)) - 1 / len(names)
     of_scores = weights @ weights.T @ centre @ weights @ weights.T

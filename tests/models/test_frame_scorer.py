@@ -1,4 +1,4 @@
-"""The head `frame`: the encoder of FullTransNet with a score for each frame, and a loss blind to constants."""
+"""The head `frame`: the encoder of FullTransNet with a score for each frame, a loss blind to constants."""
 
 from dataclasses import replace
 

@@ -22,7 +22,9 @@ def for_video(trained: Trained, classifier: Classifier) -> Trained:
         raise UsageError(f"the model reads features of {trained.features.get('extractor')}, not evidence")
     import torch
 
-    name = next(name for name in _FIRST if name in trained.tensors)
+    name = next((name for name in _FIRST if name in trained.tensors), None)
+    if name is None:
+        raise UsageError(f"a model {trained.model} has no first layer to fold the classifier into")
     to_evidence = torch.from_numpy(classifier.to_evidence)
     weights = trained.tensors[name].float()
     n_evidence = len(to_evidence)

@@ -79,6 +79,8 @@ def _annotations(name: str, cells: Mapping[str, Any], source: Path) -> TVSumAnno
         raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
     video, title, category = (_text(cells[field]) for field in ("video", "title", "category"))
     length_s = float(cells["length"].item())
+    if not 0 < length_s < np.inf:
+        raise InputError(f"{source}: {name}: length is {length_s:g} seconds")
     return TVSumAnnotations(name, video, title, category, length_s, n_frames, scores, mean)
 
 

@@ -226,7 +226,8 @@ def _set_weights(
     """Give the model its weights, the scale of the ends among them, and the spread of its scores."""
     window = model.config.window
     spreads = [_smooth(video.draws[0] @ weights, window).std() for video in videos]
-    model.get_buffer("spread").fill_(float(np.mean(spreads)))
+    # 0 where all annotators give all frames one score; then so is the model's
+    model.get_buffer("spread").fill_(float(np.mean(spreads)) or 1.0)
     with torch.no_grad():
         model.weights.copy_(torch.from_numpy(weights))
         scaled = model.get_buffer("projection") if settings.model.components else model.weights

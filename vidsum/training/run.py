@@ -8,7 +8,7 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.text_files import read_json
-from vidsum.training.state import CURVES, LAST, clear, make_folder, require_same
+from vidsum.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 
 SCHEMA = "vidsum.training_run/1"
 NAME = "run.json"
@@ -29,8 +29,8 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
         require_same(read_run(out), document, out)
         return
     if (out / NAME).exists() and not _is_same(out, document):
-        for state in out.glob(f"*/{LAST}"):
-            clear(state.parent)
+        for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
+            clear(folder)
     text = json.dumps(document, indent=1, ensure_ascii=False)
     with atomic_write(out / NAME) as part:
         part.write_text(as_utf8(text) + "\n", encoding="utf-8")
