@@ -1,4 +1,4 @@
-"""Fitting ridge regression: against scikit-learn's, a loop over the penalties, and what a run leaves behind."""
+"""Fitting ridge regression: against scikit-learn's, a loop over penalties, and what a run leaves."""
 
 from dataclasses import replace
 from pathlib import Path
