@@ -67,8 +67,10 @@ FULLTRANSNET: Mapping[str, Mapping[str, Any]] = {
 RIDGE: Mapping[str, Mapping[str, Any]] = {
     "ridge": {"ends": False},
     "ridge, ends": {},
+    "ridge, ends, novelty": {"model": RidgeConfig(novelty=0.7)},
     "kernel ridge": {"ends": False, "model": RidgeConfig(components=1000)},
     "kernel ridge, ends": {"model": RidgeConfig(components=1000)},
+    "kernel ridge, ends, novelty": {"model": RidgeConfig(components=1000, novelty=0.7)},
 }
 UNTRAINED = ("contrastive", "cluster", "highlights")
 TEACHER_FORCED = "fulltransnet"
