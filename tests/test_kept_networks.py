@@ -90,9 +90,9 @@ def highlights(film: Path) -> None:
     ("command", "networks_used"),
     [
         (extract, {"efficientnet_lite0"}),
-        (summarize, {"efficientnet_lite0", "transnetv2"}),
+        (summarize, {"efficientnet_lite0", "transnetv2", "ridge"}),
         (ground, {"i3d", "efficientnet_lite0", "transnetv2", "minilm", "mrnet"}),
-        (highlights, {"efficientnet_lite0"}),
+        (highlights, {"efficientnet_lite0", "ridge"}),
     ],
 )
 def test_each_network_is_loaded_once_for_a_batch(

@@ -67,16 +67,18 @@ class HighlightsPlan:
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         scored = best_score(self.models, features, None, Selection(), 1.0, self.input.extraction.device)
-        saliency = on_grid(scored.importance[:, None], features, times, CLIP_S)[:, 0]
+        # where all models are flat, a summary takes all for equal; here nothing is salient
+        curve = scored.importance * (scored.model in self.models)
+        saliency = on_grid(curve[:, None], features, times, CLIP_S)[:, 0]
         is_level = saliency.max() - saliency.min() < _LEVEL
         # segments of a level curve would be those of its noise; a flat one gives the whole video
-        curve = np.zeros_like(saliency) if is_level else saliency
+        segmented = np.zeros_like(saliency) if is_level else saliency
         about_level = ("all clips are about as salient: no segment stands out",) if is_level else ()
         return Highlights(
             saliency=saliency,
             timestamps=times,
             clip_s=CLIP_S,
-            moments=_moments(curve, times, features.duration_s, self.top_k),
+            moments=_moments(segmented, times, features.duration_s, self.top_k),
             video_duration_s=features.duration_s,
             video=features.video,
             provenance=self.provenance,
