@@ -22,7 +22,6 @@ OPTIONS = {
 PAGE_OF = {
     "train fulltransnet": "train",
     "train ridge": "train_ridge",
-    "train ridge": "train_ridge",
     "train mrnet": "train_mrnet",
     "train detr": "train_detr",
     "evaluate summary": "evaluate",
