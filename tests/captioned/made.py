@@ -112,7 +112,7 @@ def write_protocol(path: Path, titles: Sequence[str], n_frames: int = 90) -> Pat
     return path
 
 
-def write_tvsum(folder: Path, n_videos: int = 6, n_samples: int = 24) -> tuple[Path, Path]:
+def write_tvsum(folder: Path, n_videos: int = 6, n_samples: int = 40) -> tuple[Path, Path]:
     """A file of captions and one of annotations: people like dogs, and other words less."""
     captions, scores = {}, {}
     for number in range(n_videos):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.captioned.made import DIM, WORDS, classifier, encode, unit, video
 from tests.conftest import real_weights
+from vidsum.captioned import classes
 from vidsum.captioned.classes import (
     EVIDENCE,
     Classifier,
@@ -71,8 +72,8 @@ def test_to_evidence_is_what_the_last_layer_and_the_names_make_of_features() -> 
 def test_without_a_caption_evidence_is_noise_that_lasts_as_long_as_a_shot() -> None:
     """Captions that no class name is like give all classes one score: what is left is noise.
 
-    Its variance is 0.95^2 + 0.7^2 times that of noise of deviation 1, and 0.6 of the second part goes on to
-    the next frame of a shot; nothing goes on to the next shot.
+    Of its variance one part lasts for the shot, and of the other a fraction goes on to the next frame;
+    nothing goes on to the next shot.
     """
     basis = np.linalg.svd(MADE.names)[2]  # rows after the 20th are at right angles to all names
     captions = basis[[30, 30, 31]].astype(np.float32)
@@ -80,7 +81,8 @@ def test_without_a_caption_evidence_is_noise_that_lasts_as_long_as_a_shot() -> N
     draws = np.stack([evidence_of(captions, MADE, rng) for _ in range(3000)])
     unit_variance = np.trace(covariance(MADE))
     products = np.einsum("nid,njd->ij", draws, draws) / len(draws) / unit_variance
-    variance, within = 0.95**2 + 0.7**2, 0.95**2 + 0.6 * 0.7**2
+    lasting, passing = classes._LASTING**2, classes._PASSING**2
+    variance, within = lasting + passing, lasting + classes._PERSISTENCE * passing
     wanted = [[variance, within, 0], [within, variance, 0], [0, 0, variance]]
     np.testing.assert_allclose(products, wanted, atol=0.06)
 

@@ -234,7 +234,7 @@ def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Pat
 def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
     few = Split("made-1", NAMES[:3], NAMES[3:])
     run = prepare_ridge(VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
-    with pytest.raises(UsageError, match="3 videos cannot be split into 5 folds"):
+    with pytest.raises(UsageError, match="3 training videos are too few to choose a penalty"):
         fit_split(run, 0)
     other = VIDEOS[NAMES[0]]
     wide = replace(other, features=Features.from_array(np.ones((len(other.features), 3))))

@@ -26,7 +26,7 @@ from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
 from vidsum.summary.inputs import Inputs
-from vidsum.training.examples import VideoExample, example_of, loss_of
+from vidsum.training.examples import VideoExample, example_of, loss_of, teaching_example
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.training.run import claim_run
 from vidsum.training.settings import FullTransNetSettings
@@ -216,9 +216,13 @@ def _examples(run: Run, split: Split) -> tuple[Examples | Callable[[int], Exampl
 
 
 def _example(run: Run, video: AnnotatedVideo) -> VideoExample | None:
-    """A video with what the model reads in place of its features; None where no shot fits the budget."""
+    """A video with what the model reads in place of its features.
+
+    None where no shot fits the budget, unless the head is `frame`, which does without key frames.
+    """
     read = replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
-    whole = example_of(read, run.settings.model.global_tokens, run.device)
+    make = teaching_example if run.settings.model.head == "frame" else example_of
+    whole = make(read, run.settings.model.global_tokens, run.device)
     return VideoExample(read, whole) if whole else None
 
 

@@ -18,6 +18,7 @@ from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.errors import UsageError
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.provenance import of_file
@@ -200,6 +201,9 @@ def _solve(videos: Sequence[_Video], penalty: float) -> TimeArray:
 
 def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
     """The penalty whose models rank frames best in folds of the training videos, and their correlation."""
+    if len(videos) < _FOLDS:
+        fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
+        raise UsageError(fault, hint="--penalty 0.1, or more videos")
     names = [str(number) for number in range(len(videos))]
     correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
     for fold in k_fold(names, _FOLDS, settings.seed):

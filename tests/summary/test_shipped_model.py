@@ -1,0 +1,161 @@
+"""The model that ships: when `auto` takes it, and what is done to its curve. Needs no weights but its own."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vidsum.checkpoints.named import named_file
+from vidsum.errors import UsageError
+from vidsum.models.ridge import RidgeScorer
+from vidsum.pipelines.highlights import find_highlights, plan_highlights
+from vidsum.pipelines.summary import summarize
+from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODEL, Extraction, Selection
+from vidsum.summary.fulltransnet import importance, load_summarizer
+from vidsum.summary.importance import contrastive
+from vidsum.summary.inputs import Inputs
+from vidsum.summary.liveness import liveness
+from vidsum.summary.score import best_score, candidates, checkpoint_sha256, is_flat, require_attention, score
+from vidsum.types import Features
+
+CLIPS = 12
+
+
+@pytest.fixture(autouse=True)
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache and no network."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+
+
+def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0, seed: int = 0) -> Features:
+    """Scenes of two seconds, live but for the second half, in which pictures stand still."""
+    rng = np.random.default_rng(seed)
+    scenes = np.repeat(rng.gamma(0.5, 1, (CLIPS, 1280)), 4, axis=0)
+    live = np.maximum(scenes * rng.normal(1, 0.3, scenes.shape), 0)
+    live[len(live) // 2 :] = live[len(live) // 2]
+    return Features.from_array(live, fps, extractor=extractor)
+
+
+@pytest.mark.parametrize(
+    ("extractor", "rate", "first"),
+    [
+        ("efficientnet_lite0", 2.0, "ridge"),
+        ("efficientnet_lite0", 2.59, "ridge"),
+        ("efficientnet_lite0", 1.41, "ridge"),
+        ("efficientnet_lite0", 2.7, "highlights"),
+        ("efficientnet_lite0", 1.0, "highlights"),
+        ("mobilenet_v2", 2.0, "highlights"),
+        ("custom", 2.0, "highlights"),
+    ],
+)
+def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
+    models = candidates("auto", extractor, rate)
+    assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
+    made = features(extractor, rate)
+    scored = best_score(models, made, None, Selection(), 0.15, "cpu")
+    assert (scored.model, scored.warnings) == (first, ())
+    assert scored.reason.startswith("auto: ")
+    assert not is_flat(scored.importance)
+
+
+def test_it_is_what_auto_says_that_it_reads() -> None:
+    shipped = load_summarizer(device="cpu")
+    assert isinstance(shipped.model, RidgeScorer)
+    assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 1280)
+    assert shipped.inputs == Inputs(centred=True, ends=True)
+    assert checkpoint_sha256(SHIPPED_MODEL) == checkpoint_sha256(str(named_file(SHIPPED_MODEL)))
+
+
+def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
+    """The checkpoint's numbers, in NumPy, by the equations of the class."""
+    shipped, made = load_summarizer(device="cpu"), features()
+    tensors = {name: tensor.numpy() for name, tensor in shipped.model.state_dict().items()}
+    config = shipped.model.config
+    assert isinstance(shipped.model, RidgeScorer)
+    times = np.arange(len(made)) / 2 + 0.25
+    ends = np.minimum(np.stack([times, times[::-1]], axis=1), 60) / 60
+    x = np.concatenate([made.array - made.array.mean(axis=0), ends], axis=1)
+    half = config.window // 2
+
+    def smooth(rows: np.ndarray) -> np.ndarray:
+        padded = np.concatenate([rows[:1]] * half + [rows] + [rows[-1:]] * half)
+        return np.stack([padded[t : t + config.window].mean(axis=0) for t in range(len(rows))])
+
+    assert not config.components
+    scores = smooth(smooth(x) @ tensors["weights"])
+    scores = (scores - scores.mean()) / tensors["spread"]
+    if config.novelty:
+        novelty = contrastive(made)
+        novelty = (novelty - novelty.mean()) / novelty.std()
+        scores = (scores + config.novelty * novelty) / np.sqrt(1 + config.novelty**2)
+    found = importance(shipped, made, None)
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores)), atol=1e-4)
+
+
+def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
+    made = features()
+    own = importance(load_summarizer(device="cpu"), made, None)
+    live = liveness(made)
+    assert live[26:].max() < 0.01 < 0.9 < live[:23].max()
+    named = score(made, None, Selection(model="ridge"), 0.15, "cpu")
+    np.testing.assert_allclose(named, own * live, atol=1e-6)
+    copy = tmp_path / "own.safetensors"
+    shutil.copy(named_file(SHIPPED_MODEL), copy)
+    by_path = score(made, None, Selection(model=str(copy)), 0.15, "cpu")
+    np.testing.assert_allclose(by_path, own, atol=1e-6)
+    for model in ("highlights", "contrastive"):
+        from vidsum.summary.importance import SCORERS
+
+        np.testing.assert_array_equal(
+            score(made, None, Selection(model=model), 0.15), SCORERS[model](made, 0)
+        )
+
+
+def test_features_that_it_does_not_read_are_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
+        candidates("ridge", "clip", 2.0, "cpu")
+    with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
+        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, "cpu")
+    with pytest.raises(UsageError, match="ridge has no attention to draw"):
+        require_attention("ridge")
+    with pytest.raises(UsageError, match="unknown model 'fulltransnet'"):
+        candidates("fulltransnet", DEFAULT_EXTRACTOR, 2.0, "cpu")
+
+
+def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:
+    still = Features.from_array(np.ones((40, 1280)), extractor=DEFAULT_EXTRACTOR)
+    scored = best_score(candidates("auto", DEFAULT_EXTRACTOR, 2.0), still, None, Selection(), 0.15, "cpu")
+    assert scored.model == "uniform"
+    assert "ridge, highlights and contrastive are flat" in scored.warnings[0]
+
+
+def test_highlights_are_found_by_the_scores_of_summaries() -> None:
+    made = features()
+    found = find_highlights(made, 2, device="cpu")
+    curve = score(made, None, Selection(model="ridge"), 1.0, "cpu")
+    np.testing.assert_allclose(found.saliency, curve.reshape(CLIPS, 4).mean(axis=1), atol=1e-6)
+    summary = summarize(made, device="cpu")
+    assert summary.model == "ridge"
+    np.testing.assert_allclose(summary.importance, curve, atol=1e-6)
+    # nothing of the second half, which stands still, and the most salient clip is in the first segment
+    assert all(moment.end_s <= CLIPS + 2 for moment in found.moments)
+    best = found.timestamps[found.saliency.argmax()]
+    assert any(moment.start_s <= best < moment.end_s for moment in found.moments)
+
+
+def test_highlights_tell_which_models_might_have_scored() -> None:
+    facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
+    assert facts["candidates"] == ["ridge", "highlights", "contrastive"]
+    assert facts["model_sha256"] == checkpoint_sha256("ridge")
+    facts = plan_highlights(features("clip"), 2, Extraction(device="cpu")).provenance["highlights"]
+    assert facts["candidates"] == ["highlights", "contrastive"]
+    assert "model_sha256" not in facts
+
+
+def test_highlights_of_a_still_video_are_all_of_it() -> None:
+    still = Features.from_array(np.ones((40, 1280)), extractor=DEFAULT_EXTRACTOR)
+    found = find_highlights(still, device="cpu")
+    assert found.warnings == ("all clips are about as salient: no segment stands out",)
+    assert [(moment.start_s, moment.end_s) for moment in found.moments] == [(0, 20)]
