@@ -19,6 +19,8 @@ from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, Tim
 TOP_K = 5
 _LEVEL = 0.1
 """Where the saliency of all clips differs by less, nothing stands out."""
+_STRETCHED = "contrastive"
+"""A scorer whose curve is always scaled to [0, 1]: the noise of a still video would stand out."""
 
 
 def find_highlights(
@@ -100,7 +102,8 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
     made = plan_features(source, extraction)
-    return HighlightsPlan(made, top_k, candidates(Selection().model, *made.kind, extraction.device))
+    models = candidates(Selection().model, *made.kind, extraction.device)
+    return HighlightsPlan(made, top_k, tuple(name for name in models if name != _STRETCHED))
 
 
 def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:
