@@ -1,16 +1,16 @@
 """`vidsum train`: train models on annotated videos, captions or toy data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vidsum.commands.annotated import SplitOptions, for_video, next_result, read_annotated
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.result import Result, render, run_batch
-from vidsum.errors import UsageError
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import (
@@ -22,9 +22,6 @@ from vidsum.training.settings import (
 )
 
 if TYPE_CHECKING:
-    from vidsum.captioned.sources import Draw
-    from vidsum.datasets.splits import Split
-    from vidsum.datasets.summaries import AnnotatedVideo
     from vidsum.training.data import MomentData
     from vidsum.training.loop import FitResult
     from vidsum.types import Progress
@@ -43,88 +40,6 @@ class RunFolder:
         Option("Run folder. An unfinished run there is resumed.", flags=("--out", "-o"), metavar="FOLDER"),
     ]
     overwrite: Annotated[bool, Option("Start over if the folder has a run.")] = False
-
-
-@dataclass(frozen=True)
-class SplitOptions:
-    """The annotated videos of a summarizer, and how they are split.
-
-    Raises:
-        UsageError: there are neither videos with features nor captions, or both.
-    """
-
-    PANEL = "Data and output"
-
-    data: Annotated[
-        tuple[Path, ...],
-        Option("h5 file of annotated videos. Can be repeated; the first is the test set.", metavar="FILE"),
-    ] = ()
-    captions: Annotated[
-        tuple[Path, ...],
-        Option("In place of --data: captions of the videos' frames. Can be repeated.", metavar="FILE.json"),
-    ] = ()
-    annotations: Annotated[
-        tuple[Path, ...],
-        Option(
-            "With --captions: ydata-tvsum50.mat or SumMe's protocol (.npz), one for each.", metavar="FILE"
-        ),
-    ] = ()
-    space: Annotated[
-        Literal["text", "conse"],
-        Option(
-            "With --captions: train on their embeddings, or on what EfficientNet-Lite0 would show of such "
-            "frames, simulated: the model then reads real video."
-        ),
-    ] = "text"
-    splits: Annotated[
-        str,
-        Option(
-            "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
-            metavar="SETTING|FILE",
-        ),
-    ] = "canonical"
-    split: Annotated[
-        tuple[int, ...], Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all")
-    ] = ()
-
-    def __post_init__(self) -> None:
-        if bool(self.data) == bool(self.captions):
-            fault = "give videos with features, or captions of their frames"
-            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
-        if self.annotations and not self.captions:
-            raise UsageError("--annotations go with --captions", hint="leave them out")
-        if self.space != "text" and not self.captions:
-            raise UsageError("--space has no effect on --data", hint="leave it out")
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """All files that the videos come from."""
-        return (*self.data, *self.captions, *self.annotations)
-
-
-@dataclass(frozen=True)
-class _Annotated:
-    """What `SplitOptions` describe, read."""
-
-    videos: "Mapping[str, AnnotatedVideo]"
-    splits: "Sequence[Split]"
-    draw: "Draw | None"
-    numbers: tuple[int, ...]
-    """Of the splits to train."""
-
-
-def _read_annotated(data: SplitOptions, device: str) -> _Annotated:
-    from vidsum.captioned.sources import draw_of, read_captioned
-    from vidsum.datasets.splits import by_dataset, splits_of
-    from vidsum.datasets.summaries import read_all
-
-    captioned = read_captioned(data.captions, data.annotations, device)
-    videos = captioned or read_all(data.data)
-    splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
-    if wrong := [number for number in data.split if number >= len(splits)]:
-        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
-    numbers = tuple(sorted(set(data.split))) or tuple(range(len(splits)))
-    return _Annotated(videos, splits, draw_of(data.space, device), numbers)
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
@@ -146,7 +61,7 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     """
     from vidsum.training.fulltransnet import prepare_run, train_split
 
-    read = _read_annotated(data, settings.device)
+    read = read_annotated(data, settings.device)
     prepared = prepare_run(
         read.videos,
         read.splits,
@@ -161,11 +76,11 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     def step(folder: str, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number_of[folder], overwrite=run.overwrite, progress=progress)
         name, warnings = trained.split.name, trained.warnings
-        lines = _for_video(trained.fitted.checkpoint, settings.device) if read.draw else ()
+        lines = for_video(trained.fitted.checkpoint, settings.device) if read.draw else ()
         return _fitted_result("train fulltransnet", folder, trained.fitted, name, warnings, lines)
 
     run_batch("train fulltransnet", list(number_of), view, step)
-    render(_next_result("train fulltransnet", data, read, run.out), view)
+    render(next_result("train fulltransnet", data, read, run.out), view)
 
 
 @app.command("ridge")
@@ -179,7 +94,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
     """
     from vidsum.training.ridge import fit_split, prepare_ridge
 
-    read = _read_annotated(data, "auto")
+    read = read_annotated(data, "auto")
     prepared = prepare_ridge(
         read.videos,
         read.splits,
@@ -201,22 +116,11 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
             "validation": fitted.validation,
         }
         line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
-        lines = _for_video(fitted.checkpoint, "auto") if read.draw else ()
+        lines = for_video(fitted.checkpoint, "auto") if read.draw else ()
         return Result("train ridge", folder, facts, lines=(line, *lines))
 
     run_batch("train ridge", list(number_of), view, step)
-    render(_next_result("train ridge", data, read, run.out), view)
-
-
-def _for_video(checkpoint: Path, device: str) -> tuple[str, ...]:
-    """Write the model that reads real video beside one that was trained on simulated features."""
-    from vidsum.captioned.classes import load_classifier
-    from vidsum.captioned.fold import FILE, for_video
-    from vidsum.checkpoints.trained import read_trained, save_trained
-
-    target = checkpoint.with_name(FILE)
-    save_trained(target, for_video(read_trained(checkpoint), load_classifier(device)))
-    return (f"use it with: vidsum summarize VIDEO --model {quote(str(target))}",)
+    render(next_result("train ridge", data, read, run.out), view)
 
 
 @app.command("mrnet")
@@ -313,33 +217,3 @@ def _fitted_result(
     }
     line = f"{folder}: {name}best epoch {best.epoch} of {n_epochs}{validation}{done}"
     return Result(command, folder, facts, lines=(line, *lines), messages=warnings)
-
-
-def _next_result(command: str, data: SplitOptions, read: _Annotated, out: Path) -> Result:
-    """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.checkpoints.named import BEST
-    from vidsum.datasets.splits import coverage_of, tested_files
-    from vidsum.training.run import read_run
-
-    files = [("--data", path) for path in tested_files(read.splits, data.data)]
-    if data.captions:
-        pairs = list(zip(data.captions, data.annotations, strict=True))
-        files = [pair for c, a in pairs[:1] for pair in (("--captions", c), ("--annotations", a))]
-    space = f" --space {data.space}" if data.captions else ""
-    given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
-    evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
-    folders = [split["folder"] for split in read_run(out)["splits"]]
-    left = [number for number, folder in enumerate(folders) if not (out / folder / BEST).is_file()]
-    if command == "train fulltransnet":
-        from vidsum.training.run import unfinished_splits
-
-        left = unfinished_splits(out)
-    line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
-    coverage = coverage_of(read.splits, read.videos)  # published splits test some videos never, others twice
-    return Result(
-        command,
-        str(out),
-        {"unfinished_splits": left, "evaluate": None if left else evaluate},
-        lines=(line if left else f"evaluate it with: {evaluate}",),
-        messages=() if coverage.tiles else (str(coverage),),
-    )

@@ -1,0 +1,140 @@
+"""The annotated videos of `vidsum train fulltransnet` and `ridge`, and what is said at the end of a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from vidsum.commands.result import Result
+from vidsum.errors import UsageError
+from vidsum.options import Option
+
+if TYPE_CHECKING:
+    from vidsum.captioned.sources import Draw
+    from vidsum.datasets.splits import Split
+    from vidsum.datasets.summaries import AnnotatedVideo
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """The annotated videos of a summarizer, and how they are split.
+
+    Raises:
+        UsageError: there are neither videos with features nor captions, or both.
+    """
+
+    PANEL = "Data and output"
+
+    data: Annotated[
+        tuple[Path, ...],
+        Option("h5 file of annotated videos. Can be repeated; the first is the test set.", metavar="FILE"),
+    ] = ()
+    captions: Annotated[
+        tuple[Path, ...],
+        Option("In place of --data: captions of the videos' frames. Can be repeated.", metavar="FILE.json"),
+    ] = ()
+    annotations: Annotated[
+        tuple[Path, ...],
+        Option(
+            "With --captions: ydata-tvsum50.mat or SumMe's protocol (.npz), one for each.", metavar="FILE"
+        ),
+    ] = ()
+    space: Annotated[
+        Literal["text", "conse"],
+        Option(
+            "With --captions: train on their embeddings, or on what EfficientNet-Lite0 would show of such "
+            "frames, simulated: the model then reads real video."
+        ),
+    ] = "text"
+    splits: Annotated[
+        str,
+        Option(
+            "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
+            metavar="SETTING|FILE",
+        ),
+    ] = "canonical"
+    split: Annotated[
+        tuple[int, ...], Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.data) == bool(self.captions):
+            fault = "give videos with features, or captions of their frames"
+            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
+        if self.annotations and not self.captions:
+            raise UsageError("--annotations go with --captions", hint="leave them out")
+        if self.space != "text" and not self.captions:
+            raise UsageError("--space has no effect on --data", hint="leave it out")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that the videos come from."""
+        return (*self.data, *self.captions, *self.annotations)
+
+
+@dataclass(frozen=True)
+class AnnotatedVideos:
+    """Annotated videos with their splits."""
+
+    videos: "Mapping[str, AnnotatedVideo]"
+    splits: "Sequence[Split]"
+    draw: "Draw | None"
+    numbers: tuple[int, ...]
+    """Of the splits to train."""
+
+
+def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
+    """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
+    from vidsum.captioned.sources import draw_of, read_captioned
+    from vidsum.datasets.splits import by_dataset, splits_of
+    from vidsum.datasets.summaries import read_all
+
+    captioned = read_captioned(data.captions, data.annotations, device)
+    videos = captioned or read_all(data.data)
+    splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
+    if wrong := [number for number in data.split if number >= len(splits)]:
+        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
+    numbers = tuple(sorted(set(data.split))) or tuple(range(len(splits)))
+    return AnnotatedVideos(videos, splits, draw_of(data.space, device), numbers)
+
+
+def for_video(checkpoint: Path, device: str) -> tuple[str, ...]:
+    """Write the model that reads real video beside one that was trained on simulated features."""
+    from vidsum.captioned.classes import load_classifier
+    from vidsum.captioned.fold import FILE, for_video
+    from vidsum.checkpoints.trained import read_trained, save_trained
+
+    target = checkpoint.with_name(FILE)
+    save_trained(target, for_video(read_trained(checkpoint), load_classifier(device)))
+    return (f"use it with: vidsum summarize VIDEO --model {quote(str(target))}",)
+
+
+def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
+    """How the run is evaluated, or which splits it still lacks."""
+    from vidsum.checkpoints.named import BEST
+    from vidsum.datasets.splits import coverage_of, tested_files
+    from vidsum.training.run import read_run
+
+    files = [("--data", path) for path in tested_files(read.splits, data.data)]
+    if data.captions:
+        pairs = list(zip(data.captions, data.annotations, strict=True))
+        files = [pair for c, a in pairs[:1] for pair in (("--captions", c), ("--annotations", a))]
+    space = f" --space {data.space}" if data.captions else ""
+    given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
+    evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
+    folders = [split["folder"] for split in read_run(out)["splits"]]
+    left = [number for number, folder in enumerate(folders) if not (out / folder / BEST).is_file()]
+    if command == "train fulltransnet":
+        from vidsum.training.run import unfinished_splits
+
+        left = unfinished_splits(out)
+    line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
+    coverage = coverage_of(read.splits, read.videos)  # published splits test some videos never, others twice
+    return Result(
+        command,
+        str(out),
+        {"unfinished_splits": left, "evaluate": None if left else evaluate},
+        lines=(line if left else f"evaluate it with: {evaluate}",),
+        messages=() if coverage.tiles else (str(coverage),),
+    )
