@@ -68,6 +68,8 @@ def test_a_model_of_simulated_frames_comes_with_one_of_real_video(
     ran = run("summarize", film, "--model", folder / "video.safetensors", "-o", "-")
     assert ran.code == 0, ran.err
     assert np.ptp(ran.json["importance"]["scores"]) > 0
+    ran = run("summarize", film, "--model", folder / "video.safetensors", "--plot", "attention")
+    assert (ran.code, "video.safetensors has no decoder" in ran.err) == (1, True), ran.err
     ran = run("summarize", film, "--model", folder / "best.safetensors", "-o", "-")
     assert ran.code == 2
     assert "reads features of efficientnet_lite0-evidence, not of efficientnet_lite0" in ran.err
@@ -85,6 +87,13 @@ def test_models_of_one_space_are_not_evaluated_in_another(run: Run) -> None:
     ran = run("evaluate", "summary", *PAIR, "--run", "run", "--space", "conse")
     assert ran.code == 2
     assert "reads features of minilm, not of efficientnet_lite0-evidence" in ran.err
+
+
+def test_a_model_without_a_decoder_is_shown_no_labels(run: Run) -> None:
+    assert train(run, "ridge", "--penalty", 0.1).code == 0
+    ran = run("evaluate", "summary", *PAIR, "--run", "run", "--protocol", "paper")
+    assert ran.code == 2
+    assert "best.safetensors has no decoder to show labels to" in ran.err
 
 
 def test_captions_tell_ridge_what_people_like(run: Run) -> None:
