@@ -195,4 +195,4 @@ def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> N
     real_weights("efficientnet_lite0")
     found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(found.saliency) == 15
-    assert (found.moments[0].start_s, found.moments[0].end_s) == (16, 20)
+    assert (found.moments[0].start_s, found.moments[0].end_s) == (16, 22)
