@@ -69,7 +69,7 @@ def test_a_model_of_simulated_frames_comes_with_one_of_real_video(
     assert ran.code == 0, ran.err
     assert np.ptp(ran.json["importance"]["scores"]) > 0
     ran = run("summarize", film, "--model", folder / "video.safetensors", "--plot", "attention")
-    assert (ran.code, "video.safetensors has no decoder" in ran.err) == (1, True), ran.err
+    assert (ran.code, "video.safetensors has no decoder" in ran.err) == (2, True), ran.err
     ran = run("summarize", film, "--model", folder / "best.safetensors", "-o", "-")
     assert ran.code == 2
     assert "reads features of efficientnet_lite0-evidence, not of efficientnet_lite0" in ran.err
