@@ -147,10 +147,10 @@ def test_highlights_are_found_by_the_scores_of_summaries() -> None:
 
 def test_highlights_tell_which_models_might_have_scored() -> None:
     facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
-    assert facts["candidates"] == ["ridge", "highlights", "contrastive"]
+    assert facts["candidates"] == ["ridge", "highlights"]
     assert facts["model_sha256"] == checkpoint_sha256("ridge")
     facts = plan_highlights(features("clip"), 2, Extraction(device="cpu")).provenance["highlights"]
-    assert facts["candidates"] == ["highlights", "contrastive"]
+    assert facts["candidates"] == ["highlights"]
     assert "model_sha256" not in facts
 
 
