@@ -87,7 +87,7 @@ def test_a_mask_reaches_the_checkpoint_and_the_run_goes_on(run: Run, data: Path)
     assert _train(run, data, "--split", 0, "--mask", "lam", *about).code == 0
     trained = read_trained("run/split_0/best.safetensors")
     expected = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}
-    assert trained.config["mask"] == expected
+    assert trained.config["mask"] == expected | {"init": "default", "bound": "none"}
     assert trained.tensors["encoder.0.mask.layers.2.weight"].shape == (1536, 8)
     again = _train(run, data, "--split", 0, "--mask", "lam", *about)
     assert again.out.splitlines()[0].endswith("(up to date)")
@@ -215,11 +215,12 @@ def test_options_that_make_no_sense_are_told_in_one_line(
     assert not Path("run").exists()
 
 
-def test_without_data_the_option_is_named(run: Run) -> None:
+def test_without_data_the_options_are_named(run: Run) -> None:
     ran = run("train", "fulltransnet", "--out", "run")
     assert ran.code == 2
-    assert "--data" in ran.err.splitlines()[0]
-    assert ran.err.splitlines()[1].endswith("train fulltransnet --help")
+    assert "features, or captions" in ran.err.splitlines()[0]
+    assert "--data" in ran.err.splitlines()[1]
+    assert "--captions" in ran.err.splitlines()[1]
 
 
 def test_a_file_without_scores_names_the_key(run: Run, data: Path) -> None:
