@@ -69,6 +69,7 @@ def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
         (gzip.compress(b"\xff\xfe"), "not a text file in UTF-8"),
         (gzip.compress(bytes(clip_captions._MOST_BYTES + 1)), "more than 256 MiB"),
     ],
+    ids=["text", "cut", "bytes", "long"],
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "bad.jsonl.gz").write_bytes(content)
