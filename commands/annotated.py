@@ -112,9 +112,8 @@ def for_video(checkpoint: Path, device: str) -> tuple[str, ...]:
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.checkpoints.named import BEST
     from vidsum.datasets.splits import coverage_of, tested_files
-    from vidsum.training.run import read_run
+    from vidsum.training.run import unfinished_splits
 
     files = [("--data", path) for path in tested_files(read.splits, data.data)]
     if data.captions:
@@ -123,12 +122,7 @@ def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Pa
     space = f" --space {data.space}" if data.captions else ""
     given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
     evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
-    folders = [split["folder"] for split in read_run(out)["splits"]]
-    left = [number for number, folder in enumerate(folders) if not (out / folder / BEST).is_file()]
-    if command == "train fulltransnet":
-        from vidsum.training.run import unfinished_splits
-
-        left = unfinished_splits(out)
+    left = unfinished_splits(out)
     line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     coverage = coverage_of(read.splits, read.videos)  # published splits test some videos never, others twice
     return Result(

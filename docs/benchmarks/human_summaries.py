@@ -33,7 +33,7 @@ from vidsum.summary.score import score
 from vidsum.training.fulltransnet import prepare_run, train_split
 from vidsum.training.predict import predict_run
 from vidsum.training.ridge import fit_split, prepare_ridge
-from vidsum.training.run import read_run, unfinished_splits
+from vidsum.training.run import unfinished_splits
 from vidsum.training.settings import FullTransNetSettings, LoopSettings, RidgeSettings
 
 Videos = Mapping[str, AnnotatedVideo]
@@ -111,7 +111,7 @@ def read(name: str, options: argparse.Namespace) -> Data:
 
 def train(row: str, seed: int, data: Data, out: Path, epochs: int) -> None:
     """Train what is missing of a run."""
-    if (out / "run.json").exists() and not unfinished(out, row):
+    if (out / "run.json").exists() and not unfinished_splits(out):
         return
     if row in RIDGE:
         settings = RidgeSettings(**{**RIDGE[row], "seed": seed})
@@ -128,16 +128,6 @@ def train(row: str, seed: int, data: Data, out: Path, epochs: int) -> None:
     prepared = prepare_run(data.videos, data.splits, fulltransnet, out, draw=data.draw)
     for number in range(len(data.splits)):
         train_split(prepared, number)
-
-
-def unfinished(out: Path, row: str) -> bool:
-    """Whether a run lacks a split."""
-    if row in RIDGE:
-        return any(
-            not (out / f"split_{n}" / "best.safetensors").exists()
-            for n in range(len(read_run(out)["splits"]))
-        )
-    return bool(unfinished_splits(out))
 
 
 @dataclass(frozen=True)
@@ -202,7 +192,7 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
     for row in (*RIDGE, *FULLTRANSNET):
         for seed in range(options.seeds):
             run = folder / f"{row}-{seed}"
-            if not (run / "run.json").exists() or unfinished(run, row):
+            if not (run / "run.json").exists() or unfinished_splits(run):
                 continue
             found = predict_run(run, data.tested)
             rows.setdefault(row, []).append(measured(row, found.videos, found.scores, annotations))

@@ -24,7 +24,7 @@ from vidsum.models.ridge import RidgeScorer
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.summary.importance import contrastive
-from vidsum.summary.inputs import Inputs, inputs_of
+from vidsum.summary.inputs import RIDGE_RATES, Inputs, inputs_of
 from vidsum.types import Features, FloatArray, Shots
 
 IntArray = npt.NDArray[np.int64]
@@ -71,7 +71,7 @@ def importance(
 ) -> FloatArray:
     """[T] importance in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
-    For the head `frame`, which has no decoder, see `score_samples`.
+    For the head `frame`, which has no decoder, see `score_samples`; for ridge regression, `score_video`.
 
     Args:
         summarizer: the model.
@@ -85,7 +85,6 @@ def importance(
         UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
-
     array = summarizer.inputs.of(features)
     if isinstance(summarizer.model, RidgeScorer):
         return score_video(summarizer.model, array, features)
@@ -125,12 +124,9 @@ def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
 
 
 def reads_rate(summarizer: Summarizer, rate: float) -> bool:
-    """Whether features of a rate are near enough to those of the training: within a tenth.
-
-    Ridge regression, which has no positions, was trained on every 15th frame at 24 to 30 frames a second, and
-    reads what is within three tenths.
-    """
-    return abs(rate / summarizer.fps - 1) <= (0.3 if isinstance(summarizer.model, RidgeScorer) else 0.1)
+    """Whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`."""
+    tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
+    return abs(rate / summarizer.fps - 1) <= tolerance
 
 
 def _how_to_make(summarizer: Summarizer) -> str:

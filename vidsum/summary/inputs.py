@@ -9,6 +9,9 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.types import Features, FloatArray
 
+RIDGE_RATES = 0.3
+"""How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
+positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0
 """Time from the start and to the end is counted up to so many seconds: beyond, it says nothing."""
 

@@ -10,6 +10,7 @@ from vidsum.checkpoints.named import named_sha256
 from vidsum.errors import UsageError
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
+from vidsum.summary.inputs import RIDGE_RATES
 from vidsum.summary.liveness import liveness
 from vidsum.types import Features, FloatArray, Shots
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)
 """Extractor and features per second of the checkpoint that ships."""
-_RATE_TOLERANCE = 0.3
-"""See `vidsum.summary.fulltransnet.reads_rate`: known here without loading it."""
 
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
@@ -74,7 +73,7 @@ def candidates(model: str, extractor: str, rate: float, device: str = "auto") ->
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
-        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= _RATE_TOLERANCE
+        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= RIDGE_RATES
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)

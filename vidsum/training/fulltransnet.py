@@ -209,8 +209,7 @@ def _examples(run: Run, split: Split) -> tuple[Examples | Callable[[int], Exampl
 
     def of_epoch(epoch: int) -> Examples:
         seed = (_TRAINING_SEED, run.settings.loop.seed, epoch)
-        drawn = {name: _example(run, run.drawn(name, *seed)) for name in taught}
-        return {name: example for name, example in drawn.items() if example}
+        return {name: _redrawn(run, example, run.drawn(name, *seed)) for name, example in taught.items()}
 
     return of_epoch, warnings
 
@@ -220,10 +219,22 @@ def _example(run: Run, video: AnnotatedVideo) -> VideoExample | None:
 
     None where no shot fits the budget, unless the head is `frame`, which does without key frames.
     """
-    read = replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
+    read = _as_read(run, video)
     make = teaching_example if run.settings.model.head == "frame" else example_of
     whole = make(read, run.settings.model.global_tokens, run.device)
     return VideoExample(read, whole) if whole else None
+
+
+def _redrawn(run: Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
+    """The example of a video of which the features alone were drawn anew: key frames stay as they are."""
+    read = _as_read(run, video)
+    features = torch.from_numpy(read.features.array)[None].to(run.device)
+    return VideoExample(read, replace(example.whole, features=features))
+
+
+def _as_read(run: Run, video: AnnotatedVideo) -> AnnotatedVideo:
+    """A video with what the model reads in place of its features."""
+    return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
 
 
 def _validator(run: Run, split: Split) -> Callable[[FullTransNet | FrameScorer], float]:

@@ -123,7 +123,7 @@ def fit_split(run: RidgeRun, number: int, progress: Progress | None = None) -> R
     penalty, validation = settings.penalty, None
     if penalty is None:
         penalty, validation = _choose(videos, settings)
-    weights = _solve(videos, penalty)
+    (weights,) = _solve(videos, [penalty])
     _set_weights(model, weights, videos, settings)
     facts = {"split": split_facts(split), "penalty": penalty, "validation": validation}
     target = run.folder(number) / BEST
@@ -192,11 +192,12 @@ def _project(model: RidgeScorer, videos: Sequence[FloatArray], settings: RidgeSe
     model.get_buffer("offset").copy_(torch.from_numpy(offset))
 
 
-def _solve(videos: Sequence[_Video], penalty: float) -> TimeArray:
-    """[C] the weights that minimise the mean squared error over videos, plus the penalty."""
+def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
+    """[C] the weights that minimise the mean squared error over videos, plus each penalty."""
     products = np.mean([video.products for video in videos], axis=0)
     moments = np.mean([video.moments for video in videos], axis=0)
-    return np.asarray(np.linalg.solve(products + penalty * np.eye(len(moments)), moments))
+    identity = np.eye(len(moments))
+    return [np.asarray(np.linalg.solve(products + penalty * identity, moments)) for penalty in penalties]
 
 
 def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
@@ -208,8 +209,7 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
     correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
     for fold in k_fold(names, _FOLDS, settings.seed):
         train = [videos[int(name)] for name in fold.train]
-        for penalty in PENALTIES:
-            weights = _solve(train, penalty)
+        for penalty, weights in zip(PENALTIES, _solve(train, PENALTIES), strict=True):
             for video in (videos[int(name)] for name in fold.test):
                 rows = video.draws[:_VALIDATION_DRAWS]
                 scores = [_smooth(each @ weights, settings.model.window) for each in rows]

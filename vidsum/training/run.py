@@ -56,8 +56,10 @@ def read_run(out: Path) -> dict[str, Any]:
 
 def unfinished_splits(out: Path) -> list[int]:
     """Numbers of the splits of a run whose training is not finished; errors as `read_run`."""
-    folders = [out / split["folder"] for split in read_run(out)["splits"]]
-    return [number for number, folder in enumerate(folders) if not (folder / CURVES).is_file()]
+    run = read_run(out)
+    last = BEST if run.get("model") == "ridge" else CURVES  # the file that a training writes last
+    folders = [out / split["folder"] for split in run["splits"]]
+    return [number for number, folder in enumerate(folders) if not (folder / last).is_file()]
 
 
 def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
