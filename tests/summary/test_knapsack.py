@@ -56,6 +56,15 @@ def test_eighteen_shots_against_every_choice(seed: int) -> None:
     assert knapsack(values, weights, capacity).tolist() == every_choice(values, weights, capacity)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_long_shots_worth_their_score_per_frame_do_not_overflow(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 50, 12) * 2**18  # with a common divisor, so that the capacities stay few
+    values = values_of(rng.random(12)) * weights
+    capacity = int(weights.sum() * rng.uniform(0.1, 0.9))
+    assert knapsack(values, weights, capacity).tolist() == every_choice(values, weights, capacity)
+
+
 @pytest.mark.parametrize("kind", ["unrelated", "equal values", "equal weights", "strongly correlated"])
 @pytest.mark.parametrize("share", [0.01, 0.15, 0.5, 0.97])
 def test_many_shots_against_the_plain_programme(kind: str, share: float) -> None:

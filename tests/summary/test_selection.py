@@ -27,7 +27,7 @@ def length(selected: Selected) -> float:
     return sum(end - start for start, end in selected.segments)
 
 
-def test_the_best_set_of_shots_is_chosen_by_mean_importance() -> None:
+def test_the_shots_with_the_highest_mean_importance_are_chosen() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
     selected = select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0)
     assert selected.segments == ((10, 30),)
@@ -42,15 +42,27 @@ def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
     edges = np.concatenate([[0], np.cumsum(lengths)])
     importance = rng.random(2 * edges[-1]).astype(np.float32)
     budget = int(rng.integers(12, 30))
-    means = [importance[2 * start : 2 * end].mean() for start, end in itertools.pairwise(edges)]
+    sums = [importance[2 * start : 2 * end].sum() for start, end in itertools.pairwise(edges)]
     best = max(
-        sum(means[i] for i in chosen)
+        sum(sums[i] for i in chosen)
         for size in range(9)
         for chosen in itertools.combinations(range(8), size)
         if sum(lengths[list(chosen)]) <= budget
     )
     selected = select(video(float(edges[-1])), cut(*edges), importance, float(budget))
-    assert sum(shot.score for shot in selected.shots if shot.selected) == pytest.approx(best, abs=1e-6)
+    total = sum(shot.score * 2 * (shot.end_s - shot.start_s) for shot in selected.shots if shot.selected)
+    assert total == pytest.approx(best, abs=1e-5)
+
+
+def test_one_good_shot_comes_before_short_weak_ones() -> None:
+    importance = np.repeat([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4]).astype(np.float32)
+    selected = select(video(16), cut(0, 2, 12, 14, 16), importance, 10.0)
+    assert selected.segments == ((2, 12),)
+
+
+def test_a_flat_curve_does_not_give_the_opening_but_as_many_shots_as_fit() -> None:
+    selected = select(video(40), cut(0, 10, 22, 27, 32, 40), np.full(80, 0.5, np.float32), 10.0)
+    assert selected.segments == ((22, 32),)
 
 
 def test_a_shot_longer_than_the_budget_is_split() -> None:

@@ -1,4 +1,4 @@
-"""The exact 0/1 knapsack: which shots give the highest sum of scores within a number of frames.
+"""The exact 0/1 knapsack: which shots give the highest sum of values within a number of frames.
 
 First the linear relaxation settles most shots: one whose other choice cannot reach a known good solution is
 in, or out, for good (Dembo and Hammer 1980). What is left, the core, goes through the dynamic programme over
@@ -16,7 +16,7 @@ SCORE_STEPS = 2**32
 
 
 def values_of(scores: npt.ArrayLike) -> IntArray:
-    """Scores in [0, 1] as whole numbers for `knapsack`."""
+    """Scores in [0, 1] as whole numbers for `knapsack`, which may be multiplied by numbers of frames."""
     return np.round(np.asarray(scores, np.float64) * SCORE_STEPS).astype(np.int64)
 
 
@@ -60,10 +60,11 @@ def _settle(values: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArr
     inside[order[:n_before]] = True
     room = capacity - int(filled[n_before - 1] if n_before else 0)
     break_value, break_weight = int(values[order[n_before]]), int(weights[order[n_before]])
-    # room after the item's other choice; times a value it stays below 2^62 for 2^28 frames
+    # room after the item's other choice; the products stay below 2^62 for 2^28 frames worth 2^32 each
     room_then = np.where(inside, room + weights, room - weights)
     value_then = int(values[inside].sum()) + np.where(inside, -values, values)
-    bound = value_then + room_then * break_value // break_weight
+    per_frame, remainder = divmod(break_value, break_weight)
+    bound = value_then + room_then * per_frame + room_then * remainder // break_weight
     # one more, as float densities may put two in the wrong order that are nearly the same
     settled = bound + 1 < _greedy(values, weights, capacity, order)
     return settled & inside, ~settled

@@ -18,7 +18,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _REPEATED = 4
-"""A shot that repeats another one of the summary counts with its score divided by this."""
+"""A shot that repeats another one of the summary counts with its value divided by this."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ def select(
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
 ) -> Selected:
-    """Choose the shots with the highest sum of scores that fit the budget.
+    """Choose the shots with the most importance in total that fit the budget.
 
     All edges and sample times are moved to the nearest frame. A shot's score is the mean importance of the
     samples in it, or if it has none, the importance of the sample nearest to its middle; its size is the
-    number of its frames. A shot that is longer than the budget is split into the fewest equal pieces that are
-    not, each with a score of its own. A shot that shows about the same as another one in the summary (see
-    `repetition_groups`) counts with a quarter of its score, so that others come first. The summary is never
-    empty, and never longer than the budget or, if that is more, one frame.
+    number of its frames, and its value score times size. A shot that is longer than the budget is split into
+    the fewest equal pieces that are not, each with a score of its own. A shot that shows about the same as
+    another one in the summary (see `repetition_groups`) counts with a quarter of its value, so that others
+    come first. The summary is never empty, and never longer than the budget or, if that is more, one frame.
 
     Args:
         features: of the video.
@@ -153,7 +153,10 @@ def _nearest(times: IntArray, targets: TimeArray) -> IntArray:
 
 
 def _best(scores: TimeArray, sizes: IntArray, groups: IntArray, is_shown: BoolArray, room: int) -> BoolArray:
-    """Which pieces the knapsack takes; where all are worthless, all are worth the same.
+    """Which pieces the knapsack takes: the highest sum of score times size.
+
+    Where all scores are equal it takes as many pieces as fit: the most importance would be any that fill the
+    budget, for instance the opening.
 
     Args:
         scores: [S].
@@ -162,9 +165,8 @@ def _best(scores: TimeArray, sizes: IntArray, groups: IntArray, is_shown: BoolAr
         is_shown: [S] whether a piece repeats one that is in the summary anyway.
         room: frames.
     """
-    values = values_of(scores)
-    if not values.any():
-        values = values_of(np.ones_like(scores))
+    is_flat = len(scores) == 0 or np.ptp(scores) == 0
+    values = values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes
     again = np.maximum(values // _REPEATED, np.minimum(values, 1))
     return grouped_knapsack(np.where(is_shown, again, values), again, sizes, groups, room)
 
