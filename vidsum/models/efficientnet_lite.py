@@ -37,7 +37,7 @@ class EfficientNetLite0(nn.Module):
         self.blocks = nn.Sequential(*blocks)
         self.conv_head = nn.Conv2d(inputs, WIDTH, 1, bias=False)
         self.bn1 = _norm(WIDTH)
-        self.relu = nn.ReLU6()
+        self.relu = nn.ReLU6(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
@@ -56,12 +56,14 @@ class Block(nn.Module):
         if self.widens:
             self.expand_conv = nn.Conv2d(inputs, wide, 1, bias=False)
             self.bn0 = _norm(wide)
-        self.pad = _padding(kernel, stride)
-        self.depthwise_conv = nn.Conv2d(wide, wide, kernel, stride, groups=wide, bias=False)
+        # where the padding is even the convolution has it: a padded copy takes as long as the filter
+        own = kernel // 2 if stride == 1 else 0
+        self.pad = nn.Identity() if own else _padding(kernel, stride)
+        self.depthwise_conv = nn.Conv2d(wide, wide, kernel, stride, own, groups=wide, bias=False)
         self.bn1 = _norm(wide)
         self.project_conv = nn.Conv2d(wide, outputs, 1, bias=False)
         self.bn2 = _norm(outputs)
-        self.relu = nn.ReLU6()
+        self.relu = nn.ReLU6(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
