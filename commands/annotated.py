@@ -11,7 +11,7 @@ from vidsum.errors import UsageError
 from vidsum.options import Option
 
 if TYPE_CHECKING:
-    from vidsum.captioned.sources import Draw
+    from vidsum.captioned.sources import Simulation
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
 
@@ -79,7 +79,8 @@ class AnnotatedVideos:
 
     videos: "Mapping[str, AnnotatedVideo]"
     splits: "Sequence[Split]"
-    draw: "Draw | None"
+    draw: "Simulation | None"
+    """How the features of captions are simulated."""
     numbers: tuple[int, ...]
     """Of the splits to train."""
 
@@ -99,26 +100,28 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     return AnnotatedVideos(videos, splits, draw_of(data.space, device), numbers)
 
 
-def for_video(checkpoint: Path, device: str) -> tuple[str, ...]:
+def for_video(folder: Path, draw: "Simulation") -> str:
     """Write the model that reads real video beside one that was trained on simulated features."""
-    from vidsum.captioned.classes import load_classifier
     from vidsum.captioned.fold import FILE, for_video
+    from vidsum.checkpoints.named import BEST
     from vidsum.checkpoints.trained import read_trained, save_trained
 
-    target = checkpoint.with_name(FILE)
-    save_trained(target, for_video(read_trained(checkpoint), load_classifier(device)))
-    return (f"use it with: vidsum summarize VIDEO --model {quote(str(target))}",)
+    target = folder / FILE
+    save_trained(target, for_video(read_trained(folder / BEST), draw.classifier))
+    return f"use it with: vidsum summarize VIDEO --model {quote(str(target))}"
 
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.datasets.splits import coverage_of, tested_files
+    from vidsum.captioned.videos import DATASETS
+    from vidsum.datasets.splits import by_dataset, coverage_of, tested_files
     from vidsum.training.run import unfinished_splits
 
     files = [("--data", path) for path in tested_files(read.splits, data.data)]
-    if data.captions:
-        pairs = list(zip(data.captions, data.annotations, strict=True))
-        files = [pair for c, a in pairs[:1] for pair in (("--captions", c), ("--annotations", a))]
+    tested = by_dataset(name for split in read.splits for name in split.test)
+    for captions, annotations in zip(data.captions, data.annotations, strict=True):
+        if DATASETS[annotations.suffix] in tested:
+            files += [("--captions", captions), ("--annotations", annotations)]
     space = f" --space {data.space}" if data.captions else ""
     given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
     evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"

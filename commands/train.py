@@ -1,10 +1,11 @@
 """`vidsum train`: train models on annotated videos, captions or toy data."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -24,8 +25,10 @@ from vidsum.training.settings import (
 if TYPE_CHECKING:
     from vidsum.training.data import MomentData
     from vidsum.training.loop import FitResult
+    from vidsum.training.run import Run
     from vidsum.types import Progress
 
+S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 app = typer.Typer(no_args_is_help=True, help="Train models on annotated videos.")
 
 
@@ -61,26 +64,13 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     """
     from vidsum.training.fulltransnet import prepare_run, train_split
 
-    read = read_annotated(data, settings.device)
-    prepared = prepare_run(
-        read.videos,
-        read.splits,
-        settings,
-        run.out,
-        sources=data.files,
-        draw=read.draw,
-        overwrite=run.overwrite,
-    )
-    number_of = {str(prepared.folder(number)): number for number in read.numbers}
+    def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
+        trained = train_split(prepared, number, overwrite=run.overwrite, progress=progress)
+        folder, name = str(prepared.folder(number)), trained.split.name
+        return _fitted_result("train fulltransnet", folder, trained.fitted, name, trained.warnings)
 
-    def step(folder: str, progress: "Progress | None") -> Result:
-        trained = train_split(prepared, number_of[folder], overwrite=run.overwrite, progress=progress)
-        name, warnings = trained.split.name, trained.warnings
-        lines = for_video(trained.fitted.checkpoint, settings.device) if read.draw else ()
-        return _fitted_result("train fulltransnet", folder, trained.fitted, name, warnings, lines)
-
-    run_batch("train fulltransnet", list(number_of), view, step)
-    render(next_result("train fulltransnet", data, read, run.out), view)
+    prepare = partial(prepare_run, settings=settings)
+    _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
 
 
 @app.command("ridge")
@@ -94,20 +84,8 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
     """
     from vidsum.training.ridge import fit_split, prepare_ridge
 
-    read = read_annotated(data, "auto")
-    prepared = prepare_ridge(
-        read.videos,
-        read.splits,
-        settings,
-        run.out,
-        sources=data.files,
-        draw=read.draw,
-        overwrite=run.overwrite,
-    )
-    number_of = {str(prepared.folder(number)): number for number in read.numbers}
-
-    def step(folder: str, progress: "Progress | None") -> Result:
-        fitted = fit_split(prepared, number_of[folder], progress)
+    def train(prepared: "Run[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
+        fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
         facts = {
             "split": fitted.split.name,
@@ -116,11 +94,9 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
             "validation": fitted.validation,
         }
         line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
-        lines = for_video(fitted.checkpoint, "auto") if read.draw else ()
-        return Result("train ridge", folder, facts, lines=(line, *lines))
+        return Result("train ridge", folder, facts, lines=(line,))
 
-    run_batch("train ridge", list(number_of), view, step)
-    render(next_result("train ridge", data, read, run.out), view)
+    _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
 
 
 @app.command("mrnet")
@@ -185,6 +161,30 @@ def detr(
         return _run_result("train detr", folder, fitted, examples)
 
     run_batch("train detr", [str(run.out)], view, step)
+
+
+def _train_splits(
+    command: str,
+    data: SplitOptions,
+    run: RunFolder,
+    prepare: "Callable[..., Run[S]]",
+    train: "Callable[[Run[S], int, Progress | None], Result]",
+    device: str,
+    view: View,
+) -> None:
+    """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
+    read = read_annotated(data, device)
+    origin = {"sources": data.files, "draw": read.draw}
+    prepared = prepare(read.videos, read.splits, out=run.out, overwrite=run.overwrite, **origin)
+    number_of = {str(prepared.folder(number)): number for number in read.numbers}
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        result = train(prepared, number_of[folder], progress)
+        added = (for_video(Path(folder), read.draw),) if read.draw else ()
+        return replace(result, lines=(*result.lines, *added))
+
+    run_batch(command, list(number_of), view, step)
+    render(next_result(command, data, read, run.out), view)
 
 
 def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import vidsum
 from tests.captioned.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
 from tests.commands.conftest import Ran, Run
 from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
@@ -14,6 +15,7 @@ from tests.training.videos import toy_videos
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.summaries import write_annotated
 
+REGISTRY = Path(vidsum.__file__).parent / "weights" / "registry.yaml"
 PAIR = ("--captions", "captions.json", "--annotations", "ydata.mat")
 SIZES = ("--head", "frame", "--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 2)
 
@@ -73,6 +75,22 @@ def test_a_model_of_simulated_frames_comes_with_one_of_real_video(
     ran = run("summarize", film, "--model", folder / "best.safetensors", "-o", "-")
     assert ran.code == 2
     assert "reads features of efficientnet_lite0-evidence, not of efficientnet_lite0" in ran.err
+
+
+def test_a_run_of_simulated_frames_says_by_which_networks(run: Run) -> None:
+    options = ("--space", "conse", "--penalty", 0.1, "--draws", 1, "--split", 0)
+    assert train(run, "ridge", *options).code == 0
+    document = json.loads(Path("run/run.json").read_text())
+    assert document["weights"].keys() == {"efficientnet_lite0", "minilm"}
+    assert f"sha256: {document['weights']['efficientnet_lite0']}" in REGISTRY.read_text()
+    # a run of an older version does not say so, and goes on; one of other networks is left alone
+    del document["weights"]
+    Path("run/run.json").write_text(json.dumps(document))
+    assert train(run, "ridge", *options).code == 0
+    Path("run/run.json").write_text(json.dumps({**document, "weights": {"efficientnet_lite0": "0" * 64}}))
+    ran = train(run, "ridge", *options)
+    assert ran.code == 1
+    assert "weights.efficientnet_lite0 was 0000" in ran.err
 
 
 def test_a_model_of_text_comes_alone(run: Run) -> None:
@@ -150,6 +168,23 @@ def test_two_data_sets_of_captions(run: Run) -> None:
     assert split["train"] == ["summe/video_1", "summe/video_2"]
     assert {name.partition("/")[0] for name in split["test"]} == {"tvsum"}
     assert "--captions captions.json --annotations ydata.mat --space text --run run" in ran.out
+
+
+def test_a_run_is_evaluated_on_the_captions_that_it_tests_on(run: Run) -> None:
+    """Those of the second file, as published splits say."""
+    write_protocol(Path("p.npz"), ["x", "y"])
+    write_captions(Path("s.json"), {"x": ["a dog"] * (90 // STRIDE), "y": ["a cat"] * (90 // STRIDE)})
+    split = {
+        "train_keys": ["tvsum/video_1", "tvsum/video_2"],
+        "test_keys": ["summe/video_1", "summe/video_2"],
+    }
+    Path("splits.json").write_text(json.dumps([split]))
+    more = ("--captions", "s.json", "--annotations", "p.npz", "--splits", "splits.json", "--penalty", 1)
+    ran = train(run, "ridge", *more)
+    assert ran.code == 0, ran.err
+    command = ran.out.splitlines()[-1].removeprefix("evaluate it with: ")
+    assert "--captions s.json --annotations p.npz --space text --run run" in command
+    assert run(*shlex.split(command)[1:], "--seeds", 1).code == 0
 
 
 @pytest.mark.parametrize("model", ["ridge", "fulltransnet"])

@@ -1,11 +1,13 @@
 """Files of captions and annotations as data: what models are trained on and measured on."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from vidsum.captioned.classes import load_classifier, simulated
-from vidsum.captioned.videos import captioned_videos
+from vidsum import checkpoints
+from vidsum.captioned.classes import EXTRACTOR, Classifier, load_classifier, simulated
+from vidsum.captioned.videos import ENCODER, captioned_videos
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.types import Progress
@@ -13,10 +15,26 @@ from vidsum.types import Progress
 Space = Literal["text", "conse"]
 """Captions as sentences, or as the classes that a network would show of such frames."""
 Draw = Callable[..., AnnotatedVideo]
-"""draw(video, *seed): a captioned video with other features, see `vidsum.captioned.classes.simulated`."""
+"""draw(video, *seed): a captioned video with other features, such as `Simulation`."""
 
 _TEST_SEED = 2
 """First number of the seed of test videos; that of a training is 0 or 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A `Draw` of what a classifier would show of frames with these captions."""
+
+    classifier: Classifier
+
+    def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        """See `vidsum.captioned.classes.simulated`."""
+        return simulated(video, self.classifier, *seed)
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """SHA-256 of the networks that it depends on, by name."""
+        return {name: checkpoints.sha256_of(name) for name in (EXTRACTOR, ENCODER)}
 
 
 def read_captioned(
@@ -43,19 +61,12 @@ def read_captioned(
     return videos
 
 
-def draw_of(space: Space, device: str = "auto") -> Draw | None:
+def draw_of(space: Space, device: str = "auto") -> Simulation | None:
     """The function that draws features in a space; None where they are the captions themselves.
 
     Raises WeightsError where the classifier's weights cannot be had.
     """
-    if space == "text":
-        return None
-    classifier = load_classifier(device)
-
-    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
-        return simulated(video, classifier, *seed)
-
-    return draw
+    return None if space == "text" else Simulation(load_classifier(device))
 
 
 def in_space(

@@ -24,6 +24,8 @@ ENCODER: Final = "minilm"
 """The text encoder of the captions, and the name of their features' extractor."""
 _AT_ONCE = 1024
 """Captions embedded between two reports of progress."""
+DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}
+"""The data set of a file of annotations, by its suffix."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """The recipe for FullTransNet: Algorithm 1 of the paper, over the splits of a data set.
 
-A run is a folder: `run.json` says what it is made from, `split_0`, `split_1` ... hold a trained model each.
 The best epoch is that of the highest rank correlation on a validation part of the training videos, decoded
 with no labels; test videos are not looked at.
 """
@@ -9,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
 from vidsum.captioned.sources import Draw
@@ -23,48 +20,16 @@ from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.models.frame_scorer import FrameScorer, model_of
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.provenance import of_file
 from vidsum.summary.fulltransnet import Summarizer, importance
-from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import VideoExample, example_of, loss_of, teaching_example
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
-from vidsum.training.run import claim_run
+from vidsum.training.run import Run, split_facts, start_run
 from vidsum.training.settings import FullTransNetSettings
 from vidsum.types import Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A run whose data has been checked and whose folder is claimed."""
-
-    out: Path
-    videos: Mapping[str, AnnotatedVideo]
-    splits: tuple[Split, ...]
-    """With their validation parts."""
-    settings: FullTransNetSettings
-    device: torch.device
-    features: Mapping[str, Any]
-    """Those that the model reads: `extractor`, `dim` and `fps`."""
-    facts: Mapping[str, Any]
-    """Recorded of the training in each checkpoint."""
-    draw: Draw | None = None
-    """Draws the features of a video anew; None: they are always the same."""
-
-    @property
-    def inputs(self) -> Inputs:
-        """How features become the model's input."""
-        return Inputs(ends=self.settings.ends)
-
-    def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
-        """A video, with its features drawn from a seed."""
-        video = self.videos[name]
-        return self.draw(video, *seed) if self.draw else video
-
-    def folder(self, number: int) -> Path:
-        """Where the model of a split is."""
-        return self.out / f"split_{number}"
+_Run = Run[FullTransNetSettings]
 
 
 @dataclass(frozen=True)
@@ -85,7 +50,7 @@ def prepare_run(
     sources: Sequence[Path] = (),
     draw: Draw | None = None,
     overwrite: bool = False,
-) -> Run:
+) -> Run[FullTransNetSettings]:
     """Check data and settings and write `run.json`.
 
     Args:
@@ -105,39 +70,24 @@ def prepare_run(
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
-    inputs = Inputs(ends=settings.ends)
-    used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
-    others = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
-    check_together([videos[name] for name in sorted(others)])
-    if draw:
-        used = [draw(used[0], 0), *used[1:]]
-    dim_in = used[0].features.dim + inputs.n_added
-    settings = replace(settings, model=replace(settings.model, dim_in=dim_in))
     if (most := settings.model.most_samples) is not None:
-        _check_lengths(used, most)
-    device = choose_device(settings.device)
-    facts = {
-        "data": [{"name": path.name, **of_file(path)} for path in sources],
-        **settings.own,
-        "device": device.type,
-    }
-    features = {**kind_of(used), **{key: True for key, value in asdict(inputs).items() if value}}
-    run = Run(out, videos, tuple(splits), settings, device, features, facts, draw)
-    document = {
-        "model": "fulltransnet",
-        "data": facts["data"],
-        "features": run.features,
-        "settings": {**settings.flat, "device": device.type},
-        "splits": [
-            {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
-        ],
-    }
-    claim_run(out, document, overwrite=overwrite)
-    return run
+        _check_lengths([videos[name] for split in splits for name in split.train], most)
+    return start_run(
+        "fulltransnet",
+        videos,
+        splits,
+        settings,
+        out,
+        inputs={"ends": True} if settings.ends else {},
+        sources=sources,
+        draw=draw,
+        overwrite=overwrite,
+        device=choose_device(settings.device).type,
+    )
 
 
 def train_split(
-    run: Run, number: int, *, overwrite: bool = False, progress: Progress | None = None
+    run: _Run, number: int, *, overwrite: bool = False, progress: Progress | None = None
 ) -> SplitResult:
     """Train the model of one split, or go on with it.
 
@@ -148,7 +98,7 @@ def train_split(
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
-        model = model_of(settings.model).to(run.device)
+        model = model_of(settings.model).to(choose_device(run.settings.device))
     facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
@@ -163,23 +113,6 @@ def train_split(
     return SplitResult(split, fitted, warnings)
 
 
-def check_together(videos: Sequence[AnnotatedVideo]) -> None:
-    """All features must be of one kind; the model could read no others later."""
-    first = videos[0]
-    for video in videos[1:]:
-        own, other = (f"{each.features.dim} numbers of {each.features.extractor}" for each in (first, video))
-        if own != other:
-            fault = f"{first.name} has features of {own}, {video.name} of {other}"
-            raise UsageError(fault, hint="give files whose features were extracted in the same way")
-
-
-def kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
-    """Extractor, size and median rate of the features."""
-    features = videos[0].features
-    step_s = float(np.median([video.features.step_s for video in videos]))
-    return {"extractor": features.extractor, "dim": features.dim, "fps": round(1 / step_s, 6)}
-
-
 def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
     longest = max(videos, key=lambda video: len(video.features))
     if len(longest.features) > most:
@@ -187,16 +120,10 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
         raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
 
 
-def split_facts(split: Split) -> dict[str, Any]:
-    return {"name": split.name} | {
-        part: list(getattr(split, part)) for part in ("train", "validation", "test")
-    }
-
-
 Examples = Mapping[str, VideoExample]
 
 
-def _examples(run: Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
+def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
     """The training videos that have key frames, or those of an epoch; a warning for each that has none."""
     whole = {name: _example(run, run.drawn(name, _TRAINING_SEED)) for name in split.train}
     taught = {name: example for name, example in whole.items() if example}
@@ -214,30 +141,30 @@ def _examples(run: Run, split: Split) -> tuple[Examples | Callable[[int], Exampl
     return of_epoch, warnings
 
 
-def _example(run: Run, video: AnnotatedVideo) -> VideoExample | None:
+def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
     """A video with what the model reads in place of its features.
 
     None where no shot fits the budget, unless the head is `frame`, which does without key frames.
     """
     read = _as_read(run, video)
     make = teaching_example if run.settings.model.head == "frame" else example_of
-    whole = make(read, run.settings.model.global_tokens, run.device)
+    whole = make(read, run.settings.model.global_tokens, choose_device(run.settings.device))
     return VideoExample(read, whole) if whole else None
 
 
-def _redrawn(run: Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
+def _redrawn(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
     """The example of a video of which the features alone were drawn anew: key frames stay as they are."""
     read = _as_read(run, video)
-    features = torch.from_numpy(read.features.array)[None].to(run.device)
+    features = torch.from_numpy(read.features.array)[None].to(choose_device(run.settings.device))
     return VideoExample(read, replace(example.whole, features=features))
 
 
-def _as_read(run: Run, video: AnnotatedVideo) -> AnnotatedVideo:
+def _as_read(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
     """A video with what the model reads in place of its features."""
     return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
 
 
-def _validator(run: Run, split: Split) -> Callable[[FullTransNet | FrameScorer], float]:
+def _validator(run: _Run, split: Split) -> Callable[[FullTransNet | FrameScorer], float]:
     """The mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
     videos = [run.drawn(name, _VALIDATION_SEED) for name in split.validation]
 

@@ -7,9 +7,9 @@ simulated features cost no memory.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch
@@ -21,11 +21,9 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.models.ridge import RidgeScorer, averaged
-from vidsum.provenance import of_file
 from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import target_of
-from vidsum.training.fulltransnet import check_together, kind_of, split_facts
-from vidsum.training.run import claim_run
+from vidsum.training.run import Run, split_facts, start_run
 from vidsum.training.settings import RidgeSettings
 from vidsum.training.state import BEST, make_folder
 from vidsum.types import FloatArray, Progress, TimeArray
@@ -36,28 +34,6 @@ _FOLDS, _VALIDATION_DRAWS = 5, 3
 """Of the choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
 _END_SCALE = 3.0
 """Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
-
-
-@dataclass(frozen=True, eq=False)
-class RidgeRun:
-    """A run whose data has been checked and whose folder is claimed."""
-
-    out: Path
-    videos: Mapping[str, AnnotatedVideo]
-    splits: tuple[Split, ...]
-    settings: RidgeSettings
-    features: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    draw: Draw | None = None
-
-    @property
-    def inputs(self) -> Inputs:
-        """How features become the model's input."""
-        return Inputs(ends=self.settings.ends)
-
-    def folder(self, number: int) -> Path:
-        """Where the model of a split is."""
-        return self.out / f"split_{number}"
 
 
 @dataclass(frozen=True)
@@ -80,31 +56,22 @@ def prepare_ridge(
     sources: Sequence[Path] = (),
     draw: Draw | None = None,
     overwrite: bool = False,
-) -> RidgeRun:
-    """Check data and settings and write `run.json`; see `vidsum.training.fulltransnet.prepare_run`."""
-    used = [videos[name] for name in sorted({name for split in splits for name in split.train})]
-    check_together(used)
-    seen = draw(used[0], 0) if draw else used[0]
-    inputs = Inputs(ends=settings.ends)
-    dim_in = seen.features.dim + inputs.n_added
-    settings = replace(settings, model=replace(settings.model, dim_in=dim_in))
-    features = {**kind_of([seen, *used[1:]]), **asdict(inputs)}
-    facts = {"data": [{"name": path.name, **of_file(path)} for path in sources], **settings.flat}
-    run = RidgeRun(out, videos, tuple(splits), settings, features, facts, draw)
-    document = {
-        "model": "ridge",
-        "data": facts["data"],
-        "features": features,
-        "settings": settings.flat,
-        "splits": [
-            {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
-        ],
-    }
-    claim_run(out, document, overwrite=overwrite)
-    return run
+) -> Run[RidgeSettings]:
+    """Check data and settings and write `run.json`; see `vidsum.training.run.start_run`."""
+    return start_run(
+        "ridge",
+        videos,
+        splits,
+        settings,
+        out,
+        inputs=asdict(Inputs(ends=settings.ends)),
+        sources=sources,
+        draw=draw,
+        overwrite=overwrite,
+    )
 
 
-def fit_split(run: RidgeRun, number: int, progress: Progress | None = None) -> RidgeResult:
+def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
     """Fit the model of one split, and write its checkpoint.
 
     Raises:
@@ -147,7 +114,7 @@ class _Video:
     """[T]"""
 
 
-def _fitted_to(run: RidgeRun, name: str, model: RidgeScorer) -> _Video:
+def _fitted_to(run: Run[RidgeSettings], name: str, model: RidgeScorer) -> _Video:
     target = target_of(run.videos[name])
     draws = [
         _expanded(model, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
@@ -158,10 +125,9 @@ def _fitted_to(run: RidgeRun, name: str, model: RidgeScorer) -> _Video:
     return _Video(products, moments, draws, target)
 
 
-def _rows(run: RidgeRun, name: str, draw: int) -> FloatArray:
+def _rows(run: Run[RidgeSettings], name: str, draw: int) -> FloatArray:
     """[T, D] what the model reads of a draw of a video, with the ends scaled up."""
-    video = run.draw(run.videos[name], run.settings.seed, draw) if run.draw else run.videos[name]
-    return run.inputs.of(video.features) * _scales(run.settings)
+    return run.inputs.of(run.drawn(name, run.settings.seed, draw).features) * _scales(run.settings)
 
 
 def _scales(settings: RidgeSettings) -> FloatArray:

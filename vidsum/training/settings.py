@@ -120,6 +120,11 @@ class RidgeSettings:
         check(self)
 
     @property
+    def own(self) -> dict[str, Any]:
+        """What its checkpoints record: all choices, those of the model among them."""
+        return self.flat
+
+    @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
         return {**asdict(self.model), **_own_fields(self)}
