@@ -10,7 +10,7 @@ that are there.
 """
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ import numpy as np
 import torch
 
 from docs.benchmarks import argument_parser
-from vidsum.captioned.classes import load_classifier, simulated
-from vidsum.captioned.videos import captioned_videos
+from vidsum.captioned.sources import Draw, Space, draw_of, in_space, read_captioned
 from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
@@ -39,7 +38,7 @@ from vidsum.training.settings import FullTransNetSettings, LoopSettings, RidgeSe
 Videos = Mapping[str, AnnotatedVideo]
 MAT = "ydata-tvsum50.mat"
 
-EXPERIMENTS = {
+EXPERIMENTS: Mapping[str, tuple[Space, str]] = {
     "tvsum-text": ("text", "tvsum"),
     "tvsum-conse": ("conse", "tvsum"),
     "summe-text": ("text", "summe"),
@@ -85,28 +84,17 @@ class Data:
     tested: Videos
     """For a space that is simulated, one draw of each."""
     splits: Sequence[Split]
-    draw: Callable[..., AnnotatedVideo] | None
+    draw: Draw | None
 
 
 def read(name: str, options: argparse.Namespace) -> Data:
     """The data of an experiment."""
     space, target = EXPERIMENTS[name]
-    files = {"tvsum": (options.tvsum, "ydata-tvsum50.mat"), "summe": (options.summe, "summe_protocol.npz")}
-    used = files if "to" in name.split("-") else (target,)
-    videos: dict[str, AnnotatedVideo] = {}
-    for each in used:
-        folder, annotations = files[each]
-        videos |= captioned_videos(folder / "frame_captions.json", folder / annotations)
-    splits = splits_of("transfer" if len(used) > 1 else options.splits, videos, target)
-    if space == "text":
-        return Data(videos, videos, splits, None)
-    classifier = load_classifier()
-
-    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
-        return simulated(video, classifier, *seed)
-
-    # the first number of a training's seed is 0 or 1
-    return Data(videos, {name: draw(video, 2) for name, video in videos.items()}, splits, draw)
+    files = {"tvsum": options.tvsum / MAT, "summe": options.summe / "summe_protocol.npz"}
+    annotations = list(files.values()) if "to" in name.split("-") else [files[target]]
+    videos = read_captioned([path.with_name("frame_captions.json") for path in annotations], annotations)
+    splits = splits_of("transfer" if len(annotations) > 1 else options.splits, videos, target)
+    return Data(videos, in_space(videos, space), splits, draw_of(space))
 
 
 def train(row: str, seed: int, data: Data, out: Path, epochs: int) -> None:
