@@ -83,7 +83,7 @@ def test_each_text_is_embedded_once_and_kept(tmp_path: Path, embedded: list[str]
     told: list[tuple[str, int, int]] = []
     first = captioned_videos(*files, progress=lambda *step: told.append(step))
     assert embedded == ["8 texts"]
-    assert told == [("captions", 8, 8)]
+    assert told == [("captions embedded", 8, 8)]
     again = captioned_videos(*files)
     assert embedded == ["8 texts"]
     for name, video in first.items():

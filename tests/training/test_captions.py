@@ -57,7 +57,7 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> Non
 
     said: list[tuple[str, float, float]] = []
     first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
-    assert said == [("captions", 3, 3)] * 2
+    assert said == [("captions embedded", 3, 3)] * 2
     assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
     n_asked = len(asked)
     again = embed_captions(videos(), counted, "words")

@@ -1,6 +1,6 @@
 """Captions of frames joined with people's annotations: annotated videos whose features are sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,17 +13,14 @@ from vidsum.datasets.group import IntArray
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.datasets.summe import read_summe_protocol
 from vidsum.datasets.tvsum import read_tvsum_mat
-from vidsum.disk_cache import kept_rows
 from vidsum.errors import InputError, UsageError
 from vidsum.features.h5 import PUBLISHED_FPS, PUBLISHED_STRIDE
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.text_files import named
 from vidsum.types import Features, FloatArray, Progress
 
 ENCODER: Final = "minilm"
 """The text encoder of the captions, and the name of their features' extractor."""
-_AT_ONCE = 1024
-"""Captions embedded between two reports of progress."""
 DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}
 """The data set of a file of annotations, by its suffix."""
 
@@ -68,7 +65,14 @@ def captioned_videos(
         if label.caption_name not in of_frames:
             raise InputError(f"{captions}: has no captions of {named(label.caption_name)} ({name})")
     used = {label.caption_name: of_frames[label.caption_name] for label in labels.values()}
-    vectors = _embed([text for video in used.values() for text in video.captions], device, progress)
+    texts = sorted({text for video in used.values() for text in video.captions})
+    embedded = embed_once(
+        texts,
+        lambda part: load_text_encoder(ENCODER, device).encode(part),
+        checkpoints.sha256_of(ENCODER),
+        progress,
+    )
+    vectors = dict(zip(texts, embedded, strict=True))
     return {
         name: _video(name, label, used[label.caption_name], vectors, captions)
         for name, label in labels.items()
@@ -99,22 +103,6 @@ def _read_labels(path: Path) -> dict[str, _Labels]:
         f"{path}: annotations for captions are TVSum's .mat file or SumMe's protocol (.npz)",
         hint="--annotations ydata-tvsum50.mat",
     )
-
-
-def _embed(texts: Sequence[str], device: str, progress: Progress | None) -> Mapping[str, FloatArray]:
-    """The embedding of each distinct text."""
-    distinct = sorted(set(texts))
-
-    def make() -> FloatArray:
-        encoder, parts = load_text_encoder(ENCODER, device), []
-        for start in range(0, len(distinct), _AT_ONCE):
-            parts.append(encoder.encode(distinct[start : start + _AT_ONCE]))
-            if progress:
-                progress("captions", start + len(parts[-1]), len(distinct))
-        return np.concatenate(parts)
-
-    made_from = {"encoder": checkpoints.sha256_of(ENCODER), "texts": distinct}
-    return dict(zip(distinct, kept_rows("captions", made_from, make), strict=True))
 
 
 def _video(

@@ -18,9 +18,8 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.datasets.entries import Entry, parse_lines
 from vidsum.datasets.frame_captions import is_unicode
-from vidsum.disk_cache import kept_rows
 from vidsum.errors import InputError
-from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.text_files import named, read_text, shown
 from vidsum.types import FloatArray, Progress
 
@@ -28,8 +27,6 @@ ENCODER = "minilm"
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _MOST_BYTES = 2**28
 """Of an uncompressed file: 30 times as many as that of QVHighlights' 1,519 validation videos."""
-_AT_ONCE = 2048
-"""Captions per call of the text encoder."""
 
 Captions = Mapping[str, tuple[str, ...]]
 _Stamp = tuple[str, int, int]
@@ -82,12 +79,16 @@ def embed_captions(
     stamp = _stamp(path)
     if stamp not in _last:
         videos = read_clip_captions(path)
-        distinct = sorted({caption for captions in videos.values() for caption in captions})
-        rows, row_of = _kept(distinct, device, progress), {text: row for row, text in enumerate(distinct)}
+        texts = [caption for captions in videos.values() for caption in captions]
+        rows = embed_once(
+            texts,
+            lambda part: load_text_encoder(ENCODER, device).encode(part),
+            checkpoints.sha256_of(ENCODER),
+            progress,
+        )
+        ends = np.cumsum([len(captions) for captions in videos.values()])
         _last.clear()
-        _last[stamp] = {
-            video: rows[[row_of[caption] for caption in captions]] for video, captions in videos.items()
-        }
+        _last[stamp] = dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
     return _last[stamp]
 
 
@@ -98,22 +99,6 @@ def _stamp(path: Path) -> _Stamp:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     return str(path.resolve()), facts.st_mtime_ns, facts.st_size
-
-
-def _kept(texts: list[str], device: str, progress: Progress | None) -> FloatArray:
-    def embed() -> FloatArray:
-        encoder, parts = load_text_encoder(ENCODER, device), []
-        order = sorted(range(len(texts)), key=lambda row: len(texts[row]))  # of one length, for less padding
-        for start in range(0, len(order), _AT_ONCE):
-            parts.append(encoder.encode([texts[row] for row in order[start : start + _AT_ONCE]]))
-            if progress:
-                progress("captions embedded", start + len(parts[-1]), len(texts))
-        rows = np.empty((len(texts), parts[0].shape[1]), np.float32)
-        rows[order] = np.concatenate(parts)
-        return rows
-
-    made_from = {"weights_sha256": checkpoints.sha256_of(ENCODER), "texts": texts}
-    return kept_rows("clip_captions", made_from, embed)
 
 
 def _captions(entry: Entry) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
 from vidsum.scaling import unit_rows
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -25,6 +26,8 @@ CLIP_TOKENS = 77
 DIMS = {"minilm": 384, "clip": 512, "glove": 50}
 """D of each encoder, known without loading it."""
 _BATCH = 64
+_AT_ONCE = 1024
+"""Captions embedded between two reports of progress."""
 
 Texts = Sequence[str]
 Embed = Callable[[Texts], list[FloatArray]]
@@ -64,6 +67,33 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
     if name not in _LOADERS:
         raise UsageError(f"unknown text encoder {name!r}", hint=f"choose from {', '.join(TEXT_ENCODERS)}")
     return _load(name, device, checkpoints.sha256_of(name))
+
+
+def embed_once(
+    texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
+) -> FloatArray:
+    """[N, D] of captions, of which there may be many: each distinct one is embedded once, and kept on disk.
+
+    Args:
+        texts: at least one.
+        encode: see `TextEncoder.encode`; not called where the embeddings are on disk.
+        encoder: identifies it: its weights' SHA-256.
+        progress: called while captions are embedded.
+    """
+    distinct = sorted(set(texts))
+
+    def make() -> FloatArray:
+        order = sorted(range(len(distinct)), key=lambda row: len(distinct[row]))  # for less padding
+        parts: list[FloatArray] = []
+        for start in range(0, len(order), _AT_ONCE):
+            parts.append(encode([distinct[row] for row in order[start : start + _AT_ONCE]]))
+            if progress:
+                progress("captions embedded", start + len(parts[-1]), len(distinct))
+        return np.concatenate(parts)[np.argsort(order)]
+
+    rows = kept_rows("captions", {"encoder": encoder, "texts": distinct}, make)
+    row_of = {text: row for row, text in enumerate(distinct)}
+    return rows[[row_of[text] for text in texts]]
 
 
 @lru_cache(maxsize=3)

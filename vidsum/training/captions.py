@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.datasets.moments import MomentVideo
-from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
+from vidsum.grounding.text import embed_once
 from vidsum.types import FloatArray, Progress
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -25,8 +25,6 @@ DROPPED, REPLACED = 0.12, 0.05
 """Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
 _SEGMENT_S, _SHORTEST_S = (2.0, 20.0), 12.0
 """Shortest and longest segment of a joined video, and the shortest joined video."""
-_AT_ONCE = 1024
-"""Sentences embedded between two reports of progress."""
 
 
 class Segment(NamedTuple):
@@ -83,7 +81,7 @@ def embed_captions(
     counts = [len(video.queries) for video in used]
     first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
     query_texts = disorder(texts, np.random.default_rng(seed))
-    vectors, queries = (_kept(each, embed, encoder, progress) for each in (texts, query_texts))
+    vectors, queries = (embed_once(each, embed, encoder, progress) for each in (texts, query_texts))
     return Captions(used, first, vectors, queries, tuple(query_texts))
 
 
@@ -168,17 +166,3 @@ def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Gener
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
     """A draw whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
-
-
-def _kept(texts: Sequence[str], embed: Embed, encoder: str, progress: Progress | None) -> FloatArray:
-    """The texts' embeddings, from disk where they have been made before."""
-
-    def make() -> FloatArray:
-        parts = []
-        for start in range(0, len(texts), _AT_ONCE):
-            parts.append(embed(texts[start : start + _AT_ONCE]))
-            if progress:
-                progress("captions", start + len(parts[-1]), len(texts))
-        return np.concatenate(parts)
-
-    return kept_rows("captions", {"encoder": encoder, "texts": list(texts)}, make)
