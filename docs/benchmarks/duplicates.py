@@ -20,9 +20,10 @@ import numpy.typing as npt
 import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.degraded import Rng, videos_in
+from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.shots import find
-from vidsum.summary.repetition import unit_rows, within_shot_distance
+from vidsum.summary.repetition import within_shot_distance
 from vidsum.types import Features, FloatArray, Summary
 
 FPS = 2.0
@@ -53,7 +54,7 @@ def segment_of(summary: Summary) -> IntArray:
 
 def repetitions(features: Features, summary: Summary) -> float:
     """The fraction of a summary's samples that repeat a sample of an earlier segment."""
-    rows, segment = unit_rows(features), segment_of(summary)
+    rows, segment = unit_rows(features.array), segment_of(summary)
     edges = find(features).edges_s[1:-1]
     usual = within_shot_distance(rows, np.searchsorted(edges, features.timestamps, side="right"))
     chosen = np.flatnonzero(segment >= 0)

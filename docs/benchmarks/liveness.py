@@ -21,6 +21,7 @@ from docs.benchmarks.degraded import Rng, blank, blurred, dark, frozen, pictures
 from docs.benchmarks.highlight_films import black
 from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
+from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.summary.liveness import liveness, measures
 from vidsum.types import Features, FloatArray, Picture
@@ -101,8 +102,7 @@ def dull_units(clips: Sequence[Kinds]) -> list[int]:
 
 
 def _directions(clips: Sequence[Kinds], kind: str) -> FloatArray:
-    rows = np.concatenate([kinds[kind] for kinds in clips])
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+    return unit_rows(np.concatenate([kinds[kind] for kinds in clips]))
 
 
 def fit(clips: Sequence[Kinds], units: Sequence[int]) -> npt.NDArray[np.float64]:
@@ -140,7 +140,7 @@ def main() -> None:
 
 def _steps(array: FloatArray) -> FloatArray:
     """[T - 1] cosine distances of samples that follow each other."""
-    rows = array / np.linalg.norm(array, axis=1, keepdims=True)
+    rows = unit_rows(array)
     return np.asarray((np.diff(rows, axis=0) ** 2).sum(axis=1) / 2, np.float32)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.summary.repetition import repetition_groups, unit_rows, within_shot_distance
+from vidsum.summary.repetition import repetition_groups, within_shot_distance
 from vidsum.summary.selection import select
 from vidsum.types import Features, Shots
 
@@ -81,7 +81,6 @@ def test_the_usual_distance_leaves_out_cuts() -> None:
 
 def test_zeros_are_features_too() -> None:
     features = Features.from_array(np.zeros((6, 3), np.float32))
-    assert unit_rows(features).tolist() == np.zeros((6, 3)).tolist()
     assert repetition_groups(features, np.array([0, 0, 1, 1, 2, 2]), 3).tolist() == [0, 1, 2]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from vidsum.scaling import unit_rows
 from vidsum.types import Features, FloatArray
 
 Curve = npt.NDArray[np.float64]
@@ -44,7 +45,7 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
     """
     from scipy.ndimage import gaussian_filter1d  # 0.3 s, which commands that score nothing can do without
 
-    rows = _unit_rows(features)
+    rows = unit_rows(features.array)
     n = len(rows)
     n_near = min(max(2, int(_NEIGHBOURS * n)), n)
     local, consistency = np.empty(n), np.empty(n)
@@ -67,7 +68,7 @@ def cluster(features: Features, seed: int = 0) -> FloatArray:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    rows = _unit_rows(features)
+    rows = unit_rows(features.array)
     n_clusters = round(math.sqrt(len(rows)))
     # with several threads, k-means adds up in another order each time, and the last digits differ
     with threadpool_limits(1), warnings.catch_warnings():
@@ -130,13 +131,6 @@ def _spread(values: Curve, least: float) -> Curve:
     """Values from 0 at the lowest to 1 at the highest, or to less where those differ by less than `least`."""
     low = values.min()
     return np.asarray((values - low) / max(float(values.max() - low), least))
-
-
-def _unit_rows(features: Features) -> FloatArray:
-    """[T, D] features made unit length; a row of zeros stays as it is."""
-    # without a temporary array of the same size, as np.linalg.norm makes one
-    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array))
-    return (features.array / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32, copy=False)
 
 
 def _scaled(values: Curve) -> Curve:

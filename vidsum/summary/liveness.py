@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.summary.repetition import unit_rows
+from vidsum.scaling import unit_rows
 from vidsum.types import Features, FloatArray
 
 Matrix = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ def liveness(features: Features) -> FloatArray:
 
     For other extractors a frozen sample is found, a black, dark or blurred one is not.
     """
-    live = _motion(unit_rows(features))
+    live = _motion(unit_rows(features.array))
     if features.extractor == _READS and features.array.shape[1] > max(DULL_UNITS):
         live *= _pictures(features.array)
     return np.asarray(live, np.float32)

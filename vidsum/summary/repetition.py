@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.scaling import unit_rows
 from vidsum.types import Features, FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -11,12 +12,6 @@ _BLOCK = 128
 """Rows of the matrix of distances that are computed at a time."""
 _ROUNDING = 1e-5
 """Differences below this are rounding, in quantities of order one that come from float32 products."""
-
-
-def unit_rows(features: Features) -> FloatArray:
-    """[T, D] features made unit length; a row of zeros stays as it is."""
-    lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array))
-    return (features.array / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32, copy=False)
 
 
 def within_shot_distance(rows: FloatArray, shot_of: IntArray) -> float:
@@ -44,13 +39,11 @@ def repetition_groups(features: Features, shot_of: IntArray, n_shots: int) -> In
         shot_of: [T] the number of each sample's shot, from 0, never falling.
         n_shots: S; shots without samples repeat none.
     """
-    rows = unit_rows(features)
+    rows = unit_rows(features.array)
     usual = within_shot_distance(rows, shot_of)
     groups = np.arange(n_shots)
     present, first = np.unique(shot_of, return_index=True)
-    means = np.add.reduceat(rows, first, axis=0)
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    means /= np.where(lengths > 0, lengths, 1)
+    means = unit_rows(np.add.reduceat(rows, first, axis=0))
     for later, earlier in _repeated(means, usual - _ROUNDING).items():
         groups[present[later]] = present[earlier]
     return groups
