@@ -11,6 +11,7 @@ from vidsum.errors import UsageError
 from vidsum.options import Option
 
 if TYPE_CHECKING:
+    from vidsum.captioned.classes import Classifier
     from vidsum.captioned.sources import Simulation
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
@@ -41,10 +42,11 @@ class SplitOptions:
         ),
     ] = ()
     space: Annotated[
-        Literal["text", "conse"],
+        Literal["text", "conse", "conse-motion"],
         Option(
-            "With --captions: train on their embeddings, or on what EfficientNet-Lite0 would show of such "
-            "frames, simulated: the model then reads real video."
+            "With --captions: train on their embeddings (text), or on what EfficientNet-Lite0 would show of "
+            "such frames, simulated (conse): the model then reads real video. conse-motion: what I3D would "
+            "show too, for experiments."
         ),
     ] = "text"
     splits: Annotated[
@@ -100,14 +102,14 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     return AnnotatedVideos(videos, splits, draw_of(data.space, device), numbers)
 
 
-def for_video(folder: Path, draw: "Simulation") -> str:
+def for_video(folder: Path, classifier: "Classifier") -> str:
     """Write the model that reads real video beside one that was trained on simulated features."""
     from vidsum.captioned.fold import FILE, for_video
     from vidsum.checkpoints.named import BEST
     from vidsum.checkpoints.trained import read_trained, save_trained
 
     target = folder / FILE
-    save_trained(target, for_video(read_trained(folder / BEST), draw.classifier))
+    save_trained(target, for_video(read_trained(folder / BEST), classifier))
     return f"use it with: vidsum summarize VIDEO --model {quote(str(target))}"
 
 

@@ -176,11 +176,12 @@ def _train_splits(
     read = read_annotated(data, device)
     origin = {"sources": data.files, "draw": read.draw}
     prepared = prepare(read.videos, read.splits, out=run.out, overwrite=run.overwrite, **origin)
+    classifier = read.draw.only_objects if read.draw else None
     number_of = {str(prepared.folder(number)): number for number in read.numbers}
 
     def step(folder: str, progress: "Progress | None") -> Result:
         result = train(prepared, number_of[folder], progress)
-        added = (for_video(Path(folder), read.draw),) if read.draw else ()
+        added = (for_video(Path(folder), classifier),) if classifier else ()
         return replace(result, lines=(*result.lines, *added))
 
     run_batch(command, list(number_of), view, step)

@@ -1,13 +1,13 @@
 """How evidence of real frames and simulated evidence compare: the basis of `vidsum.captioned.classes`.
 
-    python -m docs.benchmarks.frame_noise FOLDER [FOLDER ...]
+    python -m docs.benchmarks.frame_noise FOLDER [FOLDER ...] [--extractor efficientnet_lite0|i3d]
 
 Each FOLDER holds videos and `clips.json`, with a caption (`query`) that is true of each whole video. Prints
 
-1. the mean score of a class by the cosine of its name with the caption (`_COSINES`, `_SCORES`);
+1. the mean score of a class by the cosine of its name with the caption (`Response.cosines`, `scores`);
 2. the variance of scores that lasts as long as a clip, and that between frames some time apart;
 3. along the directions of the simulated noise, strongest first: the variance of the evidence within a clip
-   and between clips, real and simulated, and how much of what the names say is left (`_GAIN`);
+   and between clips, real and simulated, and how much of what the names say is left (`gain`);
 4. how often a clip's own caption is the closest of all.
 """
 
@@ -19,16 +19,7 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks import argument_parser
-from vidsum.captioned.classes import (
-    _COSINES,
-    _LASTING,
-    _PASSING,
-    _SCORES,
-    EXTRACTOR,
-    Classifier,
-    evidence_of,
-    load_classifier,
-)
+from vidsum.captioned.classes import EXTRACTOR, RESPONSES, Classifier, evidence_of, load_classifier
 from vidsum.grounding.text import load_text_encoder
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
@@ -38,12 +29,12 @@ DRAWS = 20
 BANDS = (0, 1, 4, 16, 32, 64, 128, 256, 384)
 
 
-def read(folders: list[Path]) -> tuple[list[FloatArray], list[str]]:
-    """Class scores [T, K] of each clip at two frames a second, less their mean, and its caption."""
+def read(folders: list[Path], extractor: str) -> tuple[list[FloatArray], list[str]]:
+    """Class scores [T, K] of each clip at the extractor's own rate, less their mean, and its caption."""
     scores, captions = [], []
     for folder in folders:
         for clip in json.loads((folder / "clips.json").read_text())["clips"]:
-            logits = vidsum.extract(folder / clip["file"], EXTRACTOR, logits=True).logits
+            logits = vidsum.extract(folder / clip["file"], extractor, logits=True).logits
             assert logits is not None
             scores.append(logits - logits.mean(axis=1, keepdims=True))
             captions.append(clip["query"])
@@ -60,7 +51,7 @@ def by_cosine(scores: list[FloatArray], cosines: FloatArray) -> None:
         print(f"| {low} to {high} | {len(inside)} | {inside.mean():.2f} | {inside.std():.2f} |")
 
 
-def over_time(scores: list[FloatArray]) -> None:
+def over_time(scores: list[FloatArray], seconds: float) -> None:
     """Table 2."""
     means = np.stack([each.mean(axis=0) for each in scores])
     within = np.concatenate([each - each.mean(axis=0) for each in scores])
@@ -68,14 +59,16 @@ def over_time(scores: list[FloatArray]) -> None:
     print("\n| seconds apart | half the mean square of the difference |\n|---|---|")
     for steps in (1, 2, 4, 8):
         apart = [((each[steps:] - each[:-steps]) ** 2).mean() / 2 for each in scores if len(each) > steps + 2]
-        print(f"| {steps / 2} | {np.mean(apart):.2f} |")
+        print(f"| {steps * seconds:.2f} | {np.mean(apart):.2f} |")
 
 
 def by_direction(scores: list[FloatArray], captions: FloatArray, classifier: Classifier) -> None:
     """Table 3."""
     evidence = [classifier.evidence(each) for each in scores]
     means = np.stack([each.mean(axis=0) for each in evidence])
-    said = classifier.evidence(np.interp(captions @ classifier.names.T, _COSINES, _SCORES).astype(np.float32))
+    response = classifier.response
+    by_name = np.interp(captions @ classifier.names.T, response.cosines, response.scores)
+    said = classifier.evidence(by_name.astype(np.float32))
     squares, directions = np.linalg.eigh(classifier.noise.T @ classifier.noise)
     order = np.argsort(-squares)
     along = directions[:, order]
@@ -92,7 +85,8 @@ def by_direction(scores: list[FloatArray], captions: FloatArray, classifier: Cla
         noise = squares[order][band].sum()
         left = (real[:, band] * named[:, band]).sum() / (named[:, band] ** 2).sum()
         simulated = (gain[band] * (named[:, band] ** 2).sum(axis=0)).sum() / (named[:, band] ** 2).sum()
-        figures = (within[band].sum(), noise * _PASSING**2, unexplained[band].sum(), noise * _LASTING**2)
+        passing, lasting = noise * response.passing**2, noise * response.lasting**2
+        figures = (within[band].sum(), passing, unexplained[band].sum(), lasting)
         print(
             f"| {low} to {high - 1} | " + " | ".join(f"{value:.2f}" for value in (*figures, left, simulated)),
             "|",
@@ -122,12 +116,14 @@ def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--extractor", choices=RESPONSES, default=EXTRACTOR)
     options = parser.parse_args()
-    scores, texts = read(options.folders)
-    classifier, captions = load_classifier(), load_text_encoder("minilm").encode(texts)
+    scores, texts = read(options.folders, options.extractor)
+    classifier = load_classifier(extractor=options.extractor)
+    captions = load_text_encoder("minilm").encode(texts)
     print(f"{len(scores)} clips, {sum(map(len, scores))} frames")
     by_cosine(scores, captions @ classifier.names.T)
-    over_time(scores)
+    over_time(scores, 0.5 if options.extractor == EXTRACTOR else 16 / 25)
     by_direction(scores, captions, classifier)
     recognised(scores, captions, classifier)
 

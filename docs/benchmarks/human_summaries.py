@@ -41,6 +41,7 @@ MAT = "ydata-tvsum50.mat"
 EXPERIMENTS: Mapping[str, tuple[Space, str]] = {
     "tvsum-text": ("text", "tvsum"),
     "tvsum-conse": ("conse", "tvsum"),
+    "tvsum-conse-motion": ("conse-motion", "tvsum"),
     "summe-text": ("text", "summe"),
     "summe-conse": ("conse", "summe"),
     "tvsum-to-summe-text": ("text", "summe"),

@@ -44,7 +44,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--experiment", choices=["tvsum-text", "tvsum-conse"], default="tvsum-text")
     options = parser.parse_args()
-    data = read(options.experiment, argparse.Namespace(tvsum=options.tvsum, summe=None, splits="canonical"))
+    data = read(
+        options.experiment, argparse.Namespace(tvsum=options.tvsum, summe=options.tvsum, splits="canonical")
+    )
     run = predict_run(options.out / f"{options.experiment}-canonical" / ROW, data.tested)
     print("| budget | value of a shot | shots | people's score of what is chosen |\n|---|---|---|---|")
     for budget in BUDGETS:

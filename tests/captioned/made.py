@@ -50,7 +50,9 @@ def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
     monkeypatch.setattr("vidsum.captioned.videos.load_text_encoder", lambda name, device: encoder)
     for module in ("classes", "sources"):
-        monkeypatch.setattr(f"vidsum.captioned.{module}.load_classifier", lambda device: classifier())
+        monkeypatch.setattr(
+            f"vidsum.captioned.{module}.load_classifier", lambda device, name="": classifier()
+        )
     return calls
 
 

@@ -1,5 +1,6 @@
 """Simulated evidence: its noise against a covariance by hand, its gain, and what a seed decides."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.captioned.made import DIM, WORDS, classifier, encode, unit, video
 from tests.conftest import real_weights
-from vidsum.captioned import classes
 from vidsum.captioned.classes import (
     EVIDENCE,
+    RESPONSES,
     Classifier,
     evidence_of,
     load_classifier,
@@ -24,17 +25,23 @@ MADE = classifier(n_classes=20, dim=64)
 
 
 def covariance(of: Classifier) -> np.ndarray:
-    """Of the evidence of noise, step by step: scores W (W - mean)^T z of deviation 1, a third of names."""
+    """Of the evidence of noise, step by step: features of noise, their scores of deviation 1, the names.
+
+    Features have the covariance ((W - mean)^T (W - mean))^sharpness.
+    """
     weights, names = of.weights.astype(np.float64), of.names.astype(np.float64)
     centre = np.eye(len(names)) - 1 / len(names)
-    of_scores = weights @ weights.T @ centre @ weights @ weights.T
+    of_features = scipy.linalg.fractional_matrix_power(weights.T @ centre @ weights, of.response.sharpness)
+    of_scores = weights @ of_features.real @ weights.T
     of_scores /= np.trace(of_scores) / len(names)
-    return names.T @ centre @ of_scores @ centre @ names / 9
+    return names.T @ centre @ of_scores @ centre @ names / of.response.scale**2
 
 
-def test_noise_has_the_covariance_of_a_mixture_of_weights_seen_through_the_last_layer() -> None:
-    wanted = covariance(MADE)
-    np.testing.assert_allclose(MADE.noise.T @ MADE.noise, wanted, atol=1e-4 * np.abs(wanted).max())
+@pytest.mark.parametrize("network", RESPONSES)
+def test_noise_has_the_covariance_of_a_mixture_of_weights_seen_through_the_last_layer(network: str) -> None:
+    made = replace(classifier(n_classes=80, dim=64), response=RESPONSES[network])
+    wanted = covariance(made)
+    np.testing.assert_allclose(made.noise.T @ made.noise, wanted, atol=1e-3 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("n_classes", [20, 500])
@@ -81,8 +88,8 @@ def test_without_a_caption_evidence_is_noise_that_lasts_as_long_as_a_shot() -> N
     draws = np.stack([evidence_of(captions, MADE, rng) for _ in range(3000)])
     unit_variance = np.trace(covariance(MADE))
     products = np.einsum("nid,njd->ij", draws, draws) / len(draws) / unit_variance
-    lasting, passing = classes._LASTING**2, classes._PASSING**2
-    variance, within = lasting + passing, lasting + classes._PERSISTENCE * passing
+    lasting, passing = MADE.response.lasting**2, MADE.response.passing**2
+    variance, within = lasting + passing, lasting + MADE.response.persistence * passing
     wanted = [[variance, within, 0], [within, variance, 0], [0, 0, variance]]
     np.testing.assert_allclose(products, wanted, atol=0.06)
 
@@ -96,15 +103,28 @@ def test_a_class_has_more_evidence_from_its_own_caption_than_from_any_other() ->
 
 def test_evidence_of_a_video_depends_on_seed_and_name_and_has_mean_0() -> None:
     one, other = (video(name, encode(["a dog", "a dog", "the sea", "a cat"])) for name in ("x/1", "x/2"))
-    drawn = simulated(one, MADE, 0, 1)
+    drawn = simulated(one, [MADE], 0, 1)
     assert drawn.features.extractor == EVIDENCE
     assert drawn.features.array.dtype == np.float32
     np.testing.assert_allclose(drawn.features.array.mean(axis=0), 0, atol=1e-6)
-    np.testing.assert_array_equal(drawn.features.array, simulated(one, MADE, 0, 1).features.array)
-    for different in (simulated(one, MADE, 0, 2), simulated(one, MADE, 1, 1), simulated(other, MADE, 0, 1)):
+    np.testing.assert_array_equal(drawn.features.array, simulated(one, [MADE], 0, 1).features.array)
+    for different in (
+        simulated(one, [MADE], 0, 2),
+        simulated(one, [MADE], 1, 1),
+        simulated(other, [MADE], 0, 1),
+    ):
         assert np.abs(different.features.array - drawn.features.array).max() > 0.1
     assert drawn.features.timestamps is one.features.timestamps
     assert (drawn.name, drawn.gtscore is one.gtscore) == (one.name, True)
+
+
+def test_evidence_of_two_classifiers_stands_side_by_side() -> None:
+    one = video("x/1", encode(["a dog", "the sea", "a cat"]))
+    motion = replace(classifier(n_classes=30, dim=64, seed=1), response=RESPONSES["i3d"])
+    both = simulated(one, [MADE, motion], 0, 1).features
+    assert both.array.shape == (3, 2 * DIM)
+    np.testing.assert_array_equal(both.array[:, :DIM], simulated(one, [MADE], 0, 1).features.array)
+    assert both.extractor != EVIDENCE
 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.integers(1, 4)), min_size=1, max_size=6))

@@ -1,9 +1,10 @@
-"""What a classifier of single frames would show of captions: evidence for text, simulated and real.
+"""What a classifier would show of captions: evidence for text, simulated and real.
 
 No frame is needed to simulate it: a class gets a score by the cosine of its name and the caption, and noise
 as real frames have it. docs/algorithms/captions.md has the equations and the measurements.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -18,23 +19,60 @@ from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 EXTRACTOR: Final = "efficientnet_lite0"
-"""The classifier: the objects of the space `conse`."""
+"""The classifier of objects."""
+MOTION: Final = "i3d"
+"""The classifier of motion."""
 EVIDENCE: Final = "efficientnet_lite0-evidence"
-"""Name of the extractor of simulated evidence."""
+"""Name of the extractor of simulated evidence of objects."""
 
-_COSINES: Final = (-0.2, 0.0, 0.075, 0.125, 0.175, 0.225, 0.275, 0.325, 0.4, 0.475, 0.55, 0.7, 0.9)
-_SCORES: Final = (-0.25, -0.15, -0.07, 0.06, 0.17, 0.39, 0.69, 1.0, 1.3, 2.6, 4.3, 7.2, 9.0)
-"""Mean score of a class, less the mean of all classes, by the cosine of its name with the caption."""
-_LASTING, _PASSING = 0.95, 0.7
-"""Standard deviation of what a class's score differs by for as long as a shot lasts, and frame by frame."""
-_PERSISTENCE = 0.6
-"""Correlation of the passing noise of neighbouring frames, half a second apart."""
 _SAME_SHOT = 0.6
 """Neighbouring frames whose captions have a smaller cosine are of different shots."""
-_GAIN = (0.7, 0.2)
-"""a and b of `Classifier.gain`, from the same clips."""
-_SCALE = 3.0
-"""Divides the evidence, so that its standard deviation is about 1."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """How a network's scores answer to what is said of a frame; measured on real clips."""
+
+    cosines: tuple[float, ...]
+    """Of a class's name and the caption,"""
+    scores: tuple[float, ...]
+    """and the mean score there, less the mean of all classes."""
+    lasting: float
+    """Standard deviation of what a class's score differs by for as long as a shot lasts,"""
+    passing: float
+    """and frame by frame."""
+    persistence: float
+    """Correlation of the passing noise of neighbouring frames, half a second apart."""
+    sharpness: float
+    """How far noise is along what the last layer tells apart best, see `Classifier.noise`."""
+    gain: tuple[float, float]
+    """a and b of `Classifier.gain`."""
+    scale: float
+    """Divides the evidence, so that its standard deviation is about 1."""
+
+
+RESPONSES: Final = {
+    EXTRACTOR: Response(
+        (-0.2, 0.0, 0.075, 0.125, 0.175, 0.225, 0.275, 0.325, 0.4, 0.475, 0.55, 0.7, 0.9),
+        (-0.25, -0.15, -0.07, 0.06, 0.17, 0.39, 0.69, 1.0, 1.3, 2.6, 4.3, 7.2, 9.0),
+        lasting=0.95,
+        passing=0.7,
+        persistence=0.6,
+        sharpness=1,
+        gain=(0.7, 0.2),
+        scale=3,
+    ),
+    MOTION: Response(
+        (-0.2, -0.125, -0.07, -0.02, 0.025, 0.075, 0.125, 0.17, 0.22, 0.275, 0.32, 0.39, 0.48, 0.7, 0.9),
+        (-2.2, -1.9, -1.5, -0.9, -0.57, -0.13, 0.43, 1.3, 2.5, 3.6, 5.2, 11, 19, 24, 26),
+        lasting=2.9,
+        passing=2.0,
+        persistence=0.64,
+        sharpness=0.5,
+        gain=(3, 0.7),
+        scale=12,
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,24 +83,33 @@ class Classifier:
     """[K, 384] embeddings, each of length 1."""
     weights: FloatArray
     """[K, D]"""
+    response: Response = RESPONSES[EXTRACTOR]
 
     @property
     def to_evidence(self) -> FloatArray:
         """[384, D]: evidence = to_evidence x, but for a constant, of features x [D] before the last layer."""
-        return np.asarray(self.names.T @ (self.weights - self.weights.mean(axis=0)) / _SCALE, np.float32)
+        return np.asarray(
+            self.names.T @ (self.weights - self.weights.mean(axis=0)) / self.response.scale, np.float32
+        )
 
     def evidence(self, scores: FloatArray) -> FloatArray:
         """[T, 384] of class scores [T, K]: the sum of the classes' names, each as often as its score says."""
-        return np.asarray((scores - scores.mean(axis=1, keepdims=True)) @ self.names / _SCALE, np.float32)
+        centred = scores - scores.mean(axis=1, keepdims=True)
+        return np.asarray(centred @ self.names / self.response.scale, np.float32)
 
     @cached_property
     def noise(self) -> FloatArray:
         """[384, 384] that turns standard normal rows into evidence of noise of deviation 1 in the scores.
 
         Classes that the network finds alike err together: the noise of the scores is a random mixture of the
-        last layer's weights, seen through that layer.
+        last layer's weights, seen through that layer. The mixture's singular values have the power of the
+        sharpness; with 0, all features would be equally noisy.
         """
-        scores = (self.weights - self.weights.mean(axis=0)) @ self.weights.T
+        centred = self.weights - self.weights.mean(axis=0)
+        if self.response.sharpness != 1:
+            left, values, right = np.linalg.svd(centred, full_matrices=False)
+            centred = (left * values**self.response.sharpness) @ right
+        scores = centred @ self.weights.T
         spread = np.sqrt((scores**2).sum(axis=0).mean())
         return np.asarray(np.linalg.qr(self.evidence(scores / spread))[1], np.float32)
 
@@ -75,29 +122,32 @@ class Classifier:
         """
         squares, directions = np.linalg.eigh(self.noise.T @ self.noise)
         spread = np.sqrt(np.maximum(squares, 0))
-        slopes = _GAIN[0] * spread / (1 + _GAIN[1] * spread)
+        a, b = self.response.gain
+        slopes = a * spread / (1 + b * spread)
         return np.asarray((directions * slopes) @ directions.T, np.float32)
 
 
-def load_classifier(device: str = "auto") -> Classifier:
-    """EfficientNet-Lite0's. Raises WeightsError where its weights or MiniLM's cannot be had."""
+def load_classifier(device: str = "auto", extractor: str = EXTRACTOR) -> Classifier:
+    """Of objects or motion. Raises WeightsError where its weights or MiniLM's cannot be had."""
     from vidsum import checkpoints
 
-    head = describe(EXTRACTOR).build(checkpoints.load_state_dict(EXTRACTOR)).head
+    head = describe(extractor).build(checkpoints.load_state_dict(extractor)).head
     assert head is not None
-    return Classifier(name_embeddings(EXTRACTOR, device), head.weight.detach().numpy())
+    weights = head.weight.detach().flatten(1).numpy()
+    return Classifier(name_embeddings(extractor, device), weights, RESPONSES[extractor])
 
 
-def simulated(video: AnnotatedVideo, classifier: Classifier, *seed: int) -> AnnotatedVideo:
+def simulated(video: AnnotatedVideo, classifiers: Sequence[Classifier], *seed: int) -> AnnotatedVideo:
     """A captioned video with evidence for its captions in place of their embeddings, drawn from a seed.
 
-    The evidence is less its mean over the video: what real frames have in common differs from what captions
-    have in common.
+    The features are those of each classifier, side by side. The evidence is less its mean over the video:
+    what real frames have in common differs from what captions have in common.
     """
     rng = np.random.default_rng([*seed, *video.name.encode()])
-    array = evidence_of(video.features.array, classifier, rng)
+    array = np.hstack([evidence_of(video.features.array, each, rng) for each in classifiers])
     centred = np.asarray(array - array.mean(axis=0), np.float32)
-    return replace(video, features=replace(video.features, array=centred, extractor=EVIDENCE))
+    name = EVIDENCE if len(classifiers) == 1 else f"{EVIDENCE}-and-motion"
+    return replace(video, features=replace(video.features, array=centred, extractor=name))
 
 
 def evidence_of(captions: FloatArray, classifier: Classifier, rng: np.random.Generator) -> FloatArray:
@@ -106,15 +156,16 @@ def evidence_of(captions: FloatArray, classifier: Classifier, rng: np.random.Gen
     A class whose name is close to the caption gets a high score. A part of the noise lasts as long as a shot,
     as a network errs in the same way on similar frames.
     """
-    shot = shots_of_captions(captions)
+    response, shot = classifier.response, shots_of_captions(captions)
     lasting, passing = (
         rng.standard_normal((n, len(classifier.noise)), np.float32) for n in (shot[-1] + 1, len(captions))
     )
+    kept = response.persistence
     for t in range(1, len(passing)):
         if shot[t] == shot[t - 1]:
-            passing[t] = _PERSISTENCE * passing[t - 1] + np.sqrt(1 - _PERSISTENCE**2) * passing[t]
-    scores = np.interp(captions @ classifier.names.T, _COSINES, _SCORES)
-    noise = (_LASTING * lasting[shot] + _PASSING * passing) @ classifier.noise
+            passing[t] = kept * passing[t - 1] + np.sqrt(1 - kept**2) * passing[t]
+    scores = np.interp(captions @ classifier.names.T, response.cosines, response.scores)
+    noise = (response.lasting * lasting[shot] + response.passing * passing) @ classifier.noise
     return classifier.evidence(scores) @ classifier.gain + noise
 
 

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Literal
 
 from vidsum import checkpoints
-from vidsum.captioned.classes import EXTRACTOR, Classifier, load_classifier, simulated
+from vidsum.captioned.classes import EXTRACTOR, MOTION, Classifier, load_classifier, simulated
 from vidsum.captioned.videos import ENCODER, captioned_videos
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.types import Progress
 
-Space = Literal["text", "conse"]
-"""Captions as sentences, or as the classes that a network would show of such frames."""
+Space = Literal["text", "conse", "conse-motion"]
+"""Captions as sentences, or as the objects that a network would show of such frames, or as objects and
+motion."""
 Draw = Callable[..., AnnotatedVideo]
 """draw(video, *seed): a captioned video with other features, such as `Simulation`."""
 
@@ -23,18 +24,24 @@ _TEST_SEED = 2
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A `Draw` of what a classifier would show of frames with these captions."""
+    """A `Draw` of what classifiers would show of frames with these captions."""
 
-    classifier: Classifier
+    classifiers: Mapping[str, Classifier]
+    """By the names of their networks."""
 
     def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
         """See `vidsum.captioned.classes.simulated`."""
-        return simulated(video, self.classifier, *seed)
+        return simulated(video, tuple(self.classifiers.values()), *seed)
+
+    @property
+    def only_objects(self) -> Classifier | None:
+        """The classifier of objects; None where a model would read the features of another one too."""
+        return self.classifiers[EXTRACTOR] if len(self.classifiers) == 1 else None
 
     @property
     def weights(self) -> dict[str, str]:
         """SHA-256 of the networks that it depends on, by name."""
-        return {name: checkpoints.sha256_of(name) for name in (EXTRACTOR, ENCODER)}
+        return {name: checkpoints.sha256_of(name) for name in (*self.classifiers, ENCODER)}
 
 
 def read_captioned(
@@ -64,9 +71,12 @@ def read_captioned(
 def draw_of(space: Space, device: str = "auto") -> Simulation | None:
     """The function that draws features in a space; None where they are the captions themselves.
 
-    Raises WeightsError where the classifier's weights cannot be had.
+    Raises WeightsError where the classifiers' weights cannot be had.
     """
-    return None if space == "text" else Simulation(load_classifier(device))
+    if space == "text":
+        return None
+    networks = (EXTRACTOR, MOTION) if space == "conse-motion" else (EXTRACTOR,)
+    return Simulation({name: load_classifier(device, name) for name in networks})
 
 
 def in_space(
