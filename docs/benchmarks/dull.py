@@ -12,43 +12,20 @@ from pathlib import Path
 import numpy as np
 
 import vidsum
-from docs.benchmarks import argument_parser
-from docs.benchmarks.degraded import DEGRADATIONS, Rng, features_of, pictures_of, videos_in
+from docs.benchmarks.degraded import DEGRADATIONS, FPS, Kinds, Rng, cut_segment, kinds_of, parse_options
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.features import describe, load_extractor
-from vidsum.features.extractor import Extractor
-from vidsum.settings import DEFAULT_EXTRACTOR, EXTRACTORS
 from vidsum.types import Features, FloatArray, Summary
 
-FPS = 2.0
 
-
-def segments(
-    clips: Sequence[Path], rng: Rng, extractor: Extractor
-) -> list[tuple[FloatArray, list[FloatArray]]]:
-    """Features of each clip, as it is and made dull in each way."""
-    made = []
-    for clip in clips:
-        pictures = pictures_of(clip, extractor)
-        dull = [features_of(degrade(pictures, rng), extractor) for degrade in DEGRADATIONS]
-        made.append((features_of(pictures, extractor), dull))
-    return made
-
-
-def video_of(
-    made: Sequence[tuple[FloatArray, list[FloatArray]]], rng: Rng, samples: int, name: str
-) -> tuple[Features, FloatArray]:
+def video_of(clips: Sequence[Kinds], rng: Rng, samples: int, name: str) -> tuple[Features, FloatArray]:
     """Features of a simulated video, and its real footage: 1, dull: 0."""
     rows: list[FloatArray] = []
     is_live: list[float] = []
     while len(is_live) < samples:
-        live, dull = made[rng.integers(len(made))]
+        live, *dull = clips[rng.integers(len(clips))]
         keep = rng.random() < 0.5
-        source = live if keep else dull[rng.integers(len(dull))]
-        length = min(int(rng.integers(3 * FPS, 10 * FPS + 1)), len(source))
-        start = int(rng.integers(len(source) - length + 1))
-        rows.append(source[start : start + length])
-        is_live += [float(keep)] * length
+        rows.append(cut_segment(live if keep else dull[rng.integers(len(dull))], rng))
+        is_live += [float(keep)] * len(rows[-1])
     return Features.from_array(np.concatenate(rows), FPS, extractor=name), np.array(is_live, np.float32)
 
 
@@ -63,19 +40,11 @@ def live_fraction(summary: Summary, is_live: FloatArray) -> float:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("clips", type=Path, nargs="+")
-    parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--extractor", choices=EXTRACTORS, default=DEFAULT_EXTRACTOR)
-    parser.add_argument("--videos", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parse_options(__doc__)
     rng = np.random.default_rng(options.seed)
-    extractor = load_extractor(describe(options.extractor), device="cpu")
-    made = segments(videos_in(options.clips), rng, extractor)
-    videos = [
-        video_of(made, rng, int(rng.uniform(180, 480)), extractor.spec.name) for _ in range(options.videos)
-    ]
+    clips = kinds_of(options, DEGRADATIONS, rng)
+    lengths = (int(rng.uniform(180, 480)) for _ in range(options.videos))
+    videos = [video_of(clips, rng, samples, options.extractor) for samples in lengths]
     truth = np.mean([is_live.mean() for _, is_live in videos])
     print(f"{len(videos)} videos, {truth:.0%} of the time real footage\n")
     print("| model | real footage, fraction of the summary | tau |\n|---|---|---|")

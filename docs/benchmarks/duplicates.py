@@ -19,14 +19,13 @@ import numpy.typing as npt
 
 import vidsum
 from docs.benchmarks import argument_parser
-from docs.benchmarks.degraded import Rng, videos_in
+from docs.benchmarks.degraded import FPS, Rng, cut_segment, videos_in
 from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.shots import find
 from vidsum.summary.repetition import within_shot_distance
 from vidsum.types import Features, FloatArray, Summary
 
-FPS = 2.0
 IntArray = npt.NDArray[np.int64]
 
 
@@ -34,12 +33,7 @@ def film_of(clips: Sequence[FloatArray], rng: Rng) -> tuple[Features, IntArray]:
     """Features of a film of ten of the clips, each two or three times, and the clip of each sample [T]."""
     chosen = rng.choice(len(clips), min(10, len(clips)), replace=False)
     order = rng.permutation(np.repeat(chosen, rng.integers(2, 4, len(chosen))))
-    rows: list[FloatArray] = []
-    for clip in order.tolist():
-        array = clips[clip]
-        length = min(int(rng.integers(3 * FPS, 10 * FPS + 1)), len(array))
-        start = int(rng.integers(len(array) - length + 1))
-        rows.append(array[start : start + length])
+    rows = [cut_segment(clips[clip], rng) for clip in order.tolist()]
     features = Features.from_array(np.concatenate(rows), FPS, extractor=DEFAULT_EXTRACTOR)
     return features, np.repeat(order, [len(part) for part in rows])
 

@@ -15,28 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 import vidsum
-from docs.benchmarks import argument_parser
-from docs.benchmarks.degraded import Degradation, Rng, blurred, features_of, frozen, pictures_of, videos_in
+from docs.benchmarks.degraded import (
+    FPS,
+    Degradation,
+    Kinds,
+    Rng,
+    blurred,
+    cut_segment,
+    frozen,
+    kinds_of,
+    parse_options,
+)
 from docs.benchmarks.highlight_films import black
 from docs.benchmarks.liveness import auc
-from vidsum.features import describe, load_extractor
-from vidsum.features.extractor import Extractor
-from vidsum.settings import DEFAULT_EXTRACTOR, EXTRACTORS
 from vidsum.summary.liveness import liveness
 from vidsum.types import Features, FloatArray
 
-FPS, LIVENESS = 2.0, "liveness"
+LIVENESS = "liveness"
 DULL: tuple[Degradation, ...] = (black, frozen, blurred)
 IntArray = npt.NDArray[np.int64]
-Kinds = list[FloatArray]
-"""Features of a clip: as it is, then for each of DULL."""
-
-
-def kinds_of(clip: Path, extractor: Extractor, rng: Rng) -> Kinds:
-    """Features of a clip, as it is and made dull."""
-    pictures = pictures_of(clip, extractor)
-    shown = [pictures, *(degrade(pictures, rng) for degrade in DULL)]
-    return [features_of(each, extractor) for each in shown]
 
 
 def video_of(clips: Sequence[Kinds], rng: Rng, name: str) -> tuple[Features, IntArray, IntArray]:
@@ -44,25 +41,20 @@ def video_of(clips: Sequence[Kinds], rng: Rng, name: str) -> tuple[Features, Int
     sources = [(clip, 0) for clip in range(len(clips))]
     sources += [(int(rng.integers(len(clips))), kind + 1) for kind in range(len(DULL))]
     order = [sources[place] for place in rng.permutation(len(sources))]
-    rows: list[FloatArray] = []
-    for clip, kind in order:
-        array = clips[clip][kind]
-        length = min(int(rng.integers(3 * FPS, 10 * FPS + 1)), len(array))
-        start = int(rng.integers(len(array) - length + 1))
-        rows.append(array[start : start + length])
-    segment_of = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+    rows = [cut_segment(clips[clip][kind], rng) for clip, kind in order]
+    numbers = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
     features = Features.from_array(np.concatenate(rows), FPS, extractor=name)
-    return features, segment_of, np.array([kind for _, kind in order])
+    return features, numbers, np.array([kind for _, kind in order])
 
 
-def judged(importance: FloatArray, segment_of: IntArray, kinds: IntArray) -> list[float]:
+def judged(importance: FloatArray, numbers: IntArray, kinds: IntArray) -> list[float]:
     """For each of DULL whether its segment is last, and the AUC of live samples against its samples."""
-    means = np.array([importance[segment_of == number].mean() for number in range(len(kinds))])
+    means = np.array([importance[numbers == number].mean() for number in range(len(kinds))])
     found = []
     for kind in range(1, len(DULL) + 1):
-        dull = importance[kinds[segment_of] == kind]
+        dull = importance[kinds[numbers] == kind]
         found += [float(means[kinds == kind].max() < means[kinds == 0].min())]
-        found += [auc(importance[kinds[segment_of] == 0], dull)]
+        found += [auc(importance[kinds[numbers] == 0], dull)]
     return found
 
 
@@ -73,16 +65,9 @@ def curve_of(features: Features, model: str) -> FloatArray:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("clips", type=Path, nargs="+")
-    parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--extractor", choices=EXTRACTORS, default=DEFAULT_EXTRACTOR)
-    parser.add_argument("--videos", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parse_options(__doc__)
     rng = np.random.default_rng(options.seed)
-    extractor = load_extractor(describe(options.extractor), device="cpu")
-    clips = [kinds_of(path, extractor, rng) for path in videos_in(options.clips)]
+    clips = kinds_of(options, DULL, rng)
     videos = [video_of(clips, rng, options.extractor) for _ in range(options.videos)]
     print(f"{len(videos)} videos: last, AUC\n")
     print(f"| model | {' | '.join(kind.__name__ for kind in DULL)} |\n|{'---|' * (len(DULL) + 1)}")
