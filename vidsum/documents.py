@@ -122,6 +122,8 @@ def highlights_document(highlights: Highlights) -> dict[str, Any]:
             "video": _video(highlights.video),
             "duration_s": _number(highlights.video_duration_s),
             "clip_s": _number(highlights.clip_s),
+            "model": highlights.model,
+            "model_reason": highlights.model_reason,
             "saliency": {
                 "timestamps_s": [_number(time) for time in highlights.timestamps.tolist()],
                 "scores": [_number(score) for score in highlights.saliency.tolist()],

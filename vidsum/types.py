@@ -272,6 +272,9 @@ class Highlights:
     moments: tuple[Moment, ...]
     """Segments of salient clips, best first."""
     video_duration_s: float
+    model: str = ""
+    """What gave the saliency, and why that model, in one line."""
+    model_reason: str = ""
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -63,6 +63,9 @@ def test_the_lively_segment_is_found(film: Path) -> None:
     assert found.saliency[[0, 5]].max() < 0.05
     assert (found.moments[0].start_s, found.moments[0].end_s) == (4, 8)
     assert found.warnings == ()
+    document = highlights_document(found)
+    assert document["model"] == "highlights"
+    assert document["model_reason"].startswith("auto: ")
 
 
 def test_clips_are_means_of_what_summarize_takes_for_importance(film: Path) -> None:

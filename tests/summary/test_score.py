@@ -44,9 +44,10 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     shipped = load_summarizer(device="cpu")
-    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps)
-    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps)
+    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, shipped.dim)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, shipped.dim)
+    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, shipped.dim)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, shipped.dim - 1)
     rows = np.random.default_rng(0).random((12, shipped.dim))
     curve = importance(shipped, Features.from_array(rows, shipped.fps, extractor=shipped.extractor), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
@@ -85,7 +86,9 @@ def test_auto_takes_the_first_that_is_not_flat_and_says_why(
     chosen: str,
 ) -> None:
     curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
-    found = best_score(candidates("auto", "efficientnet_lite0", 2.0), FEATURES, SHOTS, Selection(), 0.15)
+    found = best_score(
+        candidates("auto", "efficientnet_lite0", 2.0, 1280), FEATURES, SHOTS, Selection(), 0.15
+    )
     assert found.model == chosen
     assert found.reason.startswith("auto")
     passed_over = {"ridge": 0, "highlights": 1, "contrastive": 2, "uniform": 3}[chosen]

@@ -51,7 +51,7 @@ def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0, seed: int = 0
     ],
 )
 def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
-    models = candidates("auto", extractor, rate)
+    models = candidates("auto", extractor, rate, 1280)
     assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
     made = features(extractor, rate)
     scored = best_score(models, made, None, Selection(), 0.15, "cpu")
@@ -115,18 +115,20 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
 
 def test_features_that_it_does_not_read_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidates("ridge", "clip", 2.0, "cpu")
+        candidates("ridge", "clip", 2.0, 1280, "cpu")
     with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
-        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, "cpu")
+        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, 1280, "cpu")
     with pytest.raises(UsageError, match="ridge has no attention to draw"):
         require_attention("ridge")
     with pytest.raises(UsageError, match="unknown model 'fulltransnet'"):
-        candidates("fulltransnet", DEFAULT_EXTRACTOR, 2.0, "cpu")
+        candidates("fulltransnet", DEFAULT_EXTRACTOR, 2.0, 1280, "cpu")
 
 
 def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:
     still = Features.from_array(np.ones((40, 1280)), extractor=DEFAULT_EXTRACTOR)
-    scored = best_score(candidates("auto", DEFAULT_EXTRACTOR, 2.0), still, None, Selection(), 0.15, "cpu")
+    scored = best_score(
+        candidates("auto", DEFAULT_EXTRACTOR, 2.0, 1280), still, None, Selection(), 0.15, "cpu"
+    )
     assert scored.model == "uniform"
     assert "ridge, highlights and contrastive are flat" in scored.warnings[0]
 
@@ -159,3 +161,13 @@ def test_highlights_of_a_still_video_are_all_of_it() -> None:
     found = find_highlights(still, device="cpu")
     assert found.warnings == ("all clips are about as salient: no segment stands out",)
     assert [(moment.start_s, moment.end_s) for moment in found.moments] == [(0, 20)]
+
+
+def test_auto_goes_on_where_features_have_another_size() -> None:
+    """Features that another tool made under the same name."""
+    rows = np.random.default_rng(0).random((40, 7))
+    summary = summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR))
+    assert summary.model == "highlights"
+    assert summary.model_reason == "auto: the best of the scorers at leaving out dull footage"
+    with pytest.raises(UsageError, match="7"):
+        summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR), model="ridge")

@@ -61,11 +61,12 @@ class Input:
         return self.jobs[0].provenance
 
     @property
-    def kind(self) -> tuple[str, float]:
-        """Extractor and rate, in features a second, of the features."""
+    def kind(self) -> tuple[str, float, int]:
+        """Extractor, rate, in features a second, and D of the features."""
         if self.features is not None:
-            return self.features.extractor, 1 / self.features.step_s
-        return self.extraction.extractor, 1 / spec_of(self.extraction).step_s
+            return self.features.extractor, 1 / self.features.step_s, self.features.dim
+        spec = spec_of(self.extraction)
+        return self.extraction.extractor, 1 / spec.step_s, spec.dim
 
     def read(self, progress: Progress | None = None) -> list[Features]:
         """The features of each job; those that exist stand for one."""

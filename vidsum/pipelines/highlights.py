@@ -82,6 +82,8 @@ class HighlightsPlan:
             clip_s=CLIP_S,
             moments=_moments(segmented, times, features.duration_s, self.top_k),
             video_duration_s=features.duration_s,
+            model=scored.model,
+            model_reason=scored.reason,
             video=features.video,
             provenance=self.provenance,
             warnings=(*features.warnings, *about_level),

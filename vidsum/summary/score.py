@@ -17,19 +17,19 @@ from vidsum.types import Features, FloatArray, Shots
 if TYPE_CHECKING:
     from vidsum.summary.fulltransnet import Summarizer
 
-_SHIPPED_READS = ("efficientnet_lite0", 2.0)
-"""Extractor and features per second of the checkpoint that ships."""
+_SHIPPED_READS = ("efficientnet_lite0", 2.0, 1280)
+"""Extractor, features per second and D of the checkpoint that ships."""
 
 MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
-"""What `auto` tries: what agrees best with people (docs/results.md), then by the live footage in summaries of
-films of which half was made dull (docs/benchmarks.md). `cluster` did worse than `random` there."""
+"""What `auto` tries: what was fitted to people's scores (docs/results.md), then by the live footage in
+summaries of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
 
 _REQUESTED = "it was asked for"
 _REASONS = {
-    SHIPPED_MODEL: "it agrees best with people's scores",
+    SHIPPED_MODEL: "it was fitted to people's scores",
     "highlights": "the best of the scorers at leaving out dull footage",
     "contrastive": "the best of the scorers that read any features",
 }
@@ -56,7 +56,7 @@ def is_flat(importance: FloatArray) -> bool:
     return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
 
 
-def candidates(model: str, extractor: str, rate: float, device: str = "auto") -> tuple[str, ...]:
+def candidates(model: str, extractor: str, rate: float, dim: int, device: str = "auto") -> tuple[str, ...]:
     """The models that may give the scores, best first; one where it was named.
 
     They are checked, before a video is decoded, against the features that they would read.
@@ -65,6 +65,7 @@ def candidates(model: str, extractor: str, rate: float, device: str = "auto") ->
         model: one of MODELS, or the path of a checkpoint.
         extractor: its name.
         rate: features per second.
+        dim: D; the size counts for `auto`, which goes on to the next model.
         device: that it will run on, so that it is loaded once.
 
     Raises:
@@ -72,8 +73,9 @@ def candidates(model: str, extractor: str, rate: float, device: str = "auto") ->
         InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
-        shipped_extractor, shipped_rate = _SHIPPED_READS
-        is_read = extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= RIDGE_RATES
+        shipped_extractor, shipped_rate, shipped_dim = _SHIPPED_READS
+        is_kind = (extractor, dim) == (shipped_extractor, shipped_dim)
+        is_read = is_kind and abs(rate / shipped_rate - 1) <= RIDGE_RATES
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)
