@@ -14,13 +14,8 @@ from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.result import Result, render, run_batch
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
-from vidsum.training.settings import (
-    DataSettings,
-    DETRSettings,
-    FullTransNetSettings,
-    MRNetSettings,
-    RidgeSettings,
-)
+from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
 
 if TYPE_CHECKING:
     from vidsum.training.data import MomentData

@@ -13,7 +13,8 @@ from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.options import Limits, Option, build, check, from_mapping, leaves
 from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
-from vidsum.training.settings import DETRSettings, FullTransNetSettings, MRNetSettings
+from vidsum.training.settings import DETRSettings, MRNetSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
 

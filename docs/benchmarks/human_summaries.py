@@ -33,7 +33,8 @@ from vidsum.training.fulltransnet import prepare_run, train_split
 from vidsum.training.predict import predict_run
 from vidsum.training.ridge import fit_split, prepare_ridge
 from vidsum.training.run import unfinished_splits
-from vidsum.training.settings import FullTransNetSettings, LoopSettings, RidgeSettings
+from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
 
 Videos = Mapping[str, AnnotatedVideo]
 MAT = "ydata-tvsum50.mat"

@@ -19,7 +19,8 @@ from vidsum.summary.fulltransnet import Summarizer, importance, load_summarizer
 from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import VideoExample, example_of, loss_of, target_of
 from vidsum.training.fulltransnet import prepare_run, train_split
-from vidsum.training.settings import FullTransNetSettings, LoopSettings
+from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 
 VIDEO = toy_video("made/video_1")
 SMALL = FullTransNetConfig(

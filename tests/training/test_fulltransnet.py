@@ -23,7 +23,8 @@ from vidsum.provenance import hash_file
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.fulltransnet import SplitResult, prepare_run, train_split
 from vidsum.training.run import read_run
-from vidsum.training.settings import FullTransNetSettings, LoopSettings
+from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")

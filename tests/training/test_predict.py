@@ -15,7 +15,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.training.predict import predict_run
-from vidsum.training.settings import FullTransNetSettings, LoopSettings
+from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")

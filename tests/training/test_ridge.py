@@ -21,7 +21,7 @@ from vidsum.summary.fulltransnet import Summarizer, load_summarizer
 from vidsum.training.examples import target_of
 from vidsum.training.ridge import PENALTIES, RidgeResult, fit_split, prepare_ridge
 from vidsum.training.run import read_run
-from vidsum.training.settings import RidgeSettings
+from vidsum.training.summary_settings import RidgeSettings
 from vidsum.types import Features
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3

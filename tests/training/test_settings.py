@@ -9,7 +9,8 @@ import pytest
 from vidsum.errors import UsageError
 from vidsum.models.configs import MaskConfig
 from vidsum.options import build
-from vidsum.training.settings import DETRSettings, FullTransNetSettings, LossSettings, MRNetSettings
+from vidsum.training.settings import DETRSettings, LossSettings, MRNetSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 
 PRESETS = [(kind, preset) for kind in (MRNetSettings, DETRSettings) for preset in kind.PRESETS]
 

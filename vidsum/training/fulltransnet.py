@@ -24,7 +24,7 @@ from vidsum.summary.fulltransnet import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of, teaching_example
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.training.run import Run, split_facts, start_run
-from vidsum.training.settings import FullTransNetSettings
+from vidsum.training.summary_settings import FullTransNetSettings
 from vidsum.types import Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1

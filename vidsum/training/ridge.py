@@ -24,8 +24,8 @@ from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import target_of
 from vidsum.training.run import Run, split_facts, start_run
-from vidsum.training.settings import RidgeSettings
 from vidsum.training.state import BEST, make_folder
+from vidsum.training.summary_settings import RidgeSettings
 from vidsum.types import FloatArray, Progress, TimeArray
 
 PENALTIES: Final = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -20,8 +20,8 @@ from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import of_file
 from vidsum.summary.inputs import Inputs
 from vidsum.text_files import read_json
-from vidsum.training.settings import FullTransNetSettings, RidgeSettings
 from vidsum.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
 
 SCHEMA: Final = "vidsum.training_run/1"
 NAME: Final = "run.json"

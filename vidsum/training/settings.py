@@ -1,4 +1,4 @@
-"""What can be chosen about training a model. The fields are the options of `vidsum train`."""
+"""What can be chosen about training: the loop, and moment models. Fields are options of `vidsum train`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.errors import UsageError
-from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MRNetConfig, RidgeConfig
+from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.options import Limits, Option, check
 from vidsum.settings import Device
 from vidsum.training import presets
@@ -31,103 +31,6 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         check(self)
-
-
-@dataclass(frozen=True)
-class FullTransNetSettings:
-    """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
-
-    PANEL = "Training"
-
-    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
-    """`dim_in` comes from the data, whatever it is here."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
-    """Without a validation split there is no early stop."""
-    lr: Annotated[float, Option("Learning rate of Adam.", above=0)] = 1e-3
-    weight_decay: Annotated[float, Option("Weight decay of Adam.", min=0)] = 1e-4
-    crop: Annotated[
-        float,
-        Option(
-            "Train on random runs of shots, at least this fraction of a video; 1: whole videos, as in the "
-            "paper.",
-            above=0,
-            max=1,
-        ),
-    ] = 1.0
-    noise: Annotated[
-        float,
-        Option(
-            "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
-            "video; 0: none, as in the paper.",
-            min=0,
-            max=1,
-        ),
-    ] = 0.0
-    validation: Annotated[
-        float,
-        Option(
-            "Fraction of the training videos that choose the best epoch; 0: take the last epoch.",
-            min=0,
-            below=1,
-        ),
-    ] = 0.2
-    ends: Annotated[
-        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
-    ] = False
-    device: Device = "auto"
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @property
-    def own(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return _own_fields(self)
-
-    @property
-    def flat(self) -> dict[str, Any]:
-        """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **asdict(self.loop), **self.own}
-
-
-@dataclass(frozen=True)
-class RidgeSettings:
-    """Ridge regression of people's scores on frames."""
-
-    PANEL = "Training"
-
-    model: RidgeConfig = field(default_factory=RidgeConfig)
-    """`dim_in` comes from the data, whatever it is here."""
-    penalty: Annotated[
-        float | None,
-        Option(
-            "Weight of the squared weights beside the mean squared error.",
-            above=0,
-            shown="chosen by five folds of the training videos",
-        ),
-    ] = None
-    gamma: Annotated[
-        float, Option("With --components: width of the kernel; larger is narrower.", above=0)
-    ] = 0.5
-    """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
-    ends: Annotated[
-        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
-    ] = True
-    draws: Annotated[int, Option("With --space conse: simulations of each video.", min=1)] = 6
-    seed: Annotated[int, Option("Random seed of the folds and of the random features.", min=0)] = 0
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @property
-    def own(self) -> dict[str, Any]:
-        """What its checkpoints record: all choices, those of the model among them."""
-        return self.flat
-
-    @property
-    def flat(self) -> dict[str, Any]:
-        """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **_own_fields(self)}
 
 
 @dataclass(frozen=True)
@@ -275,8 +178,8 @@ class MRNetSettings(MomentSettings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """See `FullTransNetSettings.own`."""
-        return {**_own_fields(self), **asdict(self.loss)}
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        return {**own_fields(self), **asdict(self.loss)}
 
 
 @dataclass(frozen=True)
@@ -295,8 +198,8 @@ class DETRSettings(MomentSettings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """See `FullTransNetSettings.own`."""
-        return {**_own_fields(self), "loss": asdict(self.loss)}
+        """See `MRNetSettings.own`."""
+        return {**own_fields(self), "loss": asdict(self.loss)}
 
 
 @dataclass(frozen=True)
@@ -386,7 +289,7 @@ class DataSettings:
             return Path(str(self.validation))
 
 
-def _own_fields(settings: Any) -> dict[str, Any]:
-    """The fields that are not settings themselves."""
+def own_fields(settings: Any) -> dict[str, Any]:
+    """The fields of settings that are not settings themselves, by name."""
     nested = ("model", "loss", "loop")
     return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in nested}
