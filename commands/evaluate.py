@@ -16,7 +16,7 @@ from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Reques
 from vidsum.options import Option, build
 
 if TYPE_CHECKING:
-    from vidsum.evaluation.run import SummaryRuns
+    from vidsum.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
 app = typer.Typer(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
@@ -192,7 +192,8 @@ def _evaluate(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import sealed, to_text, write_document
         from vidsum.evaluation.report import document, table
-        from vidsum.evaluation.run import evaluate, provenance
+        from vidsum.evaluation.run import evaluate
+        from vidsum.evaluation.sources import provenance
         from vidsum.provenance import label_of
 
         request = request_of[source]

@@ -1,4 +1,4 @@
-"""An evaluation of files, for any task: `provenance(request)`, then `evaluate(request)`.
+"""An evaluation of files, for any task. `vidsum.evaluation.sources` says what the report is made from.
 
 PyTorch is loaded only where a model runs.
 """
@@ -6,14 +6,13 @@ PyTorch is loaded only where a model runs.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
-from vidsum.checkpoints.named import BEST, named_file
 from vidsum.datasets.moments import read_highlights, read_moments
-from vidsum.datasets.people import people_files, read_people
+from vidsum.datasets.people import read_people
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
 from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.key_shots import BUDGET
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
@@ -21,13 +20,12 @@ from vidsum.evaluation.people import with_people
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
+from vidsum.evaluation.sources import SummaryRuns, checkpoint_of, checkpoints_of, refuse_twins
 from vidsum.evaluation.summaries import Scores, evaluate_summaries
-from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.settings import Selection
-from vidsum.summary.score import checkpoint_sha256, score
+from vidsum.summary.score import score
 from vidsum.types import Progress
-from vidsum.version import __version__
 
 Videos = Mapping[str, AnnotatedVideo]
 Row = TypeVar("Row")
@@ -36,60 +34,13 @@ _KNAPSACKS_OF_ANNOTATIONS: Final = ("pgl-sum",)
 """Annotations alone are measured with one knapsack: they have no shots that either was published with."""
 
 
-class SummaryRuns(Protocol):
-    """What reads runs of `vidsum train fulltransnet`: the module `vidsum.training.predict`, a layer above."""
-
-    def run_files(self, out: Path) -> list[Path]:
-        """The files that the scores of a run come from."""
-
-    @property
-    def predict_run(self) -> Callable[..., submissions.TestedVideos]:
-        """Scores the test videos of a run."""
-
-
-def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, Any]:
-    """The sources and settings of a report, known before it is made.
-
-    Args:
-        request: what to evaluate.
-        runs: reads the runs of a `SummaryRequest`; needed where it has any.
-
-    Raises:
-        InputError: a file cannot be read.
-        UsageError: two runs have one name.
-        WeightsError: a run is the name of a published checkpoint that was not added.
-    """
-    if isinstance(request, SummaryRequest):
-        facts = _summary_provenance(request, runs)
-    elif isinstance(request, MomentsRequest):
-        answers = people_files(request.people) if request.people else []
-        files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
-        facts = {
-            "files": [*files, *_files(*answers)],
-            "features": [_extent(source) for source in request.features],
-            "max_iou": request.max_iou,
-            "comparison": request.comparison,
-        }
-    elif request.run:
-        words = request.text_features
-        facts = {
-            "features": [_extent(source) for source in request.features],
-            "text_features": _extent(words) if words else None,
-            "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
-        }
-    else:
-        facts = {"files": _files(request.predictions or Path(), request.annotations)}
-    facts.setdefault("n_seeds", request.seeds)  # last, but for summaries
-    return {"vidsum": __version__, **facts}
-
-
 def evaluate(
     request: Request, progress: Progress | None = None, runs: SummaryRuns | None = None
 ) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
     Args:
-        request, runs: see `provenance`.
+        request, runs: see `vidsum.evaluation.sources.provenance`.
         progress: called after each video, and while models run.
 
     Raises:
@@ -105,28 +56,6 @@ def evaluate(
     return _highlights(request, progress)
 
 
-def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
-
-    Raises:
-        WeightsError: see `vidsum.checkpoints.named.named_file`.
-    """
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
-
-
-def _checkpoints(runs: Sequence[Path]) -> dict[str, Path]:
-    """The checkpoint of each run by the name of its row."""
-    pairs = [checkpoint_of(run) for run in runs]
-    _refuse_twins([row for row, _ in pairs])
-    return dict(pairs)
-
-
-def _refuse_twins(runs: Sequence[str]) -> None:
-    for number, row in enumerate(runs):
-        if row in runs[:number]:
-            raise UsageError(f"two runs are called {row}", hint="rename a folder")
-
-
 def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
     """The row of each file, by its stem."""
     rows: dict[str, Row] = {}
@@ -135,51 +64,6 @@ def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path
             raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
         rows[path.stem] = read(path)
     return rows
-
-
-# --- provenance ---
-
-
-def _file(name: str, file: Path) -> dict[str, Any]:
-    return {"name": as_utf8(name), **of_file(file)}
-
-
-def _files(*files: Path) -> list[dict[str, Any]]:
-    return [_file(file.name, file) for file in files]
-
-
-def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
-    """Checkpoints by their rows: files of runs all have the same name."""
-    return [_file(row, checkpoint) for row, checkpoint in _checkpoints(runs).items()]
-
-
-def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
-    annotations = [request.annotations] if request.data and request.annotations else []
-    captions = [request.captions] if request.captions else []
-    run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
-    files = [_file(str(file), file) for file in run_files]
-    return {
-        "files": _files(request.source, *captions, *annotations, *request.scores),
-        "models": {model: checkpoint_sha256(model) for model in request.models},
-        "segmentations": list(request.segmentation),
-        "n_seeds": request.seeds,
-        "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
-        **({"space": request.space} if captions else {}),
-    }
-
-
-def _extent(source: Path) -> dict[str, Any]:
-    """The size of features: hashing those of a data set takes as long as using them.
-
-    Raises:
-        InputError: there are none, or they cannot be read.
-    """
-    files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
-    try:
-        size = sum(file.stat().st_size for file in files)
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    return {"name": as_utf8(source.name), "files": len(files), "bytes": size}
 
 
 # --- summaries ---
@@ -253,7 +137,7 @@ def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
             raise UsageError(
                 f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
             )
-    _refuse_twins([tested.row for tested in tests])
+    refuse_twins([tested.row for tested in tests])
     return first.videos
 
 
@@ -285,7 +169,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
 
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
-    videos, checkpoints = read_moments(request.data), _checkpoints(request.runs)
+    videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
     rows = _read_rows(
         request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
     )
