@@ -25,7 +25,8 @@ from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, embed_queries
 from vidsum.grounding.text import load_text_encoder
-from vidsum.training.captions import Captions, Script, Segment, embed_captions
+from vidsum.training.captions import Captions, embed_captions
+from vidsum.training.scripts import Script, Segment
 from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_video
 from vidsum.types import FloatArray
 

@@ -26,7 +26,8 @@ from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.training.captions import embed_captions, filled, script_of
+from vidsum.training.captions import embed_captions
+from vidsum.training.scripts import filled, script_of
 from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_video
 from vidsum.types import FloatArray, Moment
 

@@ -248,6 +248,7 @@ def test_a_config_file_sets_options(run: Run, data: Path, model: str, option: st
 
 FEATURES = "--features features "
 ANY_MASK, NO_INIT = "--mask lam or --mask stamp or --mask static", "leave out --mask-init"
+CLIPS = "--features FILE.jsonl, or leave out --recipe captions"
 BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", "", 2, "no features to train on", "--features FILE or FOLDER; or --data toy"),
     ("both", "--features nowhere", 3, "nowhere: no such file or folder", None),
@@ -262,6 +263,9 @@ BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", "--videos 9", 2, "--videos has no effect without --recipe captions", "leave it out"),
     ("both", "--clip-s 1 --plain", 2, "--clip-s and --guided or --plain have no effect", "leave them out"),
     ("both", "--recipe captions --text glove", 2, "--text has no effect with --recipe", "leave it out"),
+    ("both", "--recipe captions --features c.h5", 2, "takes captions of clips alone", CLIPS),
+    ("both", FEATURES + "--joined 0", 2, "--joined has no effect without --recipe", "leave it out"),
+    ("both", FEATURES + "--start nothing", 3, "nothing", None),
     ("both", "--recipe captions --validation v.json", 2, "is a fraction of the", "--validation 0.1"),
     ("mrnet", FEATURES + "--d 15", 2, "d must be an even multiple of heads", None),
     ("detr", FEATURES + "--d 18", 2, "d must be a multiple of 4", None),

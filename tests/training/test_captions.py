@@ -9,7 +9,7 @@ import pytest
 from tests.datasets.moment_layouts import moment_video
 from vidsum.datasets.moments import MomentVideo
 from vidsum.errors import UsageError
-from vidsum.training.captions import Captions, annotated, disorder, embed_captions, joined
+from vidsum.training.captions import Captions, content_words, disorder, embed_captions, shortened
 from vidsum.types import FloatArray
 
 WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]
@@ -57,7 +57,7 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> Non
 
     said: list[tuple[str, float, float]] = []
     first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
-    assert said == [("captions embedded", 3, 3)] * 2
+    assert said == [("captions embedded", 3, 3)] * 3
     assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
     n_asked = len(asked)
     again = embed_captions(videos(), counted, "words")
@@ -70,25 +70,6 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> Non
     assert np.array_equal(embed_captions(videos(), counted, "words").vectors, first.vectors)
 
 
-def test_an_annotated_video_is_that_of_the_file() -> None:
-    rng = np.random.default_rng(0)
-    scripts = {script.name: script for script in (annotated(captions(), rng) for _ in range(20))}
-    assert scripts["b"].duration_s == 20.0
-    assert [tuple(one) for one in scripts["b"].segments] == [(2, 5.0, 10.0), (2, 15.0, 20.0)]
-    assert [one.sentence for one in scripts["a"].segments] == [0, 1]
-
-
-def test_a_joined_video_has_no_gap() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        script = joined(captions(), 60.0, rng)
-        starts = [one.start_s for one in script.segments]
-        ends = [one.end_s for one in script.segments]
-        assert starts[0] == 0
-        assert ends[-1] == script.duration_s <= 60
-        assert starts[1:] == ends[:-1]
-
-
 def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
     texts = ["one two three four five six seven eight nine ten"] * 50 + ["alone"] * 20
     changed = disorder(texts, np.random.default_rng(0))
@@ -96,3 +77,36 @@ def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
     assert 8 < np.mean(lengths) < 9.5
     assert "alone" in " ".join(changed[:50])
     assert all(text.strip() for text in changed)
+
+
+def test_a_shortened_text_has_one_to_four_of_its_content_words_in_their_order() -> None:
+    text = "a chef slowly pours golden oil into the hot pan"
+    content = ["chef", "slowly", "pours", "golden", "oil", "hot", "pan"]
+    assert content_words(text) == content
+    lengths = set()
+    for short in shortened([text] * 200, np.random.default_rng(0)):
+        words = short.split()
+        assert [word for word in content if word in words] == words
+        lengths.add(len(words))
+    assert lengths == {1, 2, 3, 4}
+
+
+def test_what_shortening_leaves_is_mostly_rare_and_a_text_without_content_stays() -> None:
+    texts = ["woman zebra"] + ["woman walks"] * 99 + ["it is there"]
+    rng = np.random.default_rng(0)
+    alone = [short for short in (shortened(texts, rng)[0] for _ in range(60)) if " " not in short]
+    assert alone.count("zebra") > 3 * alone.count("woman")
+    assert shortened(texts, rng)[-1] == "it is there"
+
+
+def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:
+    one = moment_video(
+        "a",
+        60.0,
+        ("dog runs", (0.0, 10.0)),
+        ("cook pan", (30.0, 40.0)),
+        ("snow", (0.5, 10.0)),
+        ("egg", (4.0, 9.0)),
+    )
+    known = embed_captions({"z": moment_video("z", 9.0, ("book", (0.0, 2.0))), "a": one}, one_hot, "words")
+    assert known.same_event == {1: (3,), 3: (1,)}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.training.test_captions import WORDS, one_hot
+from vidsum.errors import UsageError
 from vidsum.grounding.spaces import CLASSIFIERS
 from vidsum.training import simulated_data
 from vidsum.training.settings import DataSettings
@@ -88,3 +89,46 @@ def test_several_files_may_tell_of_one_video(annotations: Path, tmp_path: Path) 
     names = {example.name for epoch in range(1, 30) for example in data.examples(epoch)}
     assert {"train/v_3", "more/v_3"} <= names
     assert [one["name"] for one in data.about["annotations"]] == ["train.json", "more.json"]
+
+
+@pytest.fixture
+def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Captions of the clips of three of those videos, and of one more."""
+    path = tmp_path / "clips.jsonl"
+    captions = {f"v_{number}": ["snow"] * 14 + ["egg"] * 16 for number in (1, 2, 3, 99)}
+    path.write_text(
+        "".join(json.dumps({"vid": name, "captions": texts}) + "\n" for name, texts in captions.items())
+    )
+
+    def embedded(path: Path, device: str, progress: object) -> dict[str, FloatArray]:
+        return {name: one_hot(texts) for name, texts in captions.items()}
+
+    monkeypatch.setattr(simulated_data, "embed_clips", embedded)
+    return path
+
+
+def test_half_of_the_annotated_videos_are_described_by_captions_of_their_clips(
+    annotations: Path, clips: Path
+) -> None:
+    data = simulated_moments(recipe(annotations, features=(clips,), joined=0, validation="0"), clips=60)
+    names = [example.name for epoch in range(1, 9) for example in data.examples(epoch)]
+    described = np.isin(names, ["train/v_1", "train/v_2", "train/v_3"])
+    assert "joined" not in names
+    assert 0.5 < described.mean() < 0.85  # half, and three tenths of the others
+    assert data.about["captions_of_clips"][0]["name"] == "clips.jsonl"
+    assert (data.about["described"], data.about["joined"]) == (3, 0)
+
+
+def test_joined_alone_and_annotated_alone(annotations: Path) -> None:
+    for fraction in (0.0, 1.0):
+        data = simulated_moments(recipe(annotations, joined=fraction, validation="0"), clips=16)
+        joined = [example.name == "joined" for epoch in range(1, 4) for example in data.examples(epoch)]
+        assert np.mean(joined) == fraction
+
+
+def test_captions_of_other_videos_or_for_another_space_are_refused(annotations: Path, clips: Path) -> None:
+    with pytest.raises(UsageError, match="embedded by minilm"):
+        simulated_moments(recipe(annotations, features=(clips,), space="clip"), clips=16)
+    clips.write_text('{"vid": "v_99", "captions": ["snow"]}\n')
+    with pytest.raises(UsageError, match="of no video"):
+        simulated_moments(recipe(annotations, features=(clips,)), clips=16)

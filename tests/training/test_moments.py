@@ -14,6 +14,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.models.configs import HEADS
 from vidsum.options import build
+from vidsum.provenance import of_file
 from vidsum.training.data import MomentData
 from vidsum.training.detr import train_detr
 from vidsum.training.loop import FitResult
@@ -160,3 +161,22 @@ def test_examples_of_other_lengths_are_refused_by_mrnet(tmp_path: Path) -> None:
     longer = replace(first, name="longer", video=np.zeros((9, 64), np.float32))
     with pytest.raises(UsageError, match=r"8 clips .* longer has|8 clips .* longer 9 clips"):
         MRNET_FAMILY.run(_fixed([first, longer]), tmp_path)
+
+
+def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: Path) -> None:
+    data = _fixed(family.toy(TOY, 1))
+    first = family.run(data, tmp_path / "first")
+    again = family.run(data, tmp_path / "again", start=str(first.checkpoint), lr=1e-12, weight_decay=0.0)
+    known, after = (read_trained(run.checkpoint) for run in (first, again))
+    learned = {name: rows for name, rows in known.tensors.items() if name.endswith(("weight", "bias"))}
+    for name, tensor in learned.items():
+        torch.testing.assert_close(after.tensors[name], tensor, rtol=0, atol=1e-6)
+    assert after.training["start_sha256"] == of_file(first.checkpoint)["sha256"]
+
+
+def test_weights_of_other_sizes_or_models_are_refused(tmp_path: Path) -> None:
+    first, other = FAMILIES
+    begun = str(first.run(_fixed(first.toy(TOY, 1)), tmp_path / "first").checkpoint)
+    for family, choices in ((other, {}), (first, {"d": 32})):
+        with pytest.raises(UsageError, match="a checkpoint of mrnet whose sizes"):
+            family.run(_fixed(family.toy(TOY, 1)), tmp_path / "run", start=begun, **choices)

@@ -10,7 +10,8 @@ from tests.datasets.moment_layouts import moment_video
 from tests.training.test_captions import WORDS, captions, one_hot
 from vidsum.datasets.examples import MomentExample
 from vidsum.errors import UsageError
-from vidsum.training.captions import Script, Segment, embed_captions
+from vidsum.training.captions import embed_captions
+from vidsum.training.scripts import NOTHING, Script, Segment
 from vidsum.training.simulated import Classifier, Noise, Simulation, simulate_moments, simulate_video
 
 CLEAR = Noise(temperature=0.02, deviation=(0.0, 1e-9), clip_fraction=0.5)
@@ -104,6 +105,39 @@ def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> No
     with pytest.raises(UsageError, match="1 captions are too few") as refused:
         simulate_moments(how, 1, (0,))
     assert refused.value.hint == "more --data"
+
+
+def test_an_outlier_looks_unlike_everything_and_what_lasts_but_for_it_is_no_moment() -> None:
+    shown = (Segment(0, 0.0, 10.0), Segment(NOTHING, 10.0, 20.0))
+    noisy = Noise(temperature=0.02, deviation=(1.0, 1.0), clip_fraction=0.01)
+    seen, unseen = [], []
+    for seed in range(20):
+        video = simulate_video(Script("x", 20.0, shown), making(noisy), np.random.default_rng(seed))
+        words = video.mixtures[0].probabilities[:, :3].sum(axis=1)  # dog runs snow
+        seen.append(words[:10].mean())
+        unseen.append(words[10:].mean())
+    assert min(seen) > 0.9
+    assert np.mean(unseen) == pytest.approx(3 / N, abs=0.1)
+
+
+def test_shots_and_texts_share_their_noise() -> None:
+    noisy = Noise(temperature=1e3, deviation=(2.0, 2.0), clip_fraction=1e-9)
+    shown = [
+        Segment(0, 0.0, 1.0, 0),
+        Segment(0, 1.0, 2.0, 1),
+        Segment(1, 2.0, 3.0, 1),
+        Segment(2, 3.0, 4.0, 2),
+    ]
+    rows = []
+    for seed in range(300):
+        video = simulate_video(Script("x", 4.0, tuple(shown)), making(noisy), np.random.default_rng(seed))
+        scores = np.log(video.mixtures[0].probabilities)
+        rows.append(scores - scores.mean(axis=1, keepdims=True))
+    correlation = np.corrcoef(np.stack(rows).transpose(1, 0, 2).reshape(4, -1))
+    assert correlation[0, 1] == pytest.approx(0.5, abs=0.08)  # one text, two shots
+    assert correlation[1, 2] == pytest.approx(0.5, abs=0.08)  # one shot, two texts
+    assert correlation[0, 2] == pytest.approx(0.0, abs=0.08)
+    assert correlation[2, 3] == pytest.approx(0.0, abs=0.08)
 
 
 def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:

@@ -13,7 +13,8 @@ from tests.datasets.moment_layouts import moment_video
 from tests.training.test_captions import WORDS, captions, one_hot, videos
 from tests.training.test_simulated import CLEAR, making
 from vidsum.datasets.examples import HighlightExample
-from vidsum.training.captions import Captions, Script, Segment, embed_captions, filled, script_of, words_of
+from vidsum.training.captions import Captions, embed_captions, words_of
+from vidsum.training.scripts import Asked, Script, Segment, filled, script_of
 from vidsum.training.simulated import saliency_of, simulate_highlights, simulate_video
 from vidsum.types import FloatArray
 
@@ -108,7 +109,7 @@ def test_what_annotators_scored_high_shows_more() -> None:
     script = script_of(known, 0)
     how = replace(making(CLEAR), captions=known)
     video = simulate_video(script, how, np.random.default_rng(0))
-    saliency = saliency_of(script, 0, video.timestamps)
+    saliency = saliency_of(script, Asked(0, 0, ((4.0, 12.0),)), video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
     shown = video.mixtures[0].probabilities[:, :2].sum(axis=1)  # the words dog and runs
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
@@ -120,7 +121,10 @@ SEGMENTS = st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 30)), min_size=1,
 @given(SEGMENTS, st.integers(0, 99))
 def test_no_gap_is_left_where_nothing_is_said(segments: list[tuple[float, float]], seed: int) -> None:
     own = tuple(Segment(0, start, min(60.0, start + length)) for start, length in segments)
-    known = Captions((), np.zeros(0, np.int64), np.eye(4, dtype=np.float32), np.eye(4, dtype=np.float32), ())
+    rows = np.eye(4, dtype=np.float32)
+    known = Captions(
+        (), np.zeros(0, np.int64), ("",) * 4, rows, {}, np.concatenate([rows] * 2), ("",) * 8, {}
+    )
     full = filled(Script("x", 60.0, own), known, np.random.default_rng(seed))
     assert full.segments[: len(own)] == own
     tenths = np.arange(600) / 10 + 0.05

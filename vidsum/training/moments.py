@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from vidsum.checkpoints.trained import Trained
+from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
@@ -57,6 +58,9 @@ def train_moments(
     with first_weights(settings.loop.seed):
         model = recipe.build().to(device)
     facts = {"data": dict(data.about), "device": device.type, "validated_by": recipe.monitor}
+    if settings.start is not None:
+        facts["start_sha256"] = named_sha256(settings.start)
+        _start(model, recipe.name, settings.start)
     of_loop = Recipe(
         model=model,
         optimizer=torch.optim.AdamW(
@@ -71,6 +75,16 @@ def train_moments(
     )
     loop = settings.loop if data.validation else replace(settings.loop, patience=None)
     return fit(of_loop, loop, out, overwrite=overwrite, progress=progress)
+
+
+def _start(model: nn.Module, name: str, start: str) -> None:
+    """Load the weights of a checkpoint, on whatever it was trained; UsageError if it is of another model."""
+    trained = read_trained(named_file(start))
+    own = {key: tensor.shape for key, tensor in model.state_dict().items()}
+    if trained.model != name or own != {key: tensor.shape for key, tensor in trained.tensors.items()}:
+        fault = f"{start}: a checkpoint of {trained.model} whose sizes or input are not those of this {name}"
+        raise UsageError(fault, hint="the options, data and space of its training")
+    model.load_state_dict(dict(trained.tensors))
 
 
 def check_sizes(

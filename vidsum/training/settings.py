@@ -121,6 +121,10 @@ class MomentSettings:
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     """Gradient clipping norm."""
+    start: Annotated[
+        str | None,
+        Option("Begin with the weights of a checkpoint: a name of the registry, or a file.", shown="random"),
+    ] = None
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -227,7 +231,8 @@ class DataSettings:
         tuple[Path, ...],
         Option(
             "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
-            "repeated; features are concatenated.",
+            "repeated; features are concatenated. With --recipe captions: captions of clips, which then show "
+            "what their videos do.",
             metavar="PATH",
         ),
     ] = ()
@@ -256,6 +261,15 @@ class DataSettings:
     ] = None
     videos: Annotated[
         int | None, Option("With captions: simulated videos per epoch.", min=1, shown="1200")
+    ] = None
+    joined: Annotated[
+        float | None,
+        Option(
+            "With captions: fraction of the videos that join events of any; the others are as annotated.",
+            min=0,
+            max=1,
+            shown="0.6",
+        ),
     ] = None
     validation: Annotated[
         str | None,

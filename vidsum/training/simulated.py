@@ -19,11 +19,12 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, of_mixt
 from vidsum.grounding.windows import clips_of, grid
 from vidsum.intervals import stacked
 from vidsum.scaling import unit_rows
-from vidsum.training.captions import Captions, Script, Segment, Words, annotated, filled, joined
-from vidsum.types import FloatArray, TimeArray
+from vidsum.training.captions import Captions, Words
+from vidsum.training.scripts import NOTHING, Asked, Script, annotated, ask, filled, joined
+from vidsum.types import FloatArray, Interval, TimeArray
 
-_ANNOTATED, _NO_TARGET = 0.4, 0.1
-"""Fraction of the videos that are as annotated (the others are joined), and of no-target queries."""
+_NO_TARGET = 0.1
+"""Fraction of no-target queries."""
 _SCENE = 0.3
 """Weight of a video's own sentences where none of them is true."""
 _WHOLE, _ELSEWHERE = 0.4, 0.2
@@ -32,10 +33,13 @@ that are taken without regard to the query."""
 _SHORTEST_S = 0.5
 """A shorter rest of a moment at the edge of a window does not count."""
 _MAX_COVERED = 0.7
-"""Largest fraction of an example that a query may be true in. What is nearly always true is the video's
-subject, not a moment of it, and a model trained on such answers gives them where it is in doubt."""
+"""Largest fraction of an example, less outliers, that a query may be true in. What is nearly always true is
+the subject, not a moment, and a model trained on such answers gives them where it is in doubt."""
 _MIN_SHOWN = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
+_SENTENCE_LASTS, _OUTLIER = 0.5, 2.0
+"""Fraction of the lasting noise's variance that all shots of a text share; factor of its deviation in an
+outlier."""
 _DRAWS, _LONGEST = 1000, 3
 """Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
 
@@ -49,7 +53,7 @@ class Noise:
     deviation: tuple[float, float]
     """Range of the standard deviation of the noise on the scores; each video has its own."""
     clip_fraction: float
-    """Fraction of the noise's variance that is new in each clip; the rest lasts as long as the sentence."""
+    """Fraction of the noise's variance that is new in each clip; the rest lasts, for a text or a shot."""
 
 
 NOISE = {
@@ -83,6 +87,8 @@ class Simulation:
     """Maximum number of queries per example."""
     guided: bool = True
     """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
+    joined: float = 0.6
+    """Fraction of the videos that are joined from events of any; the others are as annotated."""
 
 
 def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
@@ -97,7 +103,7 @@ def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> lis
 def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
     draft = _draft(how, rng)
     video = simulate_video(draft.script, how, rng)
-    queries = how.captions.queries[draft.queries]
+    queries = how.captions.queries[[asked.query for asked in draft.asked]]
     rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
     return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
 
@@ -119,16 +125,16 @@ def simulate_highlights(
 def _highlight_example(
     how: Simulation, rng: np.random.Generator
 ) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
-    """The query's sentence, the negative pair's, and a function that makes the example from their words.
+    """The numbers of the query and of the negative pair's, and what makes the example from their words.
 
-    The negative pair has any sentence: that it is true of this video too is very unlikely.
+    The negative pair has any query: that it is true of this video too is very unlikely.
     """
     draft = _draft(how, rng)
     video = simulate_video(filled(draft.script, how.captions, rng), how, rng)
-    query, negative = draft.queries[0], int(rng.integers(len(how.captions.queries)))
+    asked, negative = draft.asked[0], int(rng.integers(len(how.captions.queries)))
 
-    def clips(sentence: int) -> FloatArray:
-        rows = guided_rows(video, how.captions.queries[sentence]) if how.guided else rows_of(video)
+    def clips(number: int) -> FloatArray:
+        rows = guided_rows(video, how.captions.queries[number]) if how.guided else rows_of(video)
         return clips_of(rows[draft.window], STEP_S, how.clip_s, how.clips)
 
     def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
@@ -137,18 +143,17 @@ def _highlight_example(
         pair = Pair(negative_rows, negative_words)
         return HighlightExample(draft.script.name, rows, words, windows, saliency, pair)
 
-    rows, negative_rows = clips(query), clips(negative)
-    saliency = saliency_of(draft.script, query, video.timestamps)[draft.window]
+    rows, negative_rows = clips(asked.query), clips(negative)
+    saliency = saliency_of(draft.script, asked, video.timestamps)[draft.window]
     saliency = resample(saliency[:, None], len(rows))[:, 0]
-    return (query, negative), make
+    return (asked.query, negative), make
 
 
 class _Draft(NamedTuple):
     """The script of an example, and its queries."""
 
     script: Script
-    queries: list[int]
-    """Sentences."""
+    asked: list[Asked]
     window: slice
     """The clips of the video's grid that the example has."""
     windows: FloatArray
@@ -170,35 +175,38 @@ def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
 def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
     """A draft; None where a query is true in too much of it."""
     window_s = how.clips * how.clip_s
-    is_annotated = rng.random() < _ANNOTATED
-    script = annotated(how.captions, rng) if is_annotated else joined(how.captions, _LONGEST * window_s, rng)
-    queries = _queries(script, how, rng)
-    moments = [[each for each in script.segments if each.sentence == sentence] for sentence in queries]
+    is_joined = rng.random() < how.joined
+    script = joined(how.captions, _LONGEST * window_s, rng) if is_joined else annotated(how.captions, rng)
+    asked = [ask(script, how.captions, sentence, rng) for sentence in _sentences_of(script, how, rng)]
+    moments = [each.moments for each in asked]
     n_clips = len(grid(script.duration_s, STEP_S))
     window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
-    windows = _windows(moments, window, script.duration_s)
-    is_too_much = (windows[..., 1] - windows[..., 0]).sum(axis=1).max() > _MAX_COVERED
-    return None if is_too_much else _Draft(script, queries, window, windows)
+    outliers = [(each.start_s, each.end_s) for each in script.segments if each.sentence == NOTHING]
+    windows, empty = (_windows(each, window, script.duration_s) for each in (moments, [outliers]))
+    covered, nothing = ((each[..., 1] - each[..., 0]).sum(axis=1).max() for each in (windows, empty))
+    is_too_much = covered >= _MAX_COVERED * (1 - nothing) - 1e-6  # also of nothing but outliers
+    return None if is_too_much else _Draft(script, asked, window, windows)
 
 
 def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) -> ClipEmbeddings:
     """The embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
-    sentences, weights = _sentences(script, how.captions, rng), _weights(script, times)
+    texts, weights = _texts(script, how.captions, rng), _weights(script, times)
     if how.classifiers:
         mixtures = []
         for names, noise in how.classifiers:
-            scores = _with_noise(sentences @ names.T, weights, noise, rng)
+            scores = _with_noise(texts @ names.T, weights, noise, script, rng)
             mixtures.append(ClassMixture(class_probabilities(scores), names))
         return of_mixtures(mixtures, times, script.duration_s)
-    part = unit_rows(_with_noise(sentences, weights, NOISE["clip"], rng))
+    part = unit_rows(_with_noise(texts, weights, NOISE["clip"], script, rng))
     return ClipEmbeddings((part,), times, STEP_S, script.duration_s)
 
 
-def _sentences(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] the sentence of each segment; last, where none is true, another one in a like scene."""
+def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
     own = captions.vectors[[segment.sentence for segment in script.segments]]
-    background = captions.vectors[rng.integers(len(captions.vectors))] + _SCENE * own.mean(axis=0)
+    own[[segment.sentence == NOTHING for segment in script.segments]] = 0
+    background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * own.mean(axis=0)
     return np.concatenate([own, background[None]])
 
 
@@ -207,74 +215,89 @@ def _weights(script: Script, times: TimeArray) -> FloatArray:
 
     Where annotators scored a clip, the weight of the sentence grows with the score.
     """
-    covered = covered_s(script, times)
+    covered = _covered_s([(each.start_s, each.end_s) for each in script.segments], times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     weights = np.concatenate([covered, nothing], axis=1)
     weights /= weights.sum(axis=1, keepdims=True)
     for number, segment in enumerate(script.segments):
         if segment.sentence in script.saliency:
-            fraction = saliency_of(script, segment.sentence, times) / MOST_SALIENT
+            fraction = scores_at(script.saliency[segment.sentence], times) / MOST_SALIENT
             hidden = weights[:, number] * (1 - _MIN_SHOWN) * (1 - fraction)
             weights[:, number] -= hidden
             weights[:, -1] += hidden
     return np.asarray(weights, np.float32)
 
 
-def covered_s(script: Script, times: TimeArray) -> TimeArray:
-    """[T, S] seconds of each clip in each segment."""
-    starts, ends = np.array([segment[1:] for segment in script.segments]).T
+def _covered_s(intervals: Sequence[Interval], times: TimeArray) -> TimeArray:
+    """[T, N] seconds of each clip in each interval."""
+    starts, ends = np.array(intervals, np.float64).reshape(-1, 2).T
     common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
     return np.asarray(np.maximum(common, 0.0))
 
 
-def saliency_of(script: Script, sentence: int, times: TimeArray) -> FloatArray:
-    """[T] from 0 to `MOST_SALIENT`: the annotators' scores of a sentence; where there are none, the fraction
-    of each clip in which it is true.
+def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
+    """[T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
+    fraction of each clip in which the query is true.
     """
-    if sentence in script.saliency:
-        return scores_at(script.saliency[sentence], times)
-    of_sentence = [segment.sentence == sentence for segment in script.segments]
-    covered = covered_s(script, times)[:, of_sentence].sum(axis=1)
-    return np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
+    covered = _covered_s(asked.moments, times).sum(axis=1)
+    everywhere = np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
+    if asked.sentence not in script.saliency:
+        return everywhere
+    own = [(each.start_s, each.end_s) for each in script.true if each.sentence == asked.sentence]
+    is_own = _covered_s(own, times).sum(axis=1) > 0
+    return np.where(is_own, scores_at(script.saliency[asked.sentence], times), everywhere)
 
 
-def _with_noise(exact: FloatArray, weights: FloatArray, noise: Noise, rng: np.random.Generator) -> FloatArray:
-    """[T, K] mixtures of the segments' scores [S + 1, K], with noise that lasts for a segment or a clip."""
+def _with_noise(
+    exact: FloatArray, weights: FloatArray, noise: Noise, script: Script, rng: np.random.Generator
+) -> FloatArray:
+    """[T, K] mixtures of the segments' scores [S + 1, K], with noise of a text, a shot or a clip."""
     deviation = rng.uniform(*noise.deviation)
-    lasting = deviation * np.sqrt(1 - noise.clip_fraction) * rng.standard_normal(exact.shape, np.float32)
+    lasting = deviation * np.sqrt(1 - noise.clip_fraction) * _lasting(script, exact.shape[1], rng)
     mixed = weights @ (exact / noise.temperature + lasting)
     passing = deviation * np.sqrt(noise.clip_fraction) * rng.standard_normal(mixed.shape, np.float32)
     return np.asarray(mixed + passing, np.float32)
 
 
-def _queries(script: Script, how: Simulation, rng: np.random.Generator) -> list[int]:
-    """Some sentences of a video; now and then the first is another one, a no-target query."""
-    own = list(dict.fromkeys(segment.sentence for segment in script.segments))
-    queries = [int(number) for number in rng.permutation(own)[: 1 if how.guided else how.n_queries]]
-    if rng.random() < _NO_TARGET:
-        queries[0] = int(rng.integers(len(how.captions.vectors)))
-    return queries
+def _lasting(script: Script, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, K] noise of deviation 1; segments of one text share a part, those of one shot the rest."""
+    texts = [segment.sentence for segment in script.segments]
+    shots = [place if each.shot is None else -1 - each.shot for place, each in enumerate(script.segments)]
+    rows = np.zeros((len(texts) + 1, n_classes), np.float32)
+    for kinds, fraction in ((texts, _SENTENCE_LASTS), (shots, 1 - _SENTENCE_LASTS)):
+        known, place = np.unique([*kinds, len(kinds) + max(kinds, default=0)], return_inverse=True)
+        rows += np.sqrt(fraction) * rng.standard_normal((len(known), n_classes), np.float32)[place]
+    rows[:-1][[text == NOTHING for text in texts]] *= _OUTLIER
+    return rows
 
 
-def _window(n_clips: int, longest: int, moments: Sequence[Segment], rng: np.random.Generator) -> slice:
+def _sentences_of(script: Script, how: Simulation, rng: np.random.Generator) -> list[int]:
+    """Some sentences that are true in a video; now and then the first is another one, a no-target query."""
+    own = list(dict.fromkeys(segment.sentence for segment in script.true))
+    sentences = [int(number) for number in rng.permutation(own)[: 1 if how.guided else how.n_queries]]
+    if not sentences or rng.random() < _NO_TARGET:
+        sentences[:1] = [int(rng.integers(how.captions.n_sentences))]
+    return sentences
+
+
+def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.random.Generator) -> slice:
     """The clips of an example: all, or of a long video a window, mostly one that meets the moments."""
     if n_clips <= longest or rng.random() < _WHOLE:
         return slice(0, n_clips)
     start = rng.integers(n_clips - longest + 1)
     if moments and rng.random() >= _ELSEWHERE:
-        moment = moments[int(rng.integers(len(moments)))]
-        middle = rng.uniform(moment.start_s, moment.end_s) / STEP_S
+        middle = rng.uniform(*moments[int(rng.integers(len(moments)))]) / STEP_S
         start = np.clip(middle - rng.uniform(0, longest), 0, n_clips - longest)
     return slice(int(start), int(start) + longest)
 
 
-def _windows(moments: Sequence[Sequence[Segment]], window: slice, duration_s: float) -> FloatArray:
+def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: float) -> FloatArray:
     """[M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty ones."""
     first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
     length_s = last_s - first_s
     windows = []
-    for segments in moments:
-        inside = [(max(each.start_s, first_s), min(each.end_s, last_s)) for each in segments]
+    for of_query in moments:
+        inside = [(max(start, first_s), min(end, last_s)) for start, end in of_query]
         inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
         windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
     return stacked(windows, at_most=max(1, *map(len, windows))).astype(np.float32)

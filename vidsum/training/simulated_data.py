@@ -1,18 +1,20 @@
-"""Training examples simulated from captions: no video, and no features, are needed."""
+"""Training examples simulated from captions, of events or of clips: no video is needed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
 from vidsum import checkpoints
+from vidsum.datasets.clip_captions import ENCODER, read_clip_captions
+from vidsum.datasets.clip_captions import embed_captions as embed_clips
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.datasets.moments import MomentVideo, read_moments, repaired
 from vidsum.errors import UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.training.captions import Captions, embed_captions, words_of
+from vidsum.training.captions import ClipCaptions, Sentences, captions_of, embed_sentences, words_of
 from vidsum.training.data import N_VALIDATION, Example, MomentData, files_of, held_out_of
 from vidsum.training.settings import DataSettings
 from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_highlights, simulate_moments
@@ -21,6 +23,8 @@ from vidsum.types import Progress
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
 _CLIP_S, _VIDEOS = 1.0, 1200
 """The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
+_JOINED = 0.6
+"""The fraction of joined videos, unless the settings have another."""
 _QUERIES = 4
 """Maximum per example of MRNet, where there is no guide."""
 
@@ -75,7 +79,7 @@ def _simulated(
     source: DataSettings,
     simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
     n_queries: int,
-    clips: int,
+    n_clips: int,
     seed: int,
     device: str,
     progress: Progress | None,
@@ -86,21 +90,29 @@ def _simulated(
         fault = "with captions, --validation is a fraction of the annotated videos"
         raise UsageError(fault, hint="--validation 0.1")
     # by the file's name too, since two files may describe one video
-    videos = {
-        f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
-        for path in map(Path, source.data)
-        for name, video in read_moments(path).items()
-        if video.queries
-    }
+    videos: dict[str, MomentVideo] = {}
+    sentences: dict[str, Sentences] = {}
+    encoder = text_encoder_of(space)
+    encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
+    for path in map(Path, source.data):
+        of_file = {
+            f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
+            for name, video in read_moments(path).items()
+            if video.queries
+        }
+        videos |= of_file
+        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
+    clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
     extractors = CLASSIFIERS if space == "conse" else ()
     classifiers = [Classifier(name_embeddings(each, device), NOISE[each]) for each in extractors]
-    sizes = (classifiers, clips, clip_s, n_queries, guided)
-    of_train = Simulation(_embedded(train, space, seed, device, progress), *sizes)
+    joined = _JOINED if source.joined is None else source.joined
+    sizes = (classifiers, n_clips, clip_s, n_queries, guided, joined)
+    of_train = Simulation(captions_of(train, sentences, clips), *sizes)
     val: list[Example] = []
     if held_out:
-        of_val = Simulation(_embedded(held_out, space, seed, device, progress), *sizes)
+        of_val = Simulation(captions_of(held_out, sentences, clips), *sizes)
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
@@ -115,16 +127,32 @@ def _simulated(
         about={
             "recipe": "captions",
             "annotations": files_of(source.data),
+            **(
+                {"captions_of_clips": files_of([*map(str, source.features)]), "described": len(clips)}
+                if clips
+                else {}
+            ),
             "videos": n_videos,
+            "joined": joined,
             "validation": fraction,
         },
         warnings=repaired(videos),
     )
 
 
-def _embedded(
-    videos: dict[str, MomentVideo], space: str, seed: int, device: str, progress: Progress | None
-) -> Captions:
-    encoder = text_encoder_of(space)
-    encode = load_text_encoder(encoder, device).encode
-    return embed_captions(videos, encode, checkpoints.sha256_of(encoder), seed, progress)
+def _captions_of_clips(
+    source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
+) -> dict[str, ClipCaptions]:
+    """Captions of clips of those videos that a file of them names; the first file counts."""
+    if source.features and text_encoder_of(space_of(source)) != ENCODER:
+        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space conse")
+    known: dict[str, ClipCaptions] = {}
+    for path in source.features:
+        texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
+        for name in videos:
+            own = name.split("/", 1)[1]
+            if own in texts and name not in known:
+                known[name] = ClipCaptions(texts[own], vectors[own])
+    if source.features and not known:
+        raise UsageError("the captions of clips are of no video of --data", hint="--data with their queries")
+    return known

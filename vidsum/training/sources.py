@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from vidsum.datasets.clip_captions import is_captions
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.errors import UsageError
 from vidsum.options import leaves
@@ -15,8 +16,8 @@ from vidsum.types import Progress
 
 TOY = "toy"
 """The value of `DataSettings.data` for toy data."""
-_FOR_CAPTIONS = ("clip_s", "guided", "videos")
-_FOR_FEATURES = ("features", "text", "text_features")
+_FOR_CAPTIONS = ("clip_s", "guided", "videos", "joined")
+_FOR_FEATURES = ("text", "text_features")
 
 
 def moment_data(
@@ -80,6 +81,9 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
     kind = _kind(source)
     if kind == "captions":
         _refuse(source, _FOR_FEATURES, "with --recipe captions")
+        if other := next((path for path in source.features if not is_captions(path)), None):
+            fault = f"{other}: with --recipe captions, --features takes captions of clips alone"
+            raise UsageError(fault, hint="--features FILE.jsonl, or leave out --recipe captions")
         if TOY in source.data:
             fault = f"--data {TOY} has no captions to simulate features from"
             raise UsageError(fault, hint="--data FILE, or leave out --recipe captions")
@@ -88,7 +92,7 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
     if len(source.data) > 1:
         raise UsageError("features are read for one file of annotations", hint="one --data")
     if kind == TOY:
-        _refuse(source, (*_FOR_FEATURES, "space", "validation"), f"with --data {TOY}")
+        _refuse(source, (*_FOR_FEATURES, "features", "space", "validation"), f"with --data {TOY}")
     elif not source.features:
         raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
     return kind
