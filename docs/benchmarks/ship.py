@@ -1,0 +1,29 @@
+"""Make the checkpoint that ships of one that was trained: the same weights in half precision.
+
+    python -m docs.benchmarks.ship RUN/best.safetensors weights/mrnet-conse.safetensors
+
+Prints what weights/registry.yaml has to say of it.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from docs.benchmarks import argument_parser
+from vidsum.checkpoints.trained import read_trained, save_trained
+from vidsum.provenance import hash_file
+
+
+def main() -> None:
+    """Write the file."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("trained", type=Path)
+    parser.add_argument("target", type=Path)
+    options = parser.parse_args()
+    trained = read_trained(options.trained)
+    halves = {name: tensor.half() for name, tensor in trained.tensors.items()}
+    save_trained(options.target, replace(trained, tensors=halves))
+    print(f"sha256: {hash_file(options.target)}\nbytes: {options.target.stat().st_size}")
+
+
+if __name__ == "__main__":
+    main()
