@@ -1,88 +1,54 @@
-"""How well moments are found in real footage: composites of real clips, whose moments are known.
+"""How well moments are found in real footage: joined clips, whose moments are known, and natural footage.
 
-    python -m docs.benchmarks.grounding FOLDER [--clips all|even|odd] [--seeds 5 6 7 8 9] [--seconds 120]
-        [--model mrnet] [--model RUN/best.safetensors ...]
+    python -m docs.benchmarks.grounding FOLDER [--ask all|even|odd] [--model mrnet] [--model FILE ...]
 
-Joins the shared clips into videos in FOLDER, one a seed (those that are there are used again), and asks
-each for the captions of its clips. Settings were chosen with `--clips even --seeds 0 1 2 3 4` alone.
+Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
+each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
+after another, as one film of 20 minutes. Then it asks natural footage for its annotated moments. `--ask even`
+asks for every second clip only: settings were chosen by those, and `--ask odd` tests them. Features are
+extracted in bf16 unless told otherwise. Intervals are of a bootstrap over clips, 95 per cent.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from tests.conftest import SHARED
+from docs.benchmarks.joined import (
+    FIRST,
+    FOLDERS,
+    HALVES,
+    KINDS,
+    composite,
+    embed,
+    first_clips,
+    names_of,
+    natural_films,
+    one_after_another,
+    truth_of,
+)
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.moments import MomentVideo, Query
-from vidsum.evaluation.moments import evaluate_moments
+from vidsum.datasets.moments import MomentVideo
+from vidsum.evaluation.moment_metrics import best_ious, random_moments, whole_video
 from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.find import Request, locate, model_for
 from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
 from vidsum.grounding.proposals import Grouping, moments_of
-from vidsum.grounding.spaces import (
-    ClipEmbeddings,
-    curves_of,
-    embed_queries,
-    embed_video,
-    embed_words,
-    extractions_of,
-)
+from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_words
+from vidsum.intervals import stacked
 from vidsum.models.detr_models import MODELS
-from vidsum.pipelines.extraction import extraction_job, run_jobs
-from vidsum.settings import Extraction
-from vidsum.types import FloatArray, Moment
-from vidsum.video.probe import probe
+from vidsum.types import FloatArray, Moment, TimeArray
 
-HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
 TOP_K = 5
-
-
-def composite(folder: Path, clips: str, seconds: int, seed: int) -> tuple[Path, MomentVideo]:
-    """A video of joined clips, and where each caption is true in it."""
-    target = folder / f"{clips}_{seconds}_{seed}.mp4"
-    if not target.with_suffix(".json").exists():
-        _join(folder, target, clips, seconds, seed)
-    return target, truth_of(target)
-
-
-def truth_of(film: Path) -> MomentVideo:
-    """Where each caption is true in a composite, from the JSON beside it."""
-    truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
-    windows: dict[str, list[tuple[float, float]]] = {}
-    for moment in truth["moments"]:
-        windows.setdefault(moment["query"], []).append((moment["start"], moment["end"]))
-    queries = tuple(
-        Query("", text, film.stem, truth["duration"], tuple(where)) for text, where in windows.items()
-    )
-    return MomentVideo(film.stem, truth["duration"], queries)
-
-
-def _join(folder: Path, target: Path, clips: str, seconds: int, seed: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    known = json.loads((SHARED / "videos" / "clips.json").read_text())["clips"]
-    chosen = [{**one, "file": str(SHARED / "videos" / one["file"])} for one in known[HALVES[clips]]]
-    listed = folder / f"{clips}.json"
-    listed.write_text(json.dumps({"clips": chosen}))
-    tool = SHARED / "tools" / "make_composite.py"
-    options = [f"--seconds={seconds}", f"--seed={seed}"]
-    subprocess.run([sys.executable, tool, listed, target, *options], check=True)
-
-
-def embed(path: Path, space: str) -> ClipEmbeddings:
-    """A composite in a space; its features are kept in the cache."""
-    video, how = probe(path), Extraction()
-    jobs = [extraction_job(video, one) for one in extractions_of(space, how)]
-    return embed_video(space, run_jobs(video, jobs, how, None))
+_DRAWS = 2000
+Answers = dict[str, list[list[Moment]]]
+"""Name of the row -> moments of each query."""
 
 
 def by_curve(
@@ -94,23 +60,23 @@ def by_curve(
 
 
 def answers(
-    path: Path, texts: Sequence[str], spaces: Sequence[str], models: Sequence[str]
-) -> dict[str, list[list[Moment]]]:
-    """The moments of each query by each row of the table."""
-    found: dict[str, list[list[Moment]]] = {}
-    for space in spaces:
-        video, queries = embed(path, space), embed_queries(space, texts)
+    embedded: Mapping[str, ClipEmbeddings], texts: Sequence[str], models: Sequence[str], parts: bool = False
+) -> Answers:
+    """The moments of each query by each row of the table; `embedded` is the video in each space."""
+    found: Answers = {}
+    for space, video in embedded.items():
+        queries = embed_queries(space, texts)
         curves = curves_of(video, queries)
-        rows = ["motion", "objects", "similarity"] if curves.shape[1] == 3 else ["similarity"]
-        for number, row in enumerate(rows):
-            found[f"{space}: {row}"] = by_curve(video, curves[:, number])
-        found[f"{space}: similarity, hybrid"] = by_curve(video, curves[:, -1], "hybrid")
+        if parts and curves.shape[1] == 3:
+            for number, row in enumerate(["motion", "objects"]):
+                found[f"{space}: {row}"] = by_curve(video, curves[:, number])
         for model in models:
-            named, reads = model_for(model, "auto")
+            named, reads = model_for(model, space if model in ("auto", "similarity") else "auto")
             if reads == space:
                 asked = Request(texts, queries)
-                found[model] = [list(one.moments) for one in locate(named, video, asked, TOP_K)]
-                if grounder := by_spans(named):
+                row = model if named != "similarity" else f"{space}: {model}"
+                found[row] = [list(one.moments) for one in locate(named, video, asked, TOP_K)]
+                if parts and named != "similarity" and (grounder := by_spans(named)):
                     answered = decoded(grounder, video, asked, TOP_K)
                     found[f"{model}, spans"] = [one.moments for one in answered]
     return found
@@ -128,41 +94,121 @@ def decoded(grounder: Grounder, video: ClipEmbeddings, asked: Request, top_k: in
     return ground_video(grounder, video, embed_words(grounder.space, asked.texts), asked.vectors, top_k)
 
 
+def measures(ious: TimeArray) -> TimeArray:
+    """[..., Q, 4] of IoU [..., Q, K]: is the first .5, is it .7, is any .5; that of the first."""
+    first = ious[..., 0]
+    return np.stack([first >= 0.5, first >= 0.7, ious.max(axis=-1) >= 0.5, first], axis=-1).astype(np.float64)
+
+
+def intervals(rows: TimeArray, clips: Sequence[str], seed: int = 0) -> tuple[TimeArray, TimeArray]:
+    """[M] and [2, M]: the means of rows [Q, M], and their 95 per cent intervals by a bootstrap over clips."""
+    _, clip_of = np.unique(clips, return_inverse=True)
+    n_clips = int(clip_of.max()) + 1
+    sums = np.stack([np.bincount(clip_of, column, n_clips) for column in rows.T], axis=-1)
+    draws = np.random.default_rng(seed).multinomial(n_clips, np.full(n_clips, 1 / n_clips), _DRAWS)
+    counts = np.bincount(clip_of, minlength=n_clips)
+    return rows.mean(axis=0), np.percentile((draws @ sums) / (draws @ counts)[:, None], [2.5, 97.5], axis=0)
+
+
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:
-    """The measures of each row, in Markdown."""
-    report = evaluate_moments(truths, rows)
-    lines = [f"{report.facts['n_videos']} videos, {report.facts['n_queries']} queries", ""]
+    """The measures of each row, in Markdown, beside chance and the whole video."""
+    queries = [query for truth in truths.values() for query in truth.queries]
+    windows = stacked([query.windows for query in queries])
+    durations_s = np.array([query.duration_s for query in queries])
+    found = {
+        name: measures(
+            best_ious(
+                stacked(
+                    [[(m.start_s, m.end_s) for m in one] for video in truths for one in of_row[video]], TOP_K
+                ),
+                windows,
+            )
+        )
+        for name, of_row in rows.items()
+    }
+    chance = random_moments(durations_s, 10, TOP_K)
+    found["random"] = measures(best_ious(chance, windows)).mean(axis=0)
+    found["whole video"] = measures(best_ious(whole_video(durations_s), windows))
+    clips = [query.qid for query in queries]
+    lines = [f"{len(truths)} videos, {len(queries)} queries of {len(set(clips))} clips", ""]
     lines += ["| | R@1 IoU .5 | R@1 IoU .7 | R@5 IoU .5 | mIoU |", "|---|---|---|---|---|"]
-    for row in report.rows:
-        recall = row.measures.recall
-        shares = (recall[1, 0.5], recall[1, 0.7], recall[5, 0.5], row.measures.miou)
-        lines.append(f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |")
+    for name, of_row in found.items():
+        means, (low, high) = intervals(of_row, clips)
+        cells = [
+            f"{100 * m:.1f} [{100 * a:.0f}, {100 * b:.0f}]" for m, a, b in zip(means, low, high, strict=True)
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
+Asked = tuple[Mapping[str, ClipEmbeddings], MomentVideo]
+"""A video in each space, and its queries."""
+
+
+def asked_of(half: str, truth: MomentVideo) -> MomentVideo:
+    """Only the queries of one half of the clips."""
+    kept = names_of(half)
+    return replace(truth, queries=tuple(query for query in truth.queries if query.qid in kept))
+
+
+def compared(videos: Sequence[Asked], models: Sequence[str], parts: bool = False) -> str:
+    """The table of some videos."""
+    videos = [(video, truth) for video, truth in videos if truth.queries]
+    rows: dict[str, dict[str, list[list[Moment]]]] = {}
+    for video, truth in videos:
+        texts = [query.text for query in truth.queries]
+        for row, found in answers(video, texts, models, parts).items():
+            rows.setdefault(row, {})[truth.name] = found
+    return table({truth.name: truth for _, truth in videos}, rows)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--clips", choices=HALVES, default="all")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[5, 6, 7, 8, 9])
+    parser.add_argument("--clips", choices=HALVES, default="all", help="clips that are joined")
+    parser.add_argument("--first", action="store_true", help="join the 14 clips without `wide`")
+    parser.add_argument("--ask", choices=HALVES, default="all", help="clips that are asked for")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument(
+        "--distinct", type=int, nargs="*", default=[], help="films of the first so many clips"
+    )
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--parts", action="store_true", help="motion, objects and spans alone too")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
     spaces = ["conse"] if checkpoints.find("clip") is None else ["conse", "clip"]
-    truths: dict[str, MomentVideo] = {}
-    rows: dict[str, dict[str, list[list[Moment]]]] = {}
-    for seed in options.seeds:
-        path, truth = composite(options.folder, options.clips, options.seconds, seed)
-        truths[truth.name] = truth
-        texts = [query.text for query in truth.queries]
-        for row, found in answers(path, texts, spaces, options.model).items():
-            rows.setdefault(row, {})[truth.name] = found
-    print(table(truths, rows))
-    lengths = [
-        end - start for one in truths.values() for query in one.queries for start, end in query.windows
+    models = ["similarity", *options.model]
+    folders = (FIRST,) if options.first else FOLDERS
+    films = [
+        composite(options.folder, options.clips, options.seconds, seed, folders)[0] for seed in options.seeds
     ]
-    print(f"\nmoments of {np.min(lengths):.1f} to {np.max(lengths):.1f} s; without CLIP" * (len(spaces) == 1))
+    joined = [{space: embed(film, space, options.precision) for space in spaces} for film in films]
+
+    def of_kind(kind: str) -> list[MomentVideo]:
+        return [asked_of(options.ask, truth_of(film, kind)) for film in films]
+
+    for kind in options.kinds:
+        asked = list(zip(joined, of_kind(kind), strict=True))
+        print(f"{kind}, joined: {compared(asked, models, options.parts)}\n", flush=True)
+    seen = [each["conse"] for each in joined]
+    for count in options.distinct:
+        cut = map(first_clips, films, seen, of_kind("query"), repeat(count))
+        asked = [({"conse": video}, truth) for video, truth in cut]
+        print(f"query, the first {count} clips of each film: {compared(asked, models)}\n", flush=True)
+    for kind in options.kinds:
+        long, truth = one_after_another(seen, of_kind(kind))
+        print(
+            f"{kind}, {truth.duration_s / 60:.0f} minutes: {compared([({'conse': long}, truth)], models)}\n",
+            flush=True,
+        )
+    natural = [
+        ({space: embed(path, space, options.precision) for space in spaces}, truth)
+        for path, truth in natural_films()
+    ]
+    print(f"natural: {compared(natural, models, options.parts)}", flush=True)
 
 
 if __name__ == "__main__":

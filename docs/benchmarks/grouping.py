@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.grounding import HALVES, TOP_K, by_curve, composite, embed, table
+from docs.benchmarks.grounding import TOP_K, by_curve, table
+from docs.benchmarks.joined import FIRST, HALVES, composite, embed
 from vidsum import ground
 from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.grounding import find as locate
@@ -132,7 +133,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
-    films = [composite(options.folder, options.clips, SECONDS, seed) for seed in options.seeds]
+    films = [composite(options.folder, options.clips, SECONDS, seed, (FIRST,)) for seed in options.seeds]
     videos = [(embed(path, "conse"), truth) for path, truth in films]
     ways = {"hybrid": by("hybrid"), "contrast": by("contrast")}
     ways |= {name: by_model(name) for name in options.model}

@@ -2,9 +2,9 @@
 
     python -m docs.benchmarks.noise FOLDER --annotations TRAIN.json [...]
 
-FOLDER holds the composites that `docs.benchmarks.grounding FOLDER --clips even --seeds 0 1 2 3 4` made: the
-half of the clips on which settings may be chosen. For each network of the space `conse`, for real clips
-with known captions and for clips simulated from annotations:
+FOLDER holds the composites that `docs.benchmarks.grounding FOLDER --first --clips even --seeds 0 1 2 3 4`
+made: the half of the clips on which settings may be chosen. For each network of the space `conse`, for real
+clips with known captions and for clips simulated from annotations:
 
 own      mean and deviation of the cosine of a clip and its caption
 others   mean cosine of a clip and the captions of others
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.grounding import composite, embed
+from docs.benchmarks.joined import FIRST, composite, embed
 from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, embed_queries
@@ -39,7 +39,7 @@ Labelled = tuple[ClipEmbeddings, FloatArray, np.ndarray, np.ndarray]
 
 def real(folder: Path, seed: int) -> Labelled:
     """A composite of the first half of the shared clips."""
-    path, truth = composite(folder, "even", 120, seed)
+    path, truth = composite(folder, "even", 120, seed, (FIRST,))
     segments = sorted(
         (start, end, number) for number, query in enumerate(truth.queries) for start, end in query.windows
     )

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from docs.benchmarks.grounding import truth_of
+from docs.benchmarks.joined import truth_of
 from vidsum import extract
 from vidsum.grounding.conse import SHARPNESS, TEMPERATURE, ClassMixture, class_probabilities, name_embeddings
 from vidsum.grounding.proposals import moments_of

@@ -1,0 +1,149 @@
+"""Films joined from real clips, whose moments are known, and natural footage, whose moments were annotated.
+
+The queries of a film are those of its clips: of each kind, one per clip that has it. A short query can be
+true of several clips; `joined_queries.json` lists those, and queries that are true of none.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.conftest import SHARED
+from vidsum.datasets.moments import MomentVideo, Query
+from vidsum.grounding.conse import ClassMixture
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_video, extractions_of, of_mixtures
+from vidsum.pipelines.extraction import extraction_job, run_jobs
+from vidsum.settings import Extraction, Precision
+from vidsum.video.probe import probe
+
+HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
+FIRST = SHARED / "videos"
+FOLDERS = (FIRST, FIRST / "wide")
+"""Where the clips are, each folder with its clips.json."""
+KINDS = ("query", "paraphrase", "short", "uncovered")
+"""What a clip's file calls its caption, another wording of it, one to four words, and a text that names
+nothing that the classes cover."""
+_NOTES = Path(__file__).with_name("joined_queries.json")
+_NATURAL = Path(__file__).with_name("natural_moments.json")
+_SAMPLE = Path(__file__).parents[1] / "sample"
+
+
+Asked = tuple[ClipEmbeddings, MomentVideo]
+"""A video, and its queries."""
+
+
+class Film(NamedTuple):
+    """A video and its queries; `qid` of a query is the file name of the clip that it is about."""
+
+    path: Path
+    truth: MomentVideo
+
+
+def known_clips(folders: Sequence[Path] = FOLDERS) -> list[dict[str, str]]:
+    """The clips of some folders with all their queries, in the order of the files."""
+    listed = [(each, json.loads((each / "clips.json").read_text())["clips"]) for each in folders]
+    return [{**clip, "file": str(folder / clip["file"])} for folder, clips in listed for clip in clips]
+
+
+def names_of(half: str) -> set[str]:
+    """The file names of every clip, or of every second one."""
+    return {Path(clip["file"]).name for clip in known_clips()[HALVES[half]]}
+
+
+def composite(
+    folder: Path, clips: str, seconds: int, seed: int, folders: Sequence[Path] = FOLDERS
+) -> tuple[Path, MomentVideo]:
+    """A film of joined clips, made once, and where each caption is true in it."""
+    target = folder / f"{clips}_{seconds}_{seed}.mp4"
+    chosen = {"clips": known_clips(folders)[HALVES[clips]]}
+    listed = folder / f"{clips}.json"
+    if listed.exists() and json.loads(listed.read_text()) != chosen:
+        raise SystemExit(f"{folder} holds films of other clips: give another folder")
+    if not target.with_suffix(".json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        listed.write_text(json.dumps(chosen))
+        tool = SHARED / "tools" / "make_composite.py"
+        options = [f"--seconds={seconds}", f"--seed={seed}"]
+        subprocess.run([sys.executable, tool, listed, target, *options], check=True)
+    return target, truth_of(target)
+
+
+def truth_of(film: Path, kind: str = "query") -> MomentVideo:
+    """Where the queries of a kind are true in a film, from the JSON beside it."""
+    truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
+    shown = [(Path(one["file"]).name, (one["start"], one["end"])) for one in truth["moments"]]
+    present, fits = {name for name, _ in shown}, notes()["fits"]
+    queries = []
+    for clip in known_clips():
+        name, text = Path(clip["file"]).name, clip.get(kind)
+        if name in present and text:
+            true_of = {name, *(fits.get(text, ()) if kind == "short" else ())}
+            windows = tuple(window for file, window in shown if file in true_of)
+            queries.append(Query(name, text, film.stem, truth["duration"], windows))
+    return MomentVideo(film.stem, truth["duration"], tuple(queries))
+
+
+def notes() -> dict[str, Any]:
+    """Which clips a short query fits, and the captions that are nearly true."""
+    read: dict[str, Any] = json.loads(_NOTES.read_text())
+    return read
+
+
+def natural_films() -> list[Film]:
+    """Footage that was not joined, with its annotated moments."""
+    films = []
+    for video in json.loads(_NATURAL.read_text())["videos"]:
+        name = Path(video["file"])
+        path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
+        duration_s = probe(path).duration_s
+        queries = tuple(
+            Query(name.name, one["query"], name.stem, duration_s, tuple((a, b) for a, b in one["windows"]))
+            for one in video["moments"]
+        )
+        films.append(Film(path, MomentVideo(name.stem, duration_s, queries)))
+    return films
+
+
+def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
+    """A film in a space; its features are kept in the cache."""
+    video, how = probe(path), Extraction(precision=precision)
+    jobs = [extraction_job(video, one) for one in extractions_of(space, how)]
+    return embed_video(space, run_jobs(video, jobs, how, None))
+
+
+def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:
+    """One long film of several: their clips one after another, and all that is true of any query."""
+    mixtures = [
+        ClassMixture(np.concatenate([video.mixtures[part].probabilities for video in videos]), mixture.names)
+        for part, mixture in enumerate(videos[0].mixtures)
+    ]
+    offsets = np.cumsum([0, *(len(video) * STEP_S for video in videos)]).tolist()
+    duration_s = offsets[-1]
+    queries: dict[str, Query] = {}
+    for truth, offset in zip(truths, offsets, strict=False):
+        for query in truth.queries:
+            before = queries[query.text].windows if query.text in queries else ()
+            windows = tuple((offset + start, offset + end) for start, end in query.windows)
+            queries[query.text] = Query(query.qid, query.text, "long", duration_s, (*before, *windows))
+    video = of_mixtures(mixtures, np.arange(int(duration_s / STEP_S)) * STEP_S, duration_s)
+    return video, MomentVideo("long", duration_s, tuple(queries.values()))
+
+
+def first_clips(film: Path, video: ClipEmbeddings, truth: MomentVideo, count: int) -> Asked:
+    """The part of a film that shows its first `count` clips."""
+    shown = json.loads(film.with_suffix(".json").read_text())["moments"]
+    n_clips = round(shown[min(count, len(shown)) - 1]["end"] / STEP_S)
+    end_s = n_clips * STEP_S
+    mixtures = [ClassMixture(each.probabilities[:n_clips], each.names) for each in video.mixtures]
+    queries = tuple(
+        replace(query, duration_s=end_s, windows=kept)
+        for query in truth.queries
+        if (kept := tuple(window for window in query.windows if window[1] < end_s + STEP_S))
+    )
+    return of_mixtures(mixtures, video.timestamps[:n_clips], end_s), MomentVideo(truth.name, end_s, queries)
