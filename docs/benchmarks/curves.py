@@ -15,8 +15,10 @@ import numpy.typing as npt
 from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
 from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import Decoded
-from vidsum.summary.fulltransnet import Summarizer, curve_of, decode_samples, load_summarizer
+from vidsum.summary.fulltransnet import curve_of, decode_samples
+from vidsum.summary.summarizer import Summarizer, load_summarizer
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
 
@@ -43,7 +45,8 @@ def curves_of(decoded: Decoded, shots: npt.NDArray[np.int64]) -> dict[str, Curve
 def taus(summarizer: Summarizer, video: AnnotatedVideo) -> dict[str, float]:
     """Mean tau-b of each curve with the annotators."""
     shots = shot_of_sample(video)
-    decoded = decode_samples(summarizer, video.features.array, shots, fraction=0.15)
+    assert isinstance(summarizer.model, FullTransNet)
+    decoded = decode_samples(summarizer.model, video.features.array, shots, fraction=0.15)
     annotators = video.gtscore[None] if video.user_scores is None else video.user_scores
     return {
         name: float(kendall_tau_b(curve[None].astype(np.float32), annotators).mean())

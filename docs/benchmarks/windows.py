@@ -13,15 +13,9 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.summary.fulltransnet import (
-    IntArray,
-    Summarizer,
-    curve_of,
-    decode_samples,
-    load_summarizer,
-    over_windows,
-    windows,
-)
+from vidsum.models.fulltransnet import FullTransNet
+from vidsum.summary.fulltransnet import IntArray, curve_of, decode_samples, over_windows, windows
+from vidsum.summary.summarizer import Summarizer, load_summarizer
 from vidsum.training.run import read_run
 from vidsum.training.state import BEST
 from vidsum.types import FloatArray
@@ -42,8 +36,11 @@ def joined(videos: list[AnnotatedVideo]) -> tuple[FloatArray, IntArray, FloatArr
 def curve(summarizer: Summarizer, rows: FloatArray, shots: IntArray, longest: int | None) -> FloatArray:
     """[T] importance, read in windows of at most `longest`."""
 
+    model = summarizer.model
+    assert isinstance(model, FullTransNet)
+
     def of_window(window: slice) -> FloatArray:
-        return curve_of(decode_samples(summarizer, rows[window], shots[window], 0.15), shots[window])
+        return curve_of(decode_samples(model, rows[window], shots[window], 0.15), shots[window])
 
     return over_windows(windows(shots, longest or len(rows)), len(rows), of_window)
 

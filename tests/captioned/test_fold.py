@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from tests.captioned.made import classifier
 from vidsum.captioned.classes import EVIDENCE, EXTRACTOR
@@ -15,8 +14,7 @@ from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.models.frame_scorer import model_of
-from vidsum.models.ridge import RidgeScorer
-from vidsum.summary.fulltransnet import importance, summarizer_of
+from vidsum.summary.summarizer import importance, summarizer_of
 from vidsum.types import Features, Shots
 
 CLASSIFIER = classifier(n_classes=40, dim=64)
@@ -35,19 +33,19 @@ def trained(kind: str, ends: bool, centred: bool = True) -> Trained:
     torch.manual_seed(0)
     dim_in = 384 + 2 * ends
     config: RidgeConfig | FullTransNetConfig
-    model: nn.Module
+    tensors: dict[str, Any]
     if kind in ("ridge", "kernel"):
         config = RidgeConfig(dim_in=dim_in, **MODELS[kind])
-        model = RidgeScorer(config)
-        for tensor in model.state_dict().values():
-            if tensor.ndim:
-                nn.init.normal_(tensor, std=0.3)
+        rng, n = np.random.default_rng(0), config.components
+        tensors = {"weights": rng.normal(0, 0.3, n or dim_in).astype(np.float32), "spread": np.float32(1)}
+        if n:
+            tensors |= {"projection": rng.normal(0, 0.3, (n, dim_in)), "offset": rng.normal(0, 0.3, n)}
     else:
         config = FullTransNetConfig(dim_in=dim_in, **MODELS[kind])
-        model = model_of(config)
+        tensors = model_of(config).state_dict()
     features = {"extractor": EVIDENCE, "dim": 384, "fps": 1.998, "ends": ends, "centred": centred}
     name = "ridge" if isinstance(config, RidgeConfig) else "fulltransnet"
-    return Trained(name, asdict(config), features, {"seed": 7}, model.state_dict())
+    return Trained(name, asdict(config), features, {"seed": 7}, tensors)
 
 
 @pytest.mark.parametrize("ends", [False, True])

@@ -29,11 +29,11 @@ DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 # --- the only lines that know modules inside of vidsum ---
 
 
-def load(path: str) -> tuple[nn.Module, Any]:
+def load(path: str) -> tuple[Any, Any]:
     """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
     from vidsum.checkpoints.trained import read_trained
     from vidsum.grounding.grounder import grounder_of
-    from vidsum.summary.fulltransnet import summarizer_of
+    from vidsum.summary.summarizer import summarizer_of
 
     trained = read_trained(path)
     if trained.model == "ridge":
@@ -77,13 +77,13 @@ def rounded(values: Any) -> list[float]:
     return [round(float(value), 6) for value in values]
 
 
-def tensors_of(model: nn.Module) -> dict[str, str]:
-    """Shape and digest of each tensor."""
-    return {name: in_short(tensor) for name, tensor in sorted(model.state_dict().items())}
+def tensors_of(model: Any) -> dict[str, str]:
+    """Shape and digest of each tensor, or of each array of a model that runs in NumPy."""
+    tensors = model.state_dict() if isinstance(model, nn.Module) else model.arrays
+    return {name: in_short(np.asarray(tensor)) for name, tensor in sorted(tensors.items())}
 
 
-def in_short(tensor: Tensor) -> str:
-    array = tensor.detach().cpu().contiguous().numpy()
+def in_short(array: np.ndarray) -> str:
     digest = hashlib.sha256(array.tobytes()).hexdigest()[:12]
     return f"{array.dtype} {list(array.shape)} {digest}"
 

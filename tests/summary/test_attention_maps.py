@@ -16,7 +16,8 @@ from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
-from vidsum.summary.fulltransnet import Summarizer, decode_samples
+from vidsum.summary.fulltransnet import decode_samples
+from vidsum.summary.summarizer import Summarizer
 from vidsum.types import Features, Shots
 
 N_SAMPLES = 40
@@ -96,7 +97,7 @@ def test_maps_are_of_the_summary_that_is_decoded() -> None:
     summarizer, features = summarizer_of(), features_of()
     maps = attention_maps(summarizer, features, SHOTS, fraction=0.3)
     shot_of_sample = np.searchsorted(SHOTS.edges_s[1:-1], features.timestamps, side="right")
-    decoded = decode_samples(summarizer, features.array, shot_of_sample, 0.3)
+    decoded = decode_samples(summarizer.model, features.array, shot_of_sample, 0.3)
     assert maps.key_frames.tolist() == list(decoded.key_frames)
     assert maps.encoder.shape == (2, 2, N_SAMPLES, N_SAMPLES)
     assert maps.decoder.shape == (2, 2, 12, 12)

@@ -12,11 +12,11 @@ from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
 from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODEL, Extraction, Selection
-from vidsum.summary.fulltransnet import importance, load_summarizer
 from vidsum.summary.importance import contrastive
 from vidsum.summary.inputs import Inputs
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256, is_flat, require_attention, score
+from vidsum.summary.summarizer import importance, load_summarizer
 from vidsum.types import Features
 
 CLIPS = 12
@@ -71,9 +71,8 @@ def test_it_is_what_auto_says_that_it_reads() -> None:
 def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     """The checkpoint's numbers, in NumPy, by the equations of the class."""
     shipped, made = load_summarizer(device="cpu"), features()
-    tensors = {name: tensor.numpy() for name, tensor in shipped.model.state_dict().items()}
-    config = shipped.model.config
     assert isinstance(shipped.model, RidgeScorer)
+    tensors, config = shipped.model.arrays, shipped.model.config
     times = np.arange(len(made)) / 2 + 0.25
     ends = np.minimum(np.stack([times, times[::-1]], axis=1), 60) / 60
     x = np.concatenate([made.array - made.array.mean(axis=0), ends], axis=1)

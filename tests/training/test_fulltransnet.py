@@ -20,7 +20,7 @@ from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file
-from vidsum.summary.fulltransnet import importance, load_summarizer
+from vidsum.summary.summarizer import importance, load_summarizer
 from vidsum.training.fulltransnet import SplitResult, prepare_run, train_split
 from vidsum.training.run import read_run
 from vidsum.training.settings import LoopSettings

@@ -13,7 +13,7 @@ from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, UsageError
 from vidsum.models.configs import FullTransNetConfig
-from vidsum.summary.fulltransnet import importance, load_summarizer
+from vidsum.summary.summarizer import importance, load_summarizer
 from vidsum.training.predict import predict_run
 from vidsum.training.settings import LoopSettings
 from vidsum.training.summary_settings import FullTransNetSettings

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
@@ -17,7 +16,7 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import OutputError, UsageError
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.ridge import averaged
-from vidsum.summary.fulltransnet import Summarizer, load_summarizer
+from vidsum.summary.summarizer import Summarizer, load_summarizer
 from vidsum.training.examples import target_of
 from vidsum.training.ridge import PENALTIES, RidgeResult, fit_split, prepare_ridge
 from vidsum.training.run import read_run
@@ -86,17 +85,17 @@ def test_weights_are_those_of_scikit_learn(tmp_path: Path, penalty: float, ends:
     train = [VIDEOS[name] for name in SPLIT.train]
     weights = reference(train, penalty, ends)
     scale = np.array([1.0] * DIM + [3.0] * (2 * ends))
-    found = summarizer.model.weights.detach().numpy()
+    found = summarizer.model.weights
     np.testing.assert_allclose(found, weights * scale, atol=1e-5)
     assert (result.penalty, result.validation) == (penalty, None)
     # the unit of scores is their deviation within the training videos
     fits = [slow_average(read_rows(video, ends) @ weights, WINDOW) for video in train]
     spread = np.mean([each.std() for each in fits])
-    assert summarizer.model.get_buffer("spread").item() == pytest.approx(spread, rel=1e-5)
+    assert summarizer.model.spread == pytest.approx(spread, rel=1e-5)
     for video in VIDEOS.values():
-        rows = torch.from_numpy(summarizer.inputs.of(video.features))[None]
+        rows = summarizer.inputs.of(video.features)
         wanted = slow_average(read_rows(video, ends) @ weights, WINDOW)
-        scores = summarizer.model(rows)[0].detach().numpy()
+        scores = summarizer.model(rows)
         np.testing.assert_allclose(scores, (wanted - wanted.mean()) / spread, atol=1e-4)
 
 
@@ -136,7 +135,7 @@ def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
     model.fit(
         np.concatenate(rows), np.concatenate([target_of(each) for each in drawn]), sample_weight=weights
     )
-    found = summarizer.model.weights.detach().numpy()
+    found = summarizer.model.weights
     np.testing.assert_allclose(found, model.coef_ * ([1] * DIM + [3] * 2), atol=1e-5)
 
 
@@ -148,8 +147,7 @@ def test_the_kernel_is_as_wide_as_frames_of_a_video_are_apart(tmp_path: Path) ->
     apart = [((each[:, None] - each[None]) ** 2).sum(axis=2).mean() for each in of_train]
     scale = 2 / np.mean(apart)
     video = VIDEOS[SPLIT.test[0]]
-    with torch.inference_mode():
-        phi = summarizer.model.expand(torch.from_numpy(summarizer.inputs.of(video.features))[None])[0].numpy()
+    phi = summarizer.model.expand(summarizer.inputs.of(video.features))
     rows = read_rows(video)
     kernel = np.exp(-0.3 * scale * ((rows[:, None] - rows[None]) ** 2).sum(axis=2))
     errors = phi @ phi.T - kernel
@@ -172,12 +170,10 @@ def test_random_features_fit_what_no_line_does(tmp_path: Path) -> None:
         model = RidgeConfig(window=WINDOW, components=components)
         settings = RidgeSettings(model, penalty=0.001, ends=False)
         _, summarizer = fit(tmp_path / str(components), settings, videos=videos)
-        scores = [summarizer.model(torch.from_numpy(videos[n].features.array)[None])[0] for n in SPLIT.test]
-        truth = [
-            averaged(torch.from_numpy(videos[n].gtscore)[None, :, None], WINDOW)[0, :, 0] for n in SPLIT.test
-        ]
+        scores = [summarizer.model(videos[n].features.array) for n in SPLIT.test]
+        truth = [averaged(videos[n].gtscore[:, None], WINDOW)[:, 0] for n in SPLIT.test]
         pairs = zip(scores, truth, strict=True)
-        rhos.append(np.mean([spearmanr(s.detach(), t).statistic for s, t in pairs]))
+        rhos.append(np.mean([spearmanr(s, t).statistic for s, t in pairs]))
     assert rhos[1] > 0.8 > 0.5 > rhos[0]
 
 
@@ -227,8 +223,8 @@ def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Pat
         for name, video in VIDEOS.items()
     }
     _, summarizer = fit(tmp_path / "run", videos=level)
-    rows = torch.from_numpy(summarizer.inputs.of(VIDEOS[NAMES[0]].features))[None]
-    assert torch.equal(summarizer.model(rows), torch.zeros(1, rows.shape[1]))
+    rows = summarizer.inputs.of(VIDEOS[NAMES[0]].features)
+    np.testing.assert_array_equal(summarizer.model(rows), np.zeros(len(rows)))
 
 
 def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:

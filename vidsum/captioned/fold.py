@@ -5,10 +5,17 @@ model: their product takes its place, and neither class names nor a text encoder
 """
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from vidsum.captioned.classes import EVIDENCE, EXTRACTOR, Classifier
-from vidsum.checkpoints.trained import Trained
+from vidsum.checkpoints.trained import IN_NUMPY, Trained
 from vidsum.errors import UsageError
+from vidsum.types import FloatArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FILE = "video.safetensors"
 """Beside the checkpoint of a training: the model that reads features of video."""
@@ -20,20 +27,22 @@ def for_video(trained: Trained, classifier: Classifier) -> Trained:
     """The same model for features [T, D] of the classifier's network; UsageError if it reads no evidence."""
     if trained.features.get("extractor") != EVIDENCE:
         raise UsageError(f"the model reads features of {trained.features.get('extractor')}, not evidence")
-    import torch
-
     name = next((name for name in _FIRST if name in trained.tensors), None)
     if name is None:
         raise UsageError(f"a model {trained.model} has no first layer to fold the classifier into")
-    to_evidence = torch.from_numpy(classifier.to_evidence)
-    weights = trained.tensors[name].float()
-    n_evidence = len(to_evidence)
-    folded = torch.cat([weights[..., :n_evidence] @ to_evidence, weights[..., n_evidence:]], dim=-1)
-    dim = to_evidence.shape[1]
+    to_evidence, weights = classifier.to_evidence, np.asarray(trained.tensors[name], np.float32)
+    n_evidence, dim = to_evidence.shape
+    folded = np.concatenate([weights[..., :n_evidence] @ to_evidence, weights[..., n_evidence:]], axis=-1)
     return replace(
         trained,
         config={**trained.config, "dim_in": folded.shape[-1]},
         # a constant of the evidence does not count: it is less its mean
         features={**trained.features, "extractor": EXTRACTOR, "dim": dim, "fps": 2.0, "centred": True},
-        tensors={**trained.tensors, name: folded},
+        tensors={**trained.tensors, name: folded if trained.model in IN_NUMPY else _tensor(folded)},
     )
+
+
+def _tensor(array: FloatArray) -> "Tensor":
+    import torch
+
+    return torch.from_numpy(array)

@@ -17,11 +17,13 @@ from vidsum.outputs import atomic_write
 from vidsum.text_files import named, parse_json, shown
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
+IN_NUMPY = ("ridge",)
+"""Models that run without torch, which takes seconds to import."""
 _KEY = "vidsum"
 
 
@@ -37,8 +39,8 @@ class Trained:
     """`extractor`, `dim` and `fps` of the features that it was trained on."""
     training: Mapping[str, Any]
     """Settings of the training, its data, and how it went."""
-    tensors: "Mapping[str, Tensor]"
-    """The model's state dict, on the CPU."""
+    tensors: "Mapping[str, Any]"
+    """The model's state dict, on the CPU; NumPy arrays for the models of `IN_NUMPY`."""
 
 
 def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:
@@ -84,32 +86,39 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
 
 
 def write_tensors(
-    path: str | os.PathLike[str], schema: str, facts: Mapping[str, Any], tensors: "Mapping[str, Tensor]"
+    path: str | os.PathLike[str], schema: str, facts: Mapping[str, Any], tensors: Mapping[str, Any]
 ) -> None:
-    """Write tensors and JSON-ready facts about them into one safetensors file. Raises OutputError."""
-    from safetensors.torch import save
-
+    """Write tensors or arrays, with JSON-ready facts about them, as safetensors. Raises OutputError."""
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
-    # clones: safetensors refuses tensors that share memory
-    owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    if facts.get("model") in IN_NUMPY:
+        from safetensors.numpy import save as save_arrays
+
+        content = save_arrays(dict(tensors), metadata=metadata)
+    else:
+        from safetensors.torch import save
+
+        # clones: safetensors refuses tensors that share memory
+        owned = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+        content = save(owned, metadata=metadata)
     with atomic_write(path) as part:
         # not save_file, which makes a temporary file of its own that a killed run would leave
-        part.write_bytes(save(owned, metadata=metadata))
+        part.write_bytes(content)
 
 
-def read_tensors(path: str | os.PathLike[str], schema: str) -> "tuple[dict[str, Any], dict[str, Tensor]]":
+def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The facts and tensors that `write_tensors` wrote under this schema; errors as `read_trained`."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
     try:
-        with safe_open(source, framework="pt", device="cpu") as file:
+        with safe_open(source, framework="numpy") as file:
             facts = _facts((file.metadata() or {}).get(_KEY), source)
-            if facts.get("schema") != schema:
-                fault = f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}"
-                raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
+        if facts.get("schema") != schema:
+            fault = f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}"
+            raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
+        with safe_open(source, framework="numpy" if facts.get("model") in IN_NUMPY else "pt") as file:
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, TypeError) as error:  # NumPy knows no bfloat16
         raise InputError(f"{source}: cannot be read as safetensors (damaged, or of another kind)") from error
 
 

@@ -18,7 +18,8 @@ from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
-from vidsum.summary.fulltransnet import IntArray, Summarizer, decode_samples, windows
+from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.summarizer import Summarizer
 from vidsum.types import Features, FloatArray, Shots, TimeArray
 
 LONGEST = 1536
@@ -91,7 +92,7 @@ def attention_maps(
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
-    decoded = decode_samples(summarizer, array, shot_of_sample, fraction, width)
+    decoded = decode_samples(model, array, shot_of_sample, fraction, width)
     # no step reads the last step's token, unless the step after it has written the end
     tokens = torch.tensor(decoded.key_frames[: len(decoded.steps) - 1], dtype=torch.int64)
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)

@@ -15,7 +15,7 @@ from vidsum.summary.liveness import liveness
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
-    from vidsum.summary.fulltransnet import Summarizer
+    from vidsum.summary.summarizer import Summarizer
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0, 1280)
 """Extractor, features per second and D of the checkpoint that ships."""
@@ -79,7 +79,7 @@ def candidates(model: str, extractor: str, rate: float, dim: int, device: str = 
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)
-        from vidsum.summary.fulltransnet import require_kind
+        from vidsum.summary.summarizer import require_kind
 
         require_kind(summarizer, extractor, rate)
     return (model,)
@@ -132,7 +132,7 @@ def score(
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
-    from vidsum.summary.fulltransnet import importance
+    from vidsum.summary.summarizer import importance
 
     curve = importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
     return curve * liveness(features) if selection.model == SHIPPED_MODEL else curve
@@ -193,7 +193,7 @@ def _summarizer(model: str, device: str) -> "Summarizer":
 @lru_cache(maxsize=2)
 def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
     """Kept for the next video of a batch, unless the file has changed."""
-    from vidsum.summary.fulltransnet import load_summarizer
+    from vidsum.summary.summarizer import load_summarizer
 
     return load_summarizer(model, device)
 

@@ -20,7 +20,7 @@ from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
 from vidsum.models.frame_scorer import FrameScorer, model_of
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.fulltransnet import Summarizer, importance
+from vidsum.summary.summarizer import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of, teaching_example
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.training.run import Run, split_facts, start_run

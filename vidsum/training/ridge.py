@@ -7,12 +7,11 @@ simulated features cost no memory.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import torch
 
 from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained, save_trained
@@ -79,24 +78,22 @@ def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = 
         OutputError: the checkpoint cannot be written.
     """
     split, settings = run.splits[number], run.settings
-    model = RidgeScorer(settings.model)
-    if settings.model.components:
-        _project(model, [_rows(run, name, 0) for name in split.train], settings)
+    basis = _basis([_rows(run, name, 0) for name in split.train], settings)
     videos = []
     for done, name in enumerate(split.train, 1):
-        videos.append(_fitted_to(run, name, model))
+        videos.append(_fitted_to(run, name, basis))
         if progress:
             progress("videos", done, len(split.train))
     penalty, validation = settings.penalty, None
     if penalty is None:
         penalty, validation = _choose(videos, settings)
     (weights,) = _solve(videos, [penalty])
-    _set_weights(model, weights, videos, settings)
+    model = _with_weights(basis, weights, videos, settings)
     facts = {"split": split_facts(split), "penalty": penalty, "validation": validation}
     target = run.folder(number) / BEST
     make_folder(target.parent)
     training = {**run.facts, **facts}
-    save_trained(target, Trained("ridge", asdict(settings.model), run.features, training, model.state_dict()))
+    save_trained(target, Trained("ridge", asdict(settings.model), run.features, training, model.arrays))
     return RidgeResult(split, target, penalty, validation)
 
 
@@ -114,10 +111,10 @@ class _Video:
     """[T]"""
 
 
-def _fitted_to(run: Run[RidgeSettings], name: str, model: RidgeScorer) -> _Video:
+def _fitted_to(run: Run[RidgeSettings], name: str, basis: RidgeScorer) -> _Video:
     target = target_of(run.videos[name])
     draws = [
-        _expanded(model, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
+        _expanded(basis, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
     ]
     stacked = np.concatenate(draws).astype(np.float64)
     products = stacked.T @ stacked / len(stacked)
@@ -138,24 +135,26 @@ def _scales(settings: RidgeSettings) -> FloatArray:
     return scales
 
 
-@torch.inference_mode()
-def _expanded(model: RidgeScorer, rows: FloatArray) -> FloatArray:
+def _expanded(basis: RidgeScorer, rows: FloatArray) -> FloatArray:
     """[T, C] phi of rows [T, D], less its mean over the video."""
-    phi = model.expand(torch.from_numpy(rows)[None])[0]
-    expanded: FloatArray = (phi - phi.mean(dim=0)).numpy()
-    return expanded
+    phi = basis.expand(rows)
+    return np.asarray(phi - phi.mean(axis=0), np.float32)
 
 
-def _project(model: RidgeScorer, videos: Sequence[FloatArray], settings: RidgeSettings) -> None:
-    """Draw the random features of the kernel; it is as wide as frames of one video are apart."""
-    smooth = [averaged(torch.from_numpy(rows)[None], settings.model.window)[0] for rows in videos]
-    variance = float(np.mean([rows.var(dim=0, correction=0).sum().item() for rows in smooth]))
+def _basis(videos: Sequence[FloatArray], settings: RidgeSettings) -> RidgeScorer:
+    """A model without weights; a kernel is as wide as frames of one video are apart."""
+    config = settings.model
+    if not config.components:
+        return RidgeScorer(config, np.zeros(config.dim_in, np.float32))
+    smooth = [averaged(rows, config.window) for rows in videos]
+    variance = float(np.mean([rows.var(axis=0).sum() for rows in smooth]))
     rng = np.random.default_rng(settings.seed)
-    shape = (settings.model.components, settings.model.dim_in)
+    shape = (config.components, config.dim_in)
     projection = rng.standard_normal(shape) * np.sqrt(2 * settings.gamma / variance)
-    model.get_buffer("projection").copy_(torch.from_numpy(projection))
-    offset = rng.uniform(0, 2 * np.pi, settings.model.components)
-    model.get_buffer("offset").copy_(torch.from_numpy(offset))
+    offset = rng.uniform(0, 2 * np.pi, config.components)
+    weights = np.zeros(config.components, np.float32)
+    random = (np.asarray(array, np.float32) for array in (projection, offset))
+    return RidgeScorer(config, weights, 1.0, *random)
 
 
 def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
@@ -186,19 +185,16 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
 
 
 def _smooth(scores: TimeArray, window: int) -> FloatArray:
-    rows = torch.from_numpy(np.asarray(scores, np.float32))[None, :, None]
-    return averaged(rows, window)[0, :, 0].numpy()
+    return averaged(scores[:, None], window)[:, 0]
 
 
-def _set_weights(
-    model: RidgeScorer, weights: TimeArray, videos: Sequence[_Video], settings: RidgeSettings
-) -> None:
-    """Give the model its weights, the scale of the ends among them, and the spread of its scores."""
-    window = model.config.window
-    spreads = [_smooth(video.draws[0] @ weights, window).std() for video in videos]
+def _with_weights(
+    basis: RidgeScorer, weights: TimeArray, videos: Sequence[_Video], settings: RidgeSettings
+) -> RidgeScorer:
+    """The model with its weights, the scale of the ends among them, and the spread of its scores."""
+    spreads = [_smooth(video.draws[0] @ weights, basis.config.window).std() for video in videos]
     # 0 where all annotators give all frames one score; then so is the model's
-    model.get_buffer("spread").fill_(float(np.mean(spreads)) or 1.0)
-    with torch.no_grad():
-        model.weights.copy_(torch.from_numpy(weights))
-        scaled = model.get_buffer("projection") if settings.model.components else model.weights
-        scaled *= torch.from_numpy(_scales(settings))
+    fitted = replace(basis, weights=np.asarray(weights, np.float32), spread=float(np.mean(spreads)) or 1.0)
+    if fitted.projection is not None:
+        return replace(fitted, projection=fitted.projection * _scales(settings))
+    return replace(fitted, weights=fitted.weights * _scales(settings))

@@ -1,0 +1,149 @@
+"""Trained summarizers: FullTransNet or ridge regression, on features of any length and with no labels.
+
+docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve, and the alternatives
+compared. Ridge regression, which ships, needs no torch.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import Trained, built, read_trained
+from vidsum.errors import InputError, UsageError
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig
+from vidsum.models.ridge import RidgeScorer, scorer_of
+from vidsum.settings import SHIPPED_MODEL
+from vidsum.summary.importance import contrastive
+from vidsum.summary.inputs import RIDGE_RATES, Inputs, inputs_of
+from vidsum.types import Features, FloatArray, Shots
+
+if TYPE_CHECKING:
+    from vidsum.models.frame_scorer import FrameScorer
+    from vidsum.models.fulltransnet import FullTransNet
+
+
+@dataclass(frozen=True, eq=False)
+class Summarizer:
+    """A trained model that is ready to use, and the features it reads."""
+
+    model: "FullTransNet | FrameScorer | RidgeScorer"
+    extractor: str
+    dim: int
+    fps: float
+    name: str
+    """For messages: the path or the registry's name."""
+    inputs: Inputs = field(default_factory=Inputs)
+
+
+def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
+    """Load a checkpoint of `vidsum train fulltransnet` or `train ridge`; errors as `summarizer_of`."""
+    return summarizer_of(read_trained(named_file(name)), name, device)
+
+
+def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
+    """Build the model of a checkpoint. Raises InputError where it is of another model or inconsistent."""
+    model = _ridge(trained, name) if trained.model == "ridge" else _network(trained, name, device)
+    reads = trained.features
+    try:
+        extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: does not say what features it reads") from error
+    return Summarizer(model, extractor, dim, fps, name, inputs_of(reads, name))
+
+
+def _ridge(trained: Trained, name: str) -> RidgeScorer:
+    try:
+        model = scorer_of(RidgeConfig(**trained.config), trained.tensors)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
+    if not all(np.isfinite(array).all() for array in model.arrays.values()):
+        raise InputError(f"{name}: its tensors hold NaN or infinite values")
+    return model
+
+
+def _network(trained: Trained, name: str, device: str) -> "FullTransNet | FrameScorer":
+    from vidsum.device import choose_device
+    from vidsum.models.frame_scorer import model_of
+
+    def make(config: Any) -> "FullTransNet | FrameScorer":
+        return model_of(FullTransNetConfig(**config))
+
+    return built(trained, "fulltransnet", make, name).to(choose_device(device))
+
+
+def importance(
+    summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
+) -> FloatArray:
+    """[T] importance in [0, 1]: by ridge regression `score_video`, by FullTransNet `decoder_curve`.
+
+    Args:
+        summarizer: the model.
+        features: of the video, made as those that it was trained on.
+        shots: of the video; their first, middle and last samples are the global tokens. Ridge regression
+            does without.
+        fraction: the summary's fraction of the video, at which decoding stops.
+        width: beams, see `vidsum.summary.decoding.decode`.
+
+    Raises:
+        UsageError: see `require_readable`.
+    """
+    require_readable(summarizer, features)
+    array, model = summarizer.inputs.of(features), summarizer.model
+    if isinstance(model, RidgeScorer):
+        return score_video(model, array, features)
+    from vidsum.summary.fulltransnet import decoder_curve
+
+    assert shots is not None, "only ridge does without"
+    return decoder_curve(model, array, shots.numbers_at(features.timestamps), fraction, width)
+
+
+def score_video(model: RidgeScorer, array: FloatArray, features: Features) -> FloatArray:
+    """[T] scores of the samples of a whole video, in [0, 1] by the logistic function.
+
+    Args:
+        model: the regression.
+        array: [T, D] its input.
+        features: what that was made from, for the novelty of each sample.
+    """
+    scores = model(array)
+    if weight := model.config.novelty:
+        novelty = contrastive(features)
+        novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
+        scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
+    return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
+
+
+def require_readable(summarizer: Summarizer, features: Features) -> None:
+    """Raise UsageError for features of another kind or size than the model was trained on."""
+    if features.dim != summarizer.dim:
+        fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
+        raise UsageError(fault, hint=_how_to_make(summarizer))
+    require_kind(summarizer, features.extractor, 1 / features.step_s)
+
+
+def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
+    """Raise UsageError, before extraction, where the model does not read features of this kind.
+
+    `extractor` is a name; `custom`, unknown, is accepted. `rate` is in features per second.
+    """
+    if extractor not in (summarizer.extractor, "custom"):
+        fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
+        raise UsageError(fault, hint=_how_to_make(summarizer))
+    if not reads_rate(summarizer, rate):
+        fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
+        raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
+
+
+def reads_rate(summarizer: Summarizer, rate: float) -> bool:
+    """Whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`."""
+    tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
+    return abs(rate / summarizer.fps - 1) <= tolerance
+
+
+def _how_to_make(summarizer: Summarizer) -> str:
+    if summarizer.extractor == "custom":
+        return "give a file of features made as those that it was trained on"
+    return f"--extractor {summarizer.extractor}"
