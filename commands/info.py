@@ -68,17 +68,17 @@ def _cache() -> Result:
 
 def _machine() -> Result:
     from vidsum import checkpoints
-    from vidsum.device import choose_device
+    from vidsum.device import choose_device, device_type
     from vidsum.version import __version__
 
-    device = choose_device("auto")
+    device = "cpu" if device_type() == "cpu" else str(choose_device())
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         **{name: _version(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
-        "device": _device_name(str(device)),
+        "device": _device_name(device),
         "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
         or "none here yet",
     }
@@ -105,11 +105,13 @@ def _ffmpeg() -> str:
 
 
 def _device_name(device: str) -> str:
+    from vidsum.device import n_cores
+
+    if not device.startswith("cuda"):
+        return f"{device} ({n_cores()} cores)"
     import torch
 
-    if device.startswith("cuda"):
-        return f"{device} ({torch.cuda.get_device_name()})"
-    return f"{device} ({torch.get_num_threads()} threads)"
+    return f"{device} ({torch.cuda.get_device_name()})"
 
 
 def _lines(facts: dict[str, Any]) -> tuple[str, ...]:

@@ -1,5 +1,9 @@
 """Device, precision and backend: what runs a model, and in which floating-point type."""
 
+import ctypes
+import os
+import platform
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
@@ -9,8 +13,42 @@ if TYPE_CHECKING:
 
 Precision = Literal["fp32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-Backend = Literal["torch", "onnx"]
+Backend = Literal["auto", "torch", "onnx"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+
+def device_type(name: str = "auto") -> str:
+    """`cpu`, `cuda` or `mps`: the type of `choose_device`, without importing torch where that is the CPU.
+
+    Errors are those of `choose_device`.
+    """
+    return "cpu" if name == "cpu" or (name == "auto" and not may_have_gpu()) else choose_device(name).type
+
+
+@lru_cache(maxsize=1)
+def may_have_gpu() -> bool:
+    """Whether a GPU may be here that torch could use: its driver says so, or this is a Mac of Apple's own."""
+    if platform.system() == "Darwin":
+        return platform.machine() == "arm64"
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
+        return bool(driver.cuInit(0) == 0)
+    except OSError:
+        return False
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def require_precision(device: str, precision: Precision) -> None:
+    """Raise UsageError for an unknown precision, or one that the device has not."""
+    if precision not in PRECISIONS:
+        raise UsageError(f"unknown precision {precision!r}", hint=f"use {', '.join(PRECISIONS)}")
+    if device_type(device) == "cpu" and precision == "fp16":
+        fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
+        raise UsageError(fault, hint="use --precision bf16")
 
 
 def choose_device(name: str = "auto") -> "torch.device":
@@ -41,9 +79,7 @@ def choose_device(name: str = "auto") -> "torch.device":
 
 
 def dtype_of(precision: Precision) -> "torch.dtype":
-    """The torch dtype of a precision name. Raises UsageError where it is unknown."""
+    """The torch dtype of a precision."""
     import torch
 
-    if precision not in PRECISIONS:
-        raise UsageError(f"unknown precision {precision!r}", hint=f"use {', '.join(PRECISIONS)}")
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]

@@ -59,7 +59,9 @@ class Extraction:
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
-    backend: Annotated[Backend, Option(r"Inference backend (onnx requires vidsum\[onnx]).")] = "torch"
+    backend: Annotated[
+        Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
+    ] = "auto"
     device: Device = "auto"
     reader: Annotated[Literal["pyav", "decord", "opencv"], Option("Video decoder.")] = "pyav"
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
+from vidsum.device import require_precision
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.extractor import Extractor
-from vidsum.features.torch_backend import choose_torch_device, torch_extractor
+from vidsum.features.torch_backend import torch_extractor
 from vidsum.types import Picture
 
 RandomWeights = Callable[[str], networks.Weights]
@@ -142,5 +143,5 @@ def test_text_is_for_extractors_that_were_trained_on_it(mobilenet_v2: Extractor)
 
 def test_fp16_on_a_cpu_is_refused() -> None:
     with pytest.raises(UsageError, match="fp16 is for GPUs") as caught:
-        choose_torch_device("cpu", "fp16")
+        require_precision("cpu", "fp16")
     assert "bf16" in (caught.value.hint or "")

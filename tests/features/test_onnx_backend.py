@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import util
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +16,7 @@ from tests.features.conftest import RandomClips
 from vidsum.errors import OutputError, UsageError
 from vidsum.features import describe, onnx_backend
 from vidsum.features.extractor import Network, Spec
-from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor
+from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor, require_exporter
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
 
@@ -125,6 +124,7 @@ def test_the_provider_is_that_of_the_device(
     monkeypatch: pytest.MonkeyPatch, device: str, chosen: str, available: list[str], expected: object
 ) -> None:
     monkeypatch.setattr(onnx_backend, "choose_device", lambda _: torch.device(chosen))
+    monkeypatch.setattr(onnx_backend, "device_type", lambda _: torch.device(chosen).type)
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: available)
     assert choose_provider(device, "fp32") == expected
 
@@ -134,16 +134,15 @@ def test_a_device_that_onnxruntime_does_not_run_on_is_refused(
     monkeypatch: pytest.MonkeyPatch, device: str
 ) -> None:
     monkeypatch.setattr(onnx_backend, "choose_device", torch.device)
+    monkeypatch.setattr(onnx_backend, "device_type", lambda name: name)
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
     with pytest.raises(UsageError, match=f"does not run on {device}"):
         choose_provider(device, "fp32")
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = util.find_spec
-    monkeypatch.setattr(
-        onnx_backend, "find_spec", lambda name: None if name == "onnxruntime" else found(name)
-    )
-    with pytest.raises(UsageError, match="needs onnxruntime") as caught:
-        choose_provider("cpu", "fp32")
-    assert caught.value.hint == "pip install 'vidsum[onnx]'"
+    monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="i3d in onnxruntime needs onnxscript") as caught:
+        require_exporter(describe("i3d"))
+    assert "pip install 'vidsum[onnx]'" in str(caught.value.hint)
+    require_exporter(describe("efficientnet_lite0"))

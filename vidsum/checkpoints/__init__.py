@@ -7,7 +7,7 @@ when they came in.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints import registry
 from vidsum.checkpoints.cached import (
@@ -23,10 +23,11 @@ from vidsum.errors import UsageError
 from vidsum.types import Progress
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import torch
 
-__all__ = ["Entry", "EntryStatus", "State", "add", "entries", "fetch", "find", "load_state_dict", "path_of"]
-__all__ += ["sha256_of", "verify", "verify_all"]
+__all__ = ["Entry", "EntryStatus", "State", "add", "entries", "fetch", "find", "load_arrays"]
+__all__ += ["load_state_dict", "path_of", "sha256_of", "verify", "verify_all"]
 
 
 def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
@@ -34,13 +35,24 @@ def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, t
 
     Raises UsageError where it has no tensors.
     """
+    from safetensors.torch import load_file
+
+    return load_file(_tensors_of(name, progress))
+
+
+def load_arrays(name: str, progress: Progress | None = None) -> "dict[str, npt.NDArray[Any]]":
+    """The same as NumPy arrays, without importing torch."""
+    from safetensors.numpy import load_file
+
+    return load_file(_tensors_of(name, progress))
+
+
+def _tensors_of(name: str, progress: Progress | None) -> Path:
     file = registry.get(name).files[0]
     if file.format == "plain":
         raise UsageError(f"{name} has no tensors: {file.name} is used as it is")
     path = path_of(name, progress)
-    from safetensors.torch import load_file
-
-    return load_file(path / file.name if path.is_dir() else path)
+    return path / file.name if path.is_dir() else path
 
 
 def path_of(name: str, progress: Progress | None = None) -> Path:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vidsum.device import BACKENDS, Backend, Precision
+from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
 from vidsum.settings import EXTRACTORS
 
@@ -37,21 +37,28 @@ def describe(
     return replace(spec, **given)
 
 
-def check_backend(backend: Backend = "torch", *, device: str = "auto", precision: Precision = "fp32") -> None:
-    """Refuse what `load_extractor` cannot run, before weights are fetched or a video is read.
+def choose_backend(
+    spec: "Spec", backend: Backend = "auto", *, device: str = "auto", precision: Precision = "fp32"
+) -> Backend:
+    """What will run an extractor: `torch` or `onnx`, before weights are fetched or a video is read.
+
+    `auto` is onnxruntime where it runs the network on the CPU without torch, else torch.
 
     Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
-        raise UsageError(f"unknown backend {backend!r}", hint=f"use {' or '.join(BACKENDS)}")
-    if backend == "torch":
-        from vidsum.features.torch_backend import choose_torch_device
-
-        choose_torch_device(device, precision)
-    else:
-        from vidsum.features.onnx_backend import choose_provider
+        raise UsageError(f"unknown backend {backend!r}", hint=f"use {', '.join(BACKENDS)}")
+    require_precision(device, precision)
+    of_device = device_type(device)
+    if backend == "auto":
+        is_direct = spec.graph is not None and of_device == "cpu" and precision == "fp32"
+        return "onnx" if is_direct else "torch"
+    if backend == "onnx":
+        from vidsum.features.onnx_backend import choose_provider, require_exporter
 
         choose_provider(device, precision)
+        require_exporter(spec)
+    return backend
 
 
 def load_extractor(
@@ -59,7 +66,7 @@ def load_extractor(
     *,
     device: str = "auto",
     precision: Precision = "fp32",
-    backend: Backend = "torch",
+    backend: Backend = "auto",
     progress: "Progress | None" = None,
 ) -> "Extractor":
     """An extractor with its pretrained weights, which are fetched on first use.
@@ -68,27 +75,32 @@ def load_extractor(
         spec: from `describe`.
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs.
-        backend: `torch`, or `onnx` for onnxruntime (`pip install vidsum[onnx]`), in fp32.
+        backend: `torch`, `onnx` for onnxruntime, in fp32, or `auto`, see `choose_backend`.
         progress: called while the weights are fetched.
 
-    Errors are those of `check_backend`, and WeightsError where weights cannot be had or fail their check.
+    Errors are those of `choose_backend`, and WeightsError where weights cannot be had or fail their check.
     """
-    check_backend(backend, device=device, precision=precision)
     from vidsum import checkpoints
 
-    network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-    if backend == "torch":
+    chosen = choose_backend(spec, backend, device=device, precision=precision)
+    if chosen == "torch":
         from vidsum.features.torch_backend import torch_extractor
 
+        network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
         return torch_extractor(spec, network, device=device, precision=precision)
-    from vidsum.features.onnx_backend import onnx_extractor
+    from vidsum.features import onnx_backend
 
+    if spec.graph is not None:
+        return onnx_backend.graph_extractor(
+            spec, checkpoints.load_arrays(spec.checkpoint, progress), device=device, precision=precision
+        )
+    network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
     digest = checkpoints.sha256_of(spec.checkpoint)
-    return onnx_extractor(spec, network, digest, device=device, precision=precision)
+    return onnx_backend.onnx_extractor(spec, network, digest, device=device, precision=precision)
 
 
 def kept_extractor(
-    spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "torch"
+    spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "auto"
 ) -> "Extractor":
     """`load_extractor`, with the network kept in memory for the next video of a batch."""
     from vidsum import checkpoints

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
@@ -10,11 +10,14 @@ from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import MAX_FPS, Sampling, Size
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import torch
     from torch import nn
 
 Weights: TypeAlias = "Mapping[str, torch.Tensor]"
 """The tensors of a checkpoint."""
+Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+"""The same in NumPy."""
 Triple = tuple[float, float, float]
 """Values for red, green and blue."""
 
@@ -87,6 +90,11 @@ class Spec:
     """The lengths that `clip_frames` may have."""
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
+    graph: "Callable[[Arrays, Preprocessing], bytes] | None" = field(default=None, repr=False)
+    """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
+    them, to `features` [N, D]."""
+    classifier: tuple[str, str] | None = None
+    """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
 
     def __post_init__(self) -> None:
         if not 0 < self.fps <= MAX_FPS:
@@ -139,7 +147,8 @@ class Extractor:
     device: str
     precision: Precision
     backend: Backend
-    head: "nn.Linear | None" = field(default=None, repr=False)
+    classify: Callable[[FloatArray], FloatArray] | None = field(default=None, repr=False)
+    """Features [T, D] to class scores [T, K] before the softmax."""
     text_encoder: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
@@ -156,14 +165,10 @@ class Extractor:
 
     def logits(self, features: FloatArray) -> FloatArray:
         """Class scores [T, K], before the softmax, of features [T, D]. Raises UsageError without classes."""
-        if self.head is None:
+        if self.classify is None:
             hint = "use mobilenet_v2, efficientnet_lite0, googlenet or i3d"
             raise UsageError(f"{self.spec.name} has no class scores", hint=hint)
-        import torch
-
-        with torch.inference_mode():
-            scores: FloatArray = self.head(torch.from_numpy(features)).numpy()
-        return scores
+        return self.classify(features)
 
     def encode_text(self, texts: Sequence[str]) -> FloatArray:
         """Text features [N, D], see `TextEncoder`. Raises UsageError where there is no text encoder."""

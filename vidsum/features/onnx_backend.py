@@ -1,20 +1,19 @@
-"""Running an extractor's network in onnxruntime: exported once by PyTorch, kept in the cache folder."""
+"""Running an extractor's network in onnxruntime: from its own graph, or exported once by PyTorch and kept."""
 
+import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-import torch
+import numpy as np
 
-from vidsum.device import Precision, choose_device
+from vidsum.device import Precision, choose_device, device_type, n_cores
 from vidsum.disk_cache import home
 from vidsum.errors import UsageError
-from vidsum.features.extractor import Extractor, Network, Spec
-from vidsum.features.torch_backend import build_encoder
+from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
-
-_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 
 Provider = tuple[str, dict[str, int]]
 """onnxruntime's name of what runs the network, and its options."""
@@ -25,60 +24,106 @@ _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 def choose_provider(device: str, precision: Precision) -> Provider:
     """The provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
 
-    Raises UsageError where onnxruntime is not installed, or does not run on that device, or precision is not
-    fp32.
+    Raises UsageError where onnxruntime does not run on that device, or precision is not fp32.
     """
-    missing = [name for name in _PACKAGES if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"the onnx backend needs {', '.join(missing)}", hint="pip install 'vidsum[onnx]'")
     if precision != "fp32":
         fault = f"the onnx backend runs in fp32, not {precision}"
         raise UsageError(fault, hint="--backend torch has them all")
     import onnxruntime
 
+    if device_type(device) == "cpu":
+        return _CPU, {}
     chosen = choose_device(device)
     if chosen.type == "cuda" and _CUDA in onnxruntime.get_available_providers():
         return _CUDA, {"device_id": chosen.index or 0}
-    if chosen.type == "cpu" or device == "auto":
+    if device == "auto":
         return _CPU, {}
     fault = f"this onnxruntime does not run on {chosen.type}"
     raise UsageError(fault, hint="--device cpu, or --backend torch")
 
 
+def require_exporter(spec: Spec) -> None:
+    """Raise UsageError where PyTorch would have to export a network, and lacks a package for it."""
+    if spec.graph is None and find_spec("onnxscript") is None:
+        fault = f"{spec.name} in onnxruntime needs onnxscript"
+        raise UsageError(fault, hint="pip install 'vidsum[onnx]', or --backend torch")
+
+
+def graph_extractor(
+    spec: Spec, arrays: Arrays, *, device: str = "auto", precision: Precision = "fp32"
+) -> Extractor:
+    """An extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
+
+    Raises UsageError, see `choose_provider`.
+    """
+    provider = choose_provider(device, precision)
+    assert spec.graph is not None
+    run = _session(spec.graph(arrays, spec.preprocessing), provider)
+    return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
+
+
 def onnx_extractor(
     spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor that runs in onnxruntime, on as many threads as PyTorch is set to use.
+    """An extractor whose network PyTorch exports; the file is found again by the hash of the weights.
 
-    The exported file is found again by the hash of the network's weights. Raises UsageError, see
-    `choose_provider`, and OutputError where the file cannot be written to the cache folder.
+    Raises UsageError, see `choose_provider`, and OutputError where the file cannot be written to the cache
+    folder.
     """
     provider = choose_provider(device, precision)
-    import onnxruntime
-
     path = exported_path(spec, weights_sha256)
     if not path.exists():
         export(spec, network, path)
+    from vidsum.features.torch_backend import scores_of
+
+    run = _session(path, provider)
+    return Extractor(
+        spec, run, _runs_on(provider), precision, "onnx", scores_of(network), network.text_encoder
+    )
+
+
+def _session(model: bytes | Path, provider: Provider) -> Callable[[Picture], FloatArray]:
+    """The function that runs a model, on OMP_NUM_THREADS threads or as many as this process has cores."""
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    session = onnxruntime.InferenceSession(path, options, providers=[provider])
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0")) or n_cores()
+    # threads that wait in a loop take their time from the decoder's
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(model, options, providers=[provider])
 
     def run(clips: Picture) -> FloatArray:
         features: FloatArray = session.run(["features"], {"clips": clips})[0]
         return features
 
-    runs_on = "cpu" if provider[0] == _CPU else "cuda"
-    return Extractor(spec, run, runs_on, precision, "onnx", network.head, network.text_encoder)
+    return run
+
+
+def _runs_on(provider: Provider) -> str:
+    return "cpu" if provider[0] == _CPU else "cuda"
+
+
+def _classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray], FloatArray] | None:
+    if spec.classifier is None:
+        return None
+    weights, bias = (arrays[name] for name in spec.classifier)
+    return lambda features: np.asarray(features @ weights.T + bias, np.float32)
 
 
 def exported_path(spec: Spec, weights_sha256: str) -> Path:
     """The path of the exported network in the cache, by its weights, the versions and the length of clips."""
+    import torch
+
     made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"
     return home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
 
 
 def export(spec: Spec, network: Network, path: Path) -> None:
     """Write the network as ONNX, from pixels to features, for any number of clips. Raises OutputError."""
+    import torch
+
+    from vidsum.features.torch_backend import build_encoder
+
     side = spec.preprocessing.crop
     example = torch.zeros(2, spec.clip_frames, side, side, 3, dtype=torch.uint8)
     make_folder(path.parent)

@@ -1,13 +1,13 @@
 """Running an extractor's network in PyTorch: folded, channels last, normalised on the device it runs on."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from vidsum.device import Precision, choose_device, dtype_of
-from vidsum.errors import UsageError
+from vidsum.device import Precision, choose_device, dtype_of, require_precision
 from vidsum.features.extractor import Extractor, Network, Preprocessing, Spec
 from vidsum.types import FloatArray, Picture
 
@@ -45,34 +45,39 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
     return encoder.eval().requires_grad_(False)
 
 
-def choose_torch_device(device: str, precision: Precision) -> tuple[torch.device, torch.dtype]:
-    """The device and type that a network runs with.
-
-    Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
-    """
-    chosen, dtype = choose_device(device), dtype_of(precision)
-    if chosen.type == "cpu" and dtype == torch.float16:
-        fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
-        raise UsageError(fault, hint="use --precision bf16")
-    return chosen, dtype
-
-
 def torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor that runs in PyTorch. Errors as `choose_torch_device`.
+    """An extractor that runs in PyTorch.
+
+    Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
 
     The network is used up: its weights are converted in place, so that they are in memory once.
     """
-    chosen, dtype = choose_torch_device(device, precision)
-    encoder = build_encoder(spec, network, dtype).to(chosen)
+    require_precision(device, precision)
+    chosen = choose_device(device)
+    encoder = build_encoder(spec, network, dtype_of(precision)).to(chosen)
 
     def run(clips: Picture) -> FloatArray:
         with torch.inference_mode():
             features: FloatArray = encoder(torch.from_numpy(clips).to(chosen)).cpu().numpy()
         return features
 
-    return Extractor(spec, run, str(chosen), precision, "torch", network.head, network.text_encoder)
+    return Extractor(spec, run, str(chosen), precision, "torch", scores_of(network), network.text_encoder)
+
+
+def scores_of(network: Network) -> Callable[[FloatArray], FloatArray] | None:
+    """Class scores [T, K] of features [T, D], where the network has classes."""
+    head = network.head
+    if head is None:
+        return None
+
+    def classify(features: FloatArray) -> FloatArray:
+        with torch.inference_mode():
+            scores: FloatArray = head(torch.from_numpy(features)).numpy()
+        return scores
+
+    return classify
 
 
 class _Tracer(fx.Tracer):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vidsum import checkpoints, provenance
-from vidsum.device import choose_device
-from vidsum.features import cache, check_backend, describe, kept_extractor
+from vidsum.device import device_type
+from vidsum.features import cache, choose_backend, describe, kept_extractor
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
@@ -184,8 +184,8 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     Raises:
         UsageError: the choices do not go together; said before anything is fetched.
     """
-    check_backend(how.backend, device=how.device, precision=how.precision)
     spec = spec_of(how)
+    backend = choose_backend(spec, how.backend, device=how.device, precision=how.precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if checkpoints.find(spec.checkpoint) is None:
@@ -201,7 +201,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "stride_frames": spec.stride_frames,
         "logits": how.logits,
         "precision": how.precision,
-        "backend": how.backend,
+        "backend": backend,
     }
     made_from = _made_from(video, how, how.extractor, checkpoints.sha256_of(spec.checkpoint), parameters)
     return Job(made_from, spec.sampling, consumer)
@@ -229,7 +229,7 @@ def _made_from(
         "weights_sha256": weights_sha256,
         "parameters": {
             **parameters,
-            "device": choose_device(how.device).type,
+            "device": device_type(how.device),
             "reader": how.reader,
             "strict": how.strict,
         },

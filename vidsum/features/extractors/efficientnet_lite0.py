@@ -3,7 +3,7 @@
 As costly as MobileNetV2, and better at naming what is in a picture: 75 % of ImageNet to its 72 %.
 """
 
-from vidsum.features.extractor import Network, Preprocessing, Spec, Weights, imagenet_classes
+from vidsum.features.extractor import Arrays, Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
 
@@ -17,6 +17,13 @@ def build(weights: Weights) -> Network:
     return Network(model, head)
 
 
+def graph(weights: Arrays, preprocessing: Preprocessing) -> bytes:
+    """The same network for onnxruntime."""
+    from vidsum.features.onnx_lite import lite_graph
+
+    return lite_graph(weights, preprocessing)
+
+
 SPEC = Spec(
     name="efficientnet_lite0",
     checkpoint="efficientnet_lite0",
@@ -25,4 +32,6 @@ SPEC = Spec(
     preprocessing=Preprocessing(ShortSide(256), 224, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0)),
     build=build,
     class_names=imagenet_classes,
+    graph=graph,
+    classifier=("_fc.weight", "_fc.bias"),
 )

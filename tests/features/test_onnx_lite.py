@@ -1,0 +1,75 @@
+"""EfficientNet-Lite0 in onnxruntime: the numbers of PyTorch, without PyTorch."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from tests.features import networks
+from tests.features.conftest import RandomClips
+from vidsum import checkpoints
+from vidsum.device import device_type, may_have_gpu
+from vidsum.features import choose_backend, describe, load_extractor
+from vidsum.features.onnx_backend import graph_extractor
+from vidsum.features.torch_backend import torch_extractor
+
+SPEC = describe("efficientnet_lite0")
+
+
+def test_features_and_scores_are_those_of_torch(
+    random_clips: RandomClips, random_weights: Callable[[str], networks.Weights]
+) -> None:
+    weights = random_weights("efficientnet_lite0")
+    theirs = torch_extractor(SPEC, SPEC.build(weights), device="cpu")
+    ours = graph_extractor(SPEC, {name: tensor.numpy() for name, tensor in weights.items()}, device="cpu")
+    for count in (3, 1):
+        clips = random_clips(SPEC, count)
+        wanted = theirs.encode(clips)
+        np.testing.assert_allclose(ours.encode(clips), wanted, atol=1e-4 * np.abs(wanted).max())
+    np.testing.assert_allclose(ours.logits(wanted), theirs.logits(wanted), rtol=1e-4, atol=1e-4)
+    assert (ours.backend, ours.device, theirs.backend) == ("onnx", "cpu", "torch")
+
+
+@pytest.mark.weights
+def test_real_features_are_those_of_torch(random_clips: RandomClips) -> None:
+    real_weights("efficientnet_lite0")
+    clips = random_clips(SPEC, 2)
+    wanted, found = (load_extractor(SPEC, device="cpu", backend=b).encode(clips) for b in ("torch", "auto"))
+    np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_auto_takes_what_needs_no_torch_on_a_cpu_in_fp32() -> None:
+    assert choose_backend(SPEC, device="cpu") == "onnx"
+    assert choose_backend(SPEC, device="cpu", precision="bf16") == "torch"
+    assert choose_backend(describe("mobilenet_v2"), device="cpu") == "torch"
+    assert choose_backend(SPEC, "torch", device="cpu") == "torch"
+
+
+def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_have_gpu.cache_clear()
+    monkeypatch.setattr("vidsum.device.platform.system", lambda: "Linux")
+
+    def missing(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr("vidsum.device.ctypes.CDLL", missing)
+    assert device_type("auto") == "cpu"
+    may_have_gpu.cache_clear()
+
+
+@pytest.mark.weights
+def test_features_are_made_without_importing_torch() -> None:
+    real_weights("efficientnet_lite0")
+    checkpoints.path_of("efficientnet_lite0")
+    program = """
+import sys
+import numpy as np
+from vidsum.features import describe, load_extractor
+extractor = load_extractor(describe("efficientnet_lite0"), device="cpu")
+extractor.logits(extractor.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)))
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
