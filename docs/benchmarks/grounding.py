@@ -100,14 +100,20 @@ def measures(ious: TimeArray) -> TimeArray:
     return np.stack([first >= 0.5, first >= 0.7, ious.max(axis=-1) >= 0.5, first], axis=-1).astype(np.float64)
 
 
-def intervals(rows: TimeArray, clips: Sequence[str], seed: int = 0) -> tuple[TimeArray, TimeArray]:
+def intervals(rows: TimeArray, clips: Sequence[str]) -> tuple[TimeArray, TimeArray]:
     """[M] and [2, M]: the means of rows [Q, M], and their 95 per cent intervals by a bootstrap over clips."""
+    return rows.mean(axis=0), np.percentile(resampled(rows, clips), [2.5, 97.5], axis=0)
+
+
+def resampled(rows: TimeArray, clips: Sequence[str], seed: int = 0) -> TimeArray:
+    """[N, M] the means of rows [Q, M] in each of N draws of the clips that the queries are about."""
     _, clip_of = np.unique(clips, return_inverse=True)
     n_clips = int(clip_of.max()) + 1
     sums = np.stack([np.bincount(clip_of, column, n_clips) for column in rows.T], axis=-1)
     draws = np.random.default_rng(seed).multinomial(n_clips, np.full(n_clips, 1 / n_clips), _DRAWS)
     counts = np.bincount(clip_of, minlength=n_clips)
-    return rows.mean(axis=0), np.percentile((draws @ sums) / (draws @ counts)[:, None], [2.5, 97.5], axis=0)
+    means: TimeArray = (draws @ sums) / (draws @ counts)[:, None]
+    return means
 
 
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:
