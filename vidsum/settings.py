@@ -160,7 +160,7 @@ class Retrieval:
         str,
         Option(
             "Model: similarity, mrnet, qd-detr, moment-detr, mrnet-detr, or a checkpoint of `vidsum train "
-            "mrnet` or `train detr` (.safetensors). auto: mrnet in the space conse, else similarity.",
+            "mrnet` or `train detr` (.safetensors). auto: similarity.",
             flags=("--model", "-m"),
             metavar="NAME|FILE",
         ),

@@ -51,12 +51,10 @@ Answers = dict[str, list[list[Moment]]]
 """Name of the row -> moments of each query."""
 
 
-def by_curve(
-    video: ClipEmbeddings, curves: FloatArray, grouping: Grouping = "contrast"
-) -> list[list[Moment]]:
+def by_curve(video: ClipEmbeddings, curves: FloatArray, grouping: Grouping = "shots") -> list[list[Moment]]:
     """Moments of each query by the grouping of its curve [T]."""
     where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
-    return [moments_of(curve, *where, grouping=grouping) for curve in curves]
+    return [moments_of(curve, *where, grouping=grouping, shots_s=video.shots_s) for curve in curves]
 
 
 def answers(
@@ -70,6 +68,7 @@ def answers(
         if parts and curves.shape[1] == 3:
             for number, row in enumerate(["motion", "objects"]):
                 found[f"{space}: {row}"] = by_curve(video, curves[:, number])
+        found[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
             named, reads = model_for(model, space if model in ("auto", "similarity") else "auto")
             if reads == space:

@@ -20,6 +20,7 @@ from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_video, extractions_of, of_mixtures
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.settings import Extraction, Precision
+from vidsum.shots import find
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
@@ -114,7 +115,8 @@ def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddin
     """A film in a space; its features are kept in the cache."""
     video, how = probe(path), Extraction(precision=precision)
     jobs = [extraction_job(video, one) for one in extractions_of(space, how)]
-    return embed_video(space, run_jobs(video, jobs, how, None))
+    features = run_jobs(video, jobs, how, None)
+    return replace(embed_video(space, features), shots_s=find(features[-1]).edges_s)
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:
@@ -131,13 +133,21 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
             before = queries[query.text].windows if query.text in queries else ()
             windows = tuple((offset + start, offset + end) for start, end in query.windows)
             queries[query.text] = Query(query.qid, query.text, "long", duration_s, (*before, *windows))
-    video = of_mixtures(mixtures, np.arange(int(duration_s / STEP_S)) * STEP_S, duration_s)
+    shots_s = [
+        offset + each.shots_s[:-1]
+        for each, offset in zip(videos, offsets, strict=False)
+        if each.shots_s is not None
+    ]
+    times = np.arange(int(duration_s / STEP_S)) * STEP_S
+    video = of_mixtures(mixtures, times, duration_s)
+    video = replace(video, shots_s=np.append(np.concatenate(shots_s), duration_s))
     return video, MomentVideo("long", duration_s, tuple(queries.values()))
 
 
 def first_clips(film: Path, video: ClipEmbeddings, truth: MomentVideo, count: int) -> Asked:
     """The part of a film that shows its first `count` clips."""
     shown = json.loads(film.with_suffix(".json").read_text())["moments"]
+    assert video.shots_s is not None
     n_clips = round(shown[min(count, len(shown)) - 1]["end"] / STEP_S)
     end_s = n_clips * STEP_S
     mixtures = [ClassMixture(each.probabilities[:n_clips], each.names) for each in video.mixtures]
@@ -146,4 +156,6 @@ def first_clips(film: Path, video: ClipEmbeddings, truth: MomentVideo, count: in
         for query in truth.queries
         if (kept := tuple(window for window in query.windows if window[1] < end_s + STEP_S))
     )
-    return of_mixtures(mixtures, video.timestamps[:n_clips], end_s), MomentVideo(truth.name, end_s, queries)
+    shots_s = np.append(video.shots_s[video.shots_s < end_s], end_s)
+    cut = of_mixtures(mixtures, video.timestamps[:n_clips], end_s)
+    return replace(cut, shots_s=shots_s), MomentVideo(truth.name, end_s, queries)

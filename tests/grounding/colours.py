@@ -21,8 +21,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
     monkeypatch.setattr("vidsum.pipelines.extraction._extractor", _extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
-    # the checkpoints read no colours
-    monkeypatch.setattr("vidsum.grounding.find._SHIPPED_READS", "words")
+    # the checkpoint reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
     monkeypatch.setattr("vidsum.pipelines.moments.extractions_of", _extractions_of)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_video", _embed_video)

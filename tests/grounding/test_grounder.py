@@ -381,9 +381,18 @@ def test_moments_of_saliency_are_the_runs_of_the_curve_that_is_given() -> None:
     video = video_with((1, 3, 7), (1, 20, 24), duration_s=40)
     found = ground_video(oracle("detr", moments="saliency"), video, QUERIES, top_k=5)[1]
     assert found.moments == moments_of(
-        saliency_of(found), video.timestamps, video.step_s, video.duration_s, 5
+        saliency_of(found), video.timestamps, video.step_s, video.duration_s, 5, grouping="contrast"
     )
     assert set(intervals(found)[:2]) == {(3.0, 7.0), (20.0, 24.0)}
+
+
+def test_moments_of_saliency_take_the_shots_that_are_given() -> None:
+    shots = np.array([0.0, 2.75, 7.25, 40.0])
+    video = replace(video_with((1, 3, 7), duration_s=40), shots_s=shots)
+    (found,) = ground_video(oracle("detr", moments="saliency"), video, QUERIES[1:2], top_k=5)
+    where = (video.timestamps, video.step_s, video.duration_s)
+    assert found.moments == moments_of(saliency_of(found), *where, 5, shots_s=shots)
+    assert found.moments != moments_of(saliency_of(found), *where, 5)
 
 
 # --- checkpoints ---

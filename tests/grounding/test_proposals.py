@@ -20,6 +20,7 @@ SHOTS = np.array([0.0, 4.0, 4.5, 10.0])
 
 
 POWERS: dict[Grouping, float] = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
+GROUPINGS: tuple[Grouping, ...] = (*POWERS, "shots")
 
 
 def found(
@@ -91,7 +92,7 @@ def test_moments_are_runs_of_some_threshold_by_how_far_they_stand_out(
     assert moments[0].score == pytest.approx(best, abs=1e-5) or grouping == "hybrid"
 
 
-@pytest.mark.parametrize("grouping", POWERS)
+@pytest.mark.parametrize("grouping", GROUPINGS)
 @given(curve=CURVES, top_k=st.integers(1, 8))
 def test_moments_are_best_first_inside_the_video_and_apart(
     grouping: Grouping, curve: FloatArray, top_k: int
@@ -115,29 +116,35 @@ def test_saliency_reaches_from_0_to_1_unless_the_curve_is_flat(curve: FloatArray
     assert (saliency.min(), saliency.max()) == ((0, 0) if curve.min() == curve.max() else (0, 1))
 
 
+@pytest.mark.parametrize("grouping", ["shots", "contrast"])
 @pytest.mark.parametrize("n", [20, 75, 300, 2000])
 @pytest.mark.parametrize("length", [3, 60, 600])
-def test_a_plateau_of_any_length_is_found_in_videos_of_any_length(n: int, length: int) -> None:
+def test_a_plateau_of_any_length_is_found_in_videos_of_any_length(
+    n: int, length: int, grouping: Grouping
+) -> None:
     curve = np.random.default_rng(0).normal(0, 0.02, n).astype(np.float32)
     length = min(length, n // 3)
     curve[n // 2 : n // 2 + length] += 2
-    assert clips_of(found(curve)[0]) == (n // 2, n // 2 + length)
+    assert clips_of(found(curve, grouping=grouping)[0]) == (n // 2, n // 2 + length)
 
 
-def test_one_of_two_plateaus_is_first_and_the_other_second() -> None:
+@pytest.mark.parametrize("grouping", ["shots", "contrast"])
+def test_one_of_two_plateaus_is_first_and_the_other_second(grouping: Grouping) -> None:
     curve = np.zeros(75, np.float32)
     curve[10:20], curve[50:56] = 1.0, 0.8
-    assert [clips_of(moment) for moment in found(curve, 2)] == [(10, 20), (50, 56)]
+    assert [clips_of(moment) for moment in found(curve, 2, grouping=grouping)] == [(10, 20), (50, 56)]
 
 
+@pytest.mark.parametrize("grouping", ["shots", "contrast"])
 @pytest.mark.parametrize("n", [1, 2, 75])
-def test_a_flat_curve_gives_the_whole_video_with_no_score(n: int) -> None:
-    assert found(np.full(n, 0.3, np.float32)) == [Moment(0.0, 2.0 * n, 0.0)]
+def test_a_flat_curve_gives_the_whole_video_with_no_score(n: int, grouping: Grouping) -> None:
+    assert found(np.full(n, 0.3, np.float32), grouping=grouping) == [Moment(0.0, 2.0 * n, 0.0)]
 
 
-def test_the_last_clip_ends_with_the_video() -> None:
+@pytest.mark.parametrize("grouping", ["shots", "contrast"])
+def test_the_last_clip_ends_with_the_video(grouping: Grouping) -> None:
     curve = np.array([0, 0, 0, 1], np.float32)
-    (moment, *_) = moments_of(curve, np.arange(4.0), 1.0, 3.25, 1)
+    (moment, *_) = moments_of(curve, np.arange(4.0), 1.0, 3.25, 1, grouping=grouping)
     assert (moment.start_s, moment.end_s) == (3.0, 3.25)
 
 

@@ -300,17 +300,17 @@ def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
 
 @pytest.mark.parametrize(
     ("space", "expected"),
-    [("conse", ("mrnet", "conse")), ("auto", ("mrnet", "conse")), ("clip", ("similarity", "clip"))],
+    [("conse", ("similarity", "conse")), ("auto", ("similarity", "conse")), ("clip", ("similarity", "clip"))],
 )
-def test_auto_is_the_checkpoint_that_ships_where_it_reads_the_space(
+def test_auto_is_similarity_in_every_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     assert find.model_for("auto", space) == expected
 
 
-def test_the_checkpoint_that_ships_reads_what_auto_thinks_it_reads() -> None:
-    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", find._SHIPPED_READS)
+def test_the_checkpoint_that_ships_brings_its_space() -> None:
+    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "conse")
 
 
 @pytest.mark.weights

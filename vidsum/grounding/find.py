@@ -19,9 +19,6 @@ from vidsum.types import FloatArray, QueryMoments
 if TYPE_CHECKING:
     from vidsum.grounding.grounder import Grounder
 
-_SHIPPED_READS = "conse"
-"""The space of the checkpoint that ships."""
-
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 
 MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
@@ -46,8 +43,8 @@ class Request:
 def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | None = None) -> tuple[str, str]:
     """The model and the space to use, known before a video is decoded.
 
-    `auto` is the model that measured best (weights/mrnet-conse.md): the checkpoint that ships where it reads
-    the space, else `similarity`. For a trained model, a space of `auto` is the one that it was trained in.
+    `auto` is the model that measured best (docs/benchmarks.md), which is `similarity`. For a trained model, a
+    space of `auto` is the one that it was trained in.
 
     Args:
         model, space: one of MODELS, or the path of a checkpoint; one of `vidsum.grounding.spaces.SPACES`.
@@ -61,11 +58,8 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
     """
     if mask and model in (*MODELS, *_READS_NO_VIDEOS) and model not in _DETR:
         raise UsageError(f"only DETR models have a mask, not {model}", hint=_hint_for(mask))
-    if model == "similarity":
-        return model, space_for(space)
-    if model == "auto":
-        space = space_for(space)
-        return (SHIPPED_GROUNDER if space == _SHIPPED_READS else "similarity"), space
+    if model in ("auto", "similarity"):
+        return "similarity", space_for(space)
     name = _shipped(model, mask) if model in _DETR else model
     grounder = _grounder(name, device)
     if mask and name == model:
@@ -87,7 +81,7 @@ def locate(
     if model == "similarity":
         where = (video.timestamps, video.step_s, video.duration_s)
         curves = _curves(video, request.vectors)
-        moments = [moments_of(curve, *where, top_k) for curve in curves]
+        moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
     else:
         from vidsum.grounding.grounder import ground_video
 

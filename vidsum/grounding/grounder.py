@@ -17,7 +17,7 @@ from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.proposals import MAX_IOU, moments_of, suppress
+from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows, rows_of
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import Windows, clips_of, inside, joined, placed, sliding_windows
@@ -197,7 +197,10 @@ def ground_video(
         saliency = joined(windows, curves)[rows] if curves else None
         if grounder.moments == "saliency" and saliency is not None:
             where = (video.timestamps, video.step_s, video.duration_s)
-            moments = moments_of(saliency, *where, top_k, max_iou=overlap)
+            rule: Grouping = "contrast" if video.shots_s is None else "shots"
+            moments = moments_of(
+                saliency, *where, top_k, grouping=rule, max_iou=overlap, shots_s=video.shots_s
+            )
         else:
             located = _placed_spans(grid, windows, by_window) if fixed is None else fixed
             moments = suppress(_ranked(located, by_window), overlap, top_k)

@@ -2,6 +2,7 @@
 
 A run is a sequence of clips above a threshold. docs/algorithms/grounding.md explains the rules:
 
+`shots`     that of `vidsum ground`: runs of clips cut at the edges of shots (vidsum/grounding/pieces.py)
 `contrast`  runs above many thresholds, ranked by how far they stand out from the rest
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
             clips pass (the number grows with the video), then the others
@@ -11,17 +12,18 @@ A run is a sequence of clips above a threshold. docs/algorithms/grounding.md exp
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.grounding.pieces import distinct, pieces_of, ranked_runs
+from vidsum.grounding.runs import Run, runs_of
 from vidsum.intervals import iou
 from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, Moment, TimeArray
 
-Grouping = Literal["contrast", "hybrid", "excess"]
+Grouping = Literal["shots", "contrast", "hybrid", "excess"]
 
 MAX_IOU = 0.5
 """Moments of one query that overlap more count as the same."""
@@ -38,17 +40,6 @@ _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 _BINS = 10
 
 
-class _Run(NamedTuple):
-    first: int
-    last: int
-    """The last clip, inside the run."""
-
-    @property
-    def length(self) -> int:
-        """Number of clips."""
-        return self.last + 1 - self.first
-
-
 def moments_of(
     curve: FloatArray,
     timestamps: TimeArray,
@@ -56,8 +47,9 @@ def moments_of(
     duration_s: float,
     top_k: int,
     *,
-    grouping: Grouping = "contrast",
+    grouping: Grouping = "shots",
     max_iou: float = MAX_IOU,
+    shots_s: TimeArray | None = None,
 ) -> list[Moment]:
     """The moments that stand out in a similarity curve, best first.
 
@@ -66,17 +58,23 @@ def moments_of(
         timestamps, step_s: [T] seconds at which each clip begins; seconds that it stands for.
         duration_s: of the video; no moment ends after it.
         top_k, max_iou: see `suppress`.
-        grouping: the rule; `contrast` is that of `vidsum ground`.
+        grouping: the rule; `shots` is that of `vidsum ground`.
+        shots_s: [S + 1] edges of the video's shots for `shots`; None for one shot.
 
     Returns:
-        At least one moment. A score is how far its clips stand out: (mean inside - mean outside) *
-        (length / T)^0.3 of the curve scaled to [0, 1]. With `hybrid` and `excess` the exponent is 0.5; with
-        `hybrid` the first moment's score is at least the second's, with `excess` the mean of all clips takes
-        the place of the mean outside. Errors are those of `suppress`.
+        At least one moment. A score is how far its clips stand out: with `shots` in deviations of the curve;
+        else (mean inside - mean outside) * (length / T)^0.3 of the curve scaled to [0, 1], where the exponent
+        is 0.5 with `hybrid` and `excess`. With `hybrid` the first moment's score is at least the second's,
+        with `excess` the mean of all clips takes the place of the mean outside. Errors are those of
+        `suppress`.
     """
     saliency = unit_range(curve)
+    if grouping == "shots":
+        end_s = min(float(timestamps[-1]) + step_s, duration_s)
+        standing_out = ranked_runs(pieces_of(saliency, timestamps, step_s, end_s, shots_s), step_s)
+        return distinct(standing_out, max_iou, top_k) or [Moment(0.0, end_s, 0.0)]
     # a flat curve has no run: take the whole video
-    ranked = _ranked_runs(saliency, grouping) or [(0.0, _Run(0, len(saliency) - 1))]
+    ranked = _ranked_runs(saliency, grouping) or [(0.0, Run(0, len(saliency) - 1))]
     if grouping == "hybrid":
         first = _first_run(saliency)
         score = max(float(_contrast(saliency, [first], grouping)[0]), ranked[0][0])
@@ -124,25 +122,25 @@ def snapped(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REAC
     return [new if new.start_s < new.end_s else old for old, new in zip(moments, moved, strict=True)]
 
 
-def _first_run(saliency: FloatArray) -> _Run:
+def _first_run(saliency: FloatArray) -> Run:
     """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
     n_clips = len(saliency)
     passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
-    runs = _runs(saliency >= threshold, apart)
+    runs = runs_of(saliency >= threshold, apart)
     return max(runs, key=lambda run: (run.length / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
-def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, _Run]]:
+def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, Run]]:
     """Runs at all thresholds, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in _runs(saliency >= threshold, _APART[grouping])}
+    runs = {run for threshold in _THRESHOLDS for run in runs_of(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _contrast(saliency: FloatArray, runs: list[_Run], grouping: Grouping) -> TimeArray:
+def _contrast(saliency: FloatArray, runs: list[Run], grouping: Grouping) -> TimeArray:
     """[R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
@@ -151,14 +149,3 @@ def _contrast(saliency: FloatArray, runs: list[_Run], grouping: Grouping) -> Tim
     reference = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
     contrast = (inside / length - reference) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
     return np.where(length < len(saliency), contrast, 0.0)
-
-
-def _runs(passes: npt.NDArray[np.bool_], apart: int) -> list[_Run]:
-    """Runs of the clips that pass; runs at most `apart` clips from each other are joined."""
-    clips = np.flatnonzero(passes)
-    if not len(clips):
-        return []
-    breaks = np.flatnonzero(np.diff(clips) > apart)
-    starts = clips[np.concatenate([[0], breaks + 1])]
-    ends = clips[np.concatenate([breaks, [len(clips) - 1]])]
-    return [_Run(first, last) for first, last in zip(starts.tolist(), ends.tolist(), strict=True)]

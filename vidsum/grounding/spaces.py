@@ -41,6 +41,8 @@ class ClipEmbeddings:
     """Length of the whole video."""
     mixtures: tuple[ClassMixture, ...] = ()
     """One for each part of `conse`, which is made of it."""
+    shots_s: TimeArray | None = None
+    """[S + 1] edges of the video's shots, where they are known."""
 
     def __len__(self) -> int:
         return len(self.timestamps)

@@ -96,10 +96,10 @@ class MomentsPlan:
         vectors = embed_queries(self.space, texts, device)  # first: missing weights show before decoding
         features = self.input.read(progress)
         n_parts = len(extractions_of(self.space, extraction))
-        clips = embed_video(self.space, features[:n_parts], device)
+        edges_s = _shot_edges(features, self.retrieval.snap)
+        clips = replace(embed_video(self.space, features[:n_parts], device), shots_s=edges_s)
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
-            edges_s = _shot_edges(features, self.retrieval.snap)
             answers = [replace(answer, moments=self._snapped(answer, edges_s)) for answer in answers]
         return Grounding(
             queries=tuple(answers),

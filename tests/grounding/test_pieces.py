@@ -1,0 +1,121 @@
+"""Moments from a curve and shots, against slow computations and footage that is odd on purpose."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from vidsum.grounding.pieces import Pieces, distinct, pieces_of, ranked_runs
+from vidsum.grounding.proposals import moments_of
+from vidsum.intervals import iou
+from vidsum.types import FloatArray, Moment, TimeArray
+
+CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))
+SHOTS = st.lists(st.integers(1, 79).map(lambda half: half / 2), max_size=8, unique=True)
+"""Edges at clips' starts and in their middles."""
+
+
+def cut(curve: FloatArray, inner: list[float]) -> tuple[Pieces, TimeArray]:
+    end_s = float(len(curve))
+    shots = np.array([0.0, *sorted(edge for edge in inner if edge < end_s), end_s])
+    return pieces_of(curve, np.arange(end_s), 1.0, end_s, shots), shots
+
+
+@given(CURVES, SHOTS)
+def test_levels_are_those_of_a_fine_grid(curve: FloatArray, inner: list[float]) -> None:
+    pieces, shots = cut(curve, inner)
+    middles = np.arange(2 * len(curve)) / 2 + 0.25  # half a second each: no edge crosses one
+    fine = np.repeat(curve, 2)
+    for start, end, level in zip(pieces.edges_s[:-1], pieces.edges_s[1:], pieces.levels, strict=True):
+        shot = np.searchsorted(shots, start, side="right") - 1
+        in_shot = (middles > shots[shot]) & (middles < shots[shot + 1])
+        own = fine[(middles > start) & (middles < end)].mean()
+        assert level == pytest.approx(0.75 * fine[in_shot].mean() + 0.25 * own, abs=1e-6)
+
+
+@given(CURVES, SHOTS)
+def test_edges_are_those_of_all_shots_and_of_the_clips_that_are_not_near(
+    curve: FloatArray, inner: list[float]
+) -> None:
+    pieces, shots = cut(curve, inner)
+    clips = [time for time in range(len(curve)) if np.abs(shots - time).min() >= 0.5]
+    assert pieces.edges_s.tolist() == sorted({*shots.tolist(), *map(float, clips)})
+
+
+@given(CURVES, SHOTS)
+def test_scores_are_shrunk_contrasts(curve: FloatArray, inner: list[float]) -> None:
+    pieces, _ = cut(curve, inner)
+    levels, lengths = pieces.levels, np.diff(pieces.edges_s)
+    low, high = np.quantile(levels, [0.15, 0.85])
+    spread = (high - low) / 2.073 or levels.std()
+    for moment in ranked_runs(pieces, 1.0):
+        inside = (pieces.edges_s[:-1] >= moment.start_s) & (pieces.edges_s[1:] <= moment.end_s)
+        assert not inside.all()
+        noise = np.median(np.abs(levels[1:] - levels[:-1])) / 0.6745
+        length = moment.end_s - moment.start_s
+        signal = length / (length + 200 * (noise**2 / 2) / spread**2)
+        contrast = np.average(levels[inside], weights=lengths[inside])
+        usual = np.clip(levels, *np.quantile(levels, [0.1, 0.9]))
+        contrast -= np.average(usual[~inside], weights=lengths[~inside])
+        assert moment.score == pytest.approx(contrast / spread * signal**0.5, rel=1e-4)
+        assert levels[inside].min() >= np.quantile(levels, 0.25) - 1e-9
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(1, 9)), max_size=12),
+    st.integers(1, 6),
+)
+def test_distinct_moments_are_those_of_a_slow_loop(rows: list[tuple[int, int, int]], top_k: int) -> None:
+    left = [Moment(float(start), float(start + length), float(score)) for start, length, score in rows]
+    kept: list[Moment] = []
+    while left and len(kept) < top_k:
+        worth = []
+        for moment in left:
+            shares = [
+                max(0.0, min(moment.end_s, other.end_s) - max(moment.start_s, other.start_s))
+                / min(moment.end_s - moment.start_s, other.end_s - other.start_s)
+                for other in kept
+            ]
+            worth.append(moment.score * (1 - 0.5 * max(shares, default=0.0)))
+        best = left[int(np.argmax(worth))]
+        kept.append(Moment(best.start_s, best.end_s, max(worth)))
+        taken = [(best.start_s, best.end_s)]
+        left = [
+            one for one in left if iou(taken, [(one.start_s, one.end_s)])[0, 0] <= 0.5 and one is not best
+        ]
+    ordered = [Moment(float(start), float(start + length), float(score)) for start, length, score in rows]
+    found = distinct(ordered, 0.5, top_k)
+    assert found == [pytest.approx(one) for one in kept] or found == kept
+
+
+def shown(curve: FloatArray) -> list[tuple[float, float]]:
+    found = moments_of(curve, np.arange(float(len(curve))), 1.0, float(len(curve)), 5)
+    return [(one.start_s, one.end_s) for one in found]
+
+
+@pytest.mark.parametrize("level", [-30.0, 30.0])
+@pytest.mark.parametrize("where", [slice(0, 7), slice(63, 70)])
+def test_ten_per_cent_of_odd_footage_moves_no_other_moment(level: float, where: slice) -> None:
+    curve = np.random.default_rng(1).normal(0, 0.3, 70).astype(np.float32)
+    curve[20:28], curve[40:47] = 2.5, 2.0
+    assert shown(curve)[:2] == [(20, 28), (40, 47)]
+    curve[where] = level
+    odd = (float(where.start), float(where.stop))
+    others = [moment for moment in shown(curve) if moment != odd]
+    assert others[:2] == [(20, 28), (40, 47)]
+
+
+def test_a_moment_ends_at_the_cut_that_is_near_it() -> None:
+    curve = np.zeros(30, np.float32)
+    curve[10:15], curve[15] = 1.0, 0.5
+    shots = np.array([0.0, 9.75, 15.5, 30.0])
+    (first, *_) = moments_of(curve, np.arange(30.0), 1.0, 30.0, 1, shots_s=shots)
+    assert (first.start_s, first.end_s) == (9.75, 15.5)
+
+
+def test_a_moment_inside_a_long_shot_is_found() -> None:
+    curve = np.random.default_rng(0).normal(0, 0.1, 60).astype(np.float32)
+    curve[30:38] += 1
+    (first, *_) = moments_of(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=np.array([0.0, 20.5, 60.0]))
+    assert (first.start_s, first.end_s) == (30, 38)

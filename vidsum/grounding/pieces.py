@@ -1,0 +1,122 @@
+"""Moments from a curve and the shots of its video, without training (docs/algorithms/grounding.md).
+
+The clips of a curve are cut at the edges of shots into pieces. The level of a piece lies between the curve
+and its mean over the shot, so that a run of pieces above a threshold ends where a shot does if the curve has
+no reason of its own. Ranks choose thresholds, and quantiles the unit: a few odd clips move neither.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vidsum.grounding.runs import Run, runs_of
+from vidsum.intervals import iou
+from vidsum.types import FloatArray, Moment, TimeArray
+
+_OF_SHOT = 0.75
+"""Weight of the shot's mean in a piece's level; the rest is the curve's own."""
+_WIDEST, _NARROWER = 0.75, 0.9
+"""Fraction of the pieces that reach the lowest threshold, and from one threshold to the next."""
+_EVEN = np.arange(1, 20) / 20
+"""Other thresholds, as fractions of the way from the lowest to the highest level: they part plateaus."""
+_USUAL = (0.1, 0.9)
+"""Quantiles to which levels outside a run are clipped before their mean is taken."""
+_CORRELATED = 200.0
+"""Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
+_DISCOUNT = 0.5
+"""Share of its score that a moment loses if it lies inside a better one, or the other way round."""
+_NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
+"""Of a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
+percentile, in deviations."""
+
+
+class Pieces(NamedTuple):
+    """A video in pieces, none of which crosses an edge of a shot or of a clip."""
+
+    edges_s: TimeArray
+    """[P + 1]"""
+    levels: TimeArray
+    """[P]"""
+
+
+def pieces_of(
+    curve: FloatArray, timestamps: TimeArray, step_s: float, end_s: float, shots_s: TimeArray | None
+) -> Pieces:
+    """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
+    shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
+    shots = np.unique(np.concatenate([[0.0], shots, [end_s]]))
+    cuts = np.concatenate([[-np.inf], shots[1:-1], [np.inf]])
+    after = np.searchsorted(cuts, timestamps)
+    is_apart = np.minimum(cuts[after] - timestamps, timestamps - cuts[after - 1]) >= step_s / 2
+    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s)])
+    ends = np.append(timestamps, timestamps[-1] + step_s)
+    sums = np.append(0.0, np.cumsum(curve.astype(np.float64) * step_s))
+
+    def means(cuts: TimeArray) -> TimeArray:
+        integral = np.interp(cuts, ends, sums)
+        return np.asarray(np.diff(integral) / np.diff(cuts))
+
+    shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
+    return Pieces(edges, _OF_SHOT * means(shots)[shot_of] + (1 - _OF_SHOT) * means(edges))
+
+
+def ranked_runs(pieces: Pieces, step_s: float) -> list[Moment]:
+    """All runs of pieces above some threshold that stand out, best first; none where the levels are flat.
+
+    The score is how far a run's mean lies above that of the rest, in deviations of the video's levels, shrunk
+    as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
+    neighbouring pieces lowers and length raises.
+    """
+    levels, lengths = pieces.levels, np.diff(pieces.edges_s)
+    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
+    if np.ptp(levels) == 0:
+        return []
+    found = np.array(sorted(_above(levels)), np.int64).reshape(-1, 2)
+    noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
+    enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
+    usual = np.clip(levels, *np.quantile(levels, _USUAL))
+    sums, usual_sums = (np.append(0.0, np.cumsum(each * lengths)) for each in (levels, usual))
+    first, after = found[:, 0], found[:, 1] + 1
+    inside = pieces.edges_s[after] - pieces.edges_s[first]
+    outside = pieces.edges_s[-1] - pieces.edges_s[0] - inside
+    mean = (sums[after] - sums[first]) / inside
+    others = usual_sums[-1] - (usual_sums[after] - usual_sums[first])
+    rest = np.divide(others, outside, out=mean.copy(), where=outside > 0)
+    scores = (mean - rest) / spread * np.sqrt(inside / (inside + enough_s))
+    return [
+        Moment(float(pieces.edges_s[start]), float(pieces.edges_s[end]), float(score))
+        for start, end, score in sorted(
+            zip(first.tolist(), after.tolist(), scores.tolist(), strict=True), key=lambda row: (-row[2], row)
+        )
+        if score > 0
+    ]
+
+
+def distinct(moments: Sequence[Moment], max_iou: float, top_k: int) -> list[Moment]:
+    """Non-maximum suppression that prefers other places, as Soft-NMS (Bodla et al., ICCV 2017) does.
+
+    A moment that overlaps a better one by more than `max_iou` is left out. One that lies inside a better one,
+    or the other way round, loses a share of its score, in proportion to what is common of the shorter.
+    """
+    intervals = np.array([(one.start_s, one.end_s) for one in moments], np.float64).reshape(-1, 2)
+    scores, kept = np.array([one.score for one in moments]), list[Moment]()
+    lengths, weights = np.diff(intervals, axis=1)[:, 0], np.ones(len(moments))
+    while len(kept) < top_k and np.isfinite(scores * weights).any():
+        best = int(np.nanargmax(scores * weights))
+        start_s, end_s = intervals[best]
+        kept.append(Moment(float(start_s), float(end_s), float(scores[best] * weights[best])))
+        common = np.minimum(intervals[:, 1], end_s) - np.maximum(intervals[:, 0], start_s)
+        share = np.maximum(common, 0) / np.minimum(lengths, end_s - start_s)
+        weights = np.minimum(weights, 1 - _DISCOUNT * share)
+        weights[iou(intervals[best], intervals)[0] > max_iou] = np.nan
+        weights[best] = np.nan
+    return kept
+
+
+def _above(levels: TimeArray) -> set[Run]:
+    """Runs of the pieces that reach one of the thresholds."""
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(levels))) / -np.log(_NARROWER))
+    by_rank = np.quantile(levels, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
+    even = by_rank[0] + _EVEN * (levels.max() - by_rank[0])
+    return {run for threshold in np.union1d(by_rank, even) for run in runs_of(levels >= threshold, 1)}
