@@ -1,12 +1,13 @@
 """How well moments are found in real footage: joined clips, whose moments are known, and natural footage.
 
-    python -m docs.benchmarks.grounding FOLDER [--ask all|even|odd] [--model mrnet] [--model FILE ...]
+    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--model mrnet] [--model FILE ...]
 
 Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
-after another, as one film of 20 minutes. Then it asks natural footage for its annotated moments. `--ask even`
-asks for every second clip only: settings were chosen by those, and `--ask odd` tests them. Features are
-extracted in bf16 unless told otherwise. Intervals are of a bootstrap over clips, 95 per cent.
+after another, as one film of 20 minutes. Then it asks natural footage for its annotated moments. The rows
+"contrast" know no shots. Settings were chosen by the queries about every second clip; `--ask odd` prints the
+table of the others, which test them. Features are extracted in bf16 unless told otherwise. Intervals are of a
+bootstrap over clips, 95 per cent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,9 +76,12 @@ def answers(
                 asked = Request(texts, queries)
                 row = model if named != "similarity" else f"{space}: {model}"
                 found[row] = [list(one.moments) for one in locate(named, video, asked, TOP_K)]
-                if parts and named != "similarity" and (grounder := by_spans(named)):
-                    answered = decoded(grounder, video, asked, TOP_K)
-                    found[f"{model}, spans"] = [one.moments for one in answered]
+                if named != "similarity" and (grounder := by_spans(named)):
+                    without = locate(named, replace(video, shots_s=None), asked, TOP_K)
+                    found[f"{model}, contrast"] = [list(one.moments) for one in without]
+                    if parts:
+                        answered = decoded(grounder, video, asked, TOP_K)
+                        found[f"{model}, spans"] = [one.moments for one in answered]
     return found
 
 
@@ -150,21 +154,37 @@ Asked = tuple[Mapping[str, ClipEmbeddings], MomentVideo]
 """A video in each space, and its queries."""
 
 
-def asked_of(half: str, truth: MomentVideo) -> MomentVideo:
-    """Only the queries of one half of the clips."""
-    kept = names_of(half)
-    return replace(truth, queries=tuple(query for query in truth.queries if query.qid in kept))
-
-
-def compared(videos: Sequence[Asked], models: Sequence[str], parts: bool = False) -> str:
-    """The table of some videos."""
-    videos = [(video, truth) for video, truth in videos if truth.queries]
+def compared(
+    videos: Sequence[Asked], models: Sequence[str], parts: bool = False, halves: Sequence[str] = ("all",)
+) -> str:
+    """The tables of some videos, one for the queries of each half of the clips."""
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
     for video, truth in videos:
         texts = [query.text for query in truth.queries]
         for row, found in answers(video, texts, models, parts).items():
             rows.setdefault(row, {})[truth.name] = found
-    return table({truth.name: truth for _, truth in videos}, rows)
+    truths = {truth.name: truth for _, truth in videos}
+    return "\n\n".join(f"{half} clips, {table(*of_half(half, truths, rows))}" for half in halves)
+
+
+def of_half(
+    half: str, truths: Mapping[str, MomentVideo], rows: Mapping[str, Mapping[str, list[list[Moment]]]]
+) -> tuple[dict[str, MomentVideo], dict[str, dict[str, list[list[Moment]]]]]:
+    """Only the queries of one half of the clips, and their answers; all of footage that is not joined."""
+    kept = names_of(half)
+    chosen = {
+        name: [number for number, query in enumerate(truth.queries) if half == "all" or query.qid in kept]
+        for name, truth in truths.items()
+    }
+    few = {
+        name: replace(truth, queries=tuple(truth.queries[number] for number in chosen[name]))
+        for name, truth in truths.items()
+    }
+    answered = {
+        row: {name: [found[name][number] for number in numbers] for name, numbers in chosen.items()}
+        for row, found in rows.items()
+    }
+    return few, answered
 
 
 def main() -> None:
@@ -173,7 +193,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clips", choices=HALVES, default="all", help="clips that are joined")
     parser.add_argument("--first", action="store_true", help="join the 14 clips without `wide`")
-    parser.add_argument("--ask", choices=HALVES, default="all", help="clips that are asked for")
+    parser.add_argument(
+        "--ask", choices=HALVES, nargs="+", default=["all"], help="clips asked for, a table each"
+    )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     parser.add_argument("--seconds", type=int, default=120)
@@ -193,22 +215,23 @@ def main() -> None:
     joined = [{space: embed(film, space, options.precision) for space in spaces} for film in films]
 
     def of_kind(kind: str) -> list[MomentVideo]:
-        return [asked_of(options.ask, truth_of(film, kind)) for film in films]
+        return [truth_of(film, kind) for film in films]
 
     for kind in options.kinds:
         asked = list(zip(joined, of_kind(kind), strict=True))
-        print(f"{kind}, joined: {compared(asked, models, options.parts)}\n", flush=True)
+        print(f"{kind}, joined: {compared(asked, models, options.parts, options.ask)}\n", flush=True)
     seen = [each["conse"] for each in joined]
     for count in options.distinct:
         cut = map(first_clips, films, seen, of_kind("query"), repeat(count))
         asked = [({"conse": video}, truth) for video, truth in cut]
-        print(f"query, the first {count} clips of each film: {compared(asked, models)}\n", flush=True)
-    for kind in options.kinds:
-        long, truth = one_after_another(seen, of_kind(kind))
         print(
-            f"{kind}, {truth.duration_s / 60:.0f} minutes: {compared([({'conse': long}, truth)], models)}\n",
+            f"query, the first {count} clips of each film: {compared(asked, models, halves=options.ask)}\n",
             flush=True,
         )
+    for kind in options.kinds:
+        long, truth = one_after_another(seen, of_kind(kind))
+        tables = compared([({"conse": long}, truth)], models, halves=options.ask)
+        print(f"{kind}, {truth.duration_s / 60:.0f} minutes: {tables}\n", flush=True)
     natural = [
         ({space: embed(path, space, options.precision) for space in spaces}, truth)
         for path, truth in natural_films()

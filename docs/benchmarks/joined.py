@@ -17,8 +17,9 @@ import numpy as np
 from tests.conftest import SHARED
 from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_video, extractions_of, of_mixtures
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of, of_mixtures
 from vidsum.pipelines.extraction import extraction_job, run_jobs
+from vidsum.pipelines.moments import seen
 from vidsum.settings import Extraction, Precision
 from vidsum.shots import find
 from vidsum.video.probe import probe
@@ -116,7 +117,7 @@ def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddin
     video, how = probe(path), Extraction(precision=precision)
     jobs = [extraction_job(video, one) for one in extractions_of(space, how)]
     features = run_jobs(video, jobs, how, None)
-    return replace(embed_video(space, features), shots_s=find(features[-1]).edges_s)
+    return seen(space, features, find(features[-1]).edges_s)
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:

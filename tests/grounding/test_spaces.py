@@ -179,3 +179,16 @@ def test_clip_compares_frames_and_text_by_their_cosine() -> None:
     np.testing.assert_allclose(rows, unit_rows(frames.array), atol=1e-6)
     curves = similarity(video, rows[[3, 8]])
     assert curves.argmax(axis=1).tolist() == [3, 8]
+
+
+def test_still_clips_are_no_answer_unless_most_of_the_video_is_still() -> None:
+    rows = np.array([[1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6], [0, 1], [0.6, 0.8]], np.float32)
+    video = ClipEmbeddings((rows,), np.arange(6.0), 1.0, 6.0)
+    query = np.array([[1, 0]], np.float32)
+    (curve,) = similarity(video, query)
+    still = np.array([True, False, False, False, False, False])
+    (capped,) = similarity(replace(video, is_still=still), query)
+    assert capped[0] == pytest.approx(np.median(curve))
+    np.testing.assert_array_equal(capped[1:], curve[1:])
+    still[1:4] = True
+    np.testing.assert_array_equal(similarity(replace(video, is_still=still), query)[0], curve)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
@@ -24,6 +25,8 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 CLASSIFIERS = ("i3d", "efficientnet_lite0")
 """Networks whose classes `conse` uses: actions and objects."""
+_MOSTLY_STILL = 0.2
+"""Fraction of still clips above which they are the video's content, as slides are."""
 _GUIDE_SCALE = 0.25
 """Factor of the guide's curves, whose deviation is 1, beside embeddings of length 1."""
 
@@ -43,6 +46,8 @@ class ClipEmbeddings:
     """One for each part of `conse`, which is made of it."""
     shots_s: TimeArray | None = None
     """[S + 1] edges of the video's shots, where they are known."""
+    is_still: npt.NDArray[np.bool_] | None = None
+    """[T] True for clips of a still picture (an end card, black), where that is known."""
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -111,8 +116,15 @@ def text_encoder_of(space: str) -> str:
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] how well each clip fits each query [M, D], by all parts of the space."""
-    return curves_of(video, queries)[:, -1]
+    """[M, T] how well each clip fits each query [M, D], by all parts of the space.
+
+    Clips of a still picture reach no more than the median of all, unless still pictures are its content.
+    """
+    curves = curves_of(video, queries)[:, -1]
+    if video.is_still is None or video.is_still.mean() > _MOSTLY_STILL:
+        return curves
+    usual = np.median(curves, axis=1, keepdims=True)
+    return np.where(video.is_still, np.minimum(curves, usual), curves)
 
 
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:

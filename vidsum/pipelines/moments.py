@@ -14,8 +14,15 @@ from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import read_queries as read_queries
-from vidsum.grounding.spaces import embed_queries, embed_video, extractions_of, text_encoder_of
+from vidsum.grounding.spaces import (
+    ClipEmbeddings,
+    embed_queries,
+    embed_video,
+    extractions_of,
+    text_encoder_of,
+)
 from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.windows import on_grid
 from vidsum.options import build
 from vidsum.pipelines.extraction import (
     Input,
@@ -27,9 +34,12 @@ from vidsum.pipelines.extraction import (
 )
 from vidsum.settings import DEFAULT_MODEL, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
+from vidsum.summary.liveness import motion
 from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray
 from vidsum.version import __version__
 
+_STILL = 0.5
+"""Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
 """What the provenance holds of each extraction; the rest is the same for all."""
@@ -97,7 +107,7 @@ class MomentsPlan:
         features = self.input.read(progress)
         n_parts = len(extractions_of(self.space, extraction))
         edges_s = _shot_edges(features, self.retrieval.snap)
-        clips = replace(embed_video(self.space, features[:n_parts], device), shots_s=edges_s)
+        clips = seen(self.space, features[:n_parts], edges_s, device)
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, edges_s)) for answer in answers]
@@ -125,6 +135,15 @@ class MomentsPlan:
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
         return tuple(dict.fromkeys([*about_video, *self.queries.warnings, *about_length]))
+
+
+def seen(
+    space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
+) -> ClipEmbeddings:
+    """A video in a space, with the edges [S + 1] of its shots, and which of its clips are still pictures."""
+    video, pictures = embed_video(space, features, device), features[-1]
+    moving = on_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
+    return replace(video, shots_s=shots_s, is_still=moving < _STILL)
 
 
 def plan_moments(

@@ -43,20 +43,24 @@ def liveness(features: Features) -> FloatArray:
 
     For other extractors a frozen sample is found, a black, dark or blurred one is not.
     """
-    live = _motion(unit_rows(features.array))
+    live = motion(features).astype(np.float64)
     if features.extractor == _READS and features.array.shape[1] > max(DULL_UNITS):
         live *= _pictures(features.array)
     return np.asarray(live, np.float32)
 
 
-def _motion(rows: FloatArray) -> Matrix:
-    """[T] in [0, 1]; 1 for a single sample. The lesser change counts: a cut does not make a picture live."""
+def motion(features: Features) -> FloatArray:
+    """[T] how surely each sample is not frozen, in [0, 1]; 1 for a single sample.
+
+    The lesser of the changes from and to its neighbours counts: a cut does not make a picture live.
+    """
+    rows = unit_rows(features.array)
     if len(rows) == 1:
-        return np.ones(1)
+        return np.ones(1, np.float32)
     differences = np.diff(rows, axis=0)
     steps = np.einsum("td,td->t", differences, differences, dtype=np.float64) / 2  # 1 - cosine
     change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
-    return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS))
+    return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS), np.float32)
 
 
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:
