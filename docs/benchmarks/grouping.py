@@ -135,7 +135,7 @@ def main() -> None:
     options = parser.parse_args()
     films = [composite(options.folder, options.clips, SECONDS, seed, (FIRST,)) for seed in options.seeds]
     videos = [(embed(path, "conse"), truth) for path, truth in films]
-    ways = {"hybrid": by("hybrid"), "contrast": by("contrast")}
+    ways = {"hybrid": by("hybrid"), "contrast": by("contrast"), "shots": by("shots")}
     ways |= {name: by_model(name) for name in options.model}
     shown("As they are", videos, answered(videos, ways) | snapped(films, ["similarity", *options.model]))
     for times in (4, 10):
