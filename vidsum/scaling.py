@@ -1,4 +1,4 @@
-"""Rows of unit length, and curves scaled to [0, 1]."""
+"""Rows of unit length, probabilities, and curves scaled to [0, 1]."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,12 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     """Rows [N, D] scaled to length 1; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """[..., K] probabilities of scores [..., K]; rows sum to 1."""
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float32)
 
 
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:

@@ -15,7 +15,7 @@ from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
-from vidsum.scaling import unit_rows
+from vidsum.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0
@@ -38,10 +38,7 @@ class ClassMixture:
 
 def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
     """Probabilities [T, K] of class scores [T, K]."""
-    import torch  # most of the start-up time of a command, which must not cost one that only checks its input
-
-    probabilities: FloatArray = torch.from_numpy(logits / np.float32(temperature)).softmax(dim=1).numpy()
-    return probabilities
+    return softmax(logits / np.float32(temperature))
 
 
 def conse(mixture: ClassMixture) -> FloatArray:

@@ -175,7 +175,8 @@ def spec_of(how: Extraction) -> Spec:
     Raises:
         UsageError: there is no such extractor, or it cannot take such clips.
     """
-    return describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    return replace(spec, views=how.views)
 
 
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
@@ -200,6 +201,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "clip_frames": spec.clip_frames,
         "stride_frames": spec.stride_frames,
         "logits": how.logits,
+        "views": how.views,
         "precision": how.precision,
         "backend": backend,
     }

@@ -1,0 +1,67 @@
+"""Wall time of whole commands, started as a shell does, beside decoding the same film.
+
+    python -m docs.benchmarks.commands FILM [--runs 3]
+
+All commands in turn, several times; the median of each, its ratio to decoding alone (PyAV, all threads), its
+processor time and its largest memory. "again" is a second run, whose features are in the cache.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from docs.benchmarks import argument_parser
+
+DECODE = """
+import sys, av
+with av.open(sys.argv[1]) as container:
+    container.streams.video[0].thread_type = "AUTO"
+    for _ in container.decode(video=0):
+        pass
+"""
+
+
+def measured(command: list[str]) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and MiB of a process. Raises SystemExit if it fails."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("film", type=Path)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    film = str(options.film)
+    vidsum = [sys.executable, "-m", "vidsum"]
+    with tempfile.TemporaryDirectory() as folder:
+        to = ["--overwrite", "-q", "-o"]
+        commands = {
+            "decoding alone": [sys.executable, "-c", DECODE, film],
+            "vidsum info": [*vidsum, "info", film],
+            "vidsum shots": [*vidsum, "shots", film, "--no-cache", *to, f"{folder}/shots.json"],
+            "vidsum summarize --dry-run": [*vidsum, "summarize", film, "--no-cache", "--dry-run", "-q"],
+            "vidsum summarize": [*vidsum, "summarize", film, "--no-cache", *to, f"{folder}/short.mp4"],
+            "vidsum summarize --dry-run, again": [*vidsum, "summarize", film, "--dry-run", "-q"],
+        }
+        measured(commands["vidsum summarize --dry-run, again"])  # fills the cache
+        runs = [{name: measured(command) for name, command in commands.items()} for _ in range(options.runs)]
+    decoding_s = median(run["decoding alone"][0] for run in runs)
+    print("| command | wall s | of decoding | processor s | MiB |\n|---|---|---|---|---|")
+    for name in commands:
+        wall_s, processor_s, mib = (median(run[name][part] for run in runs) for part in range(3))
+        print(f"| {name} | {wall_s:.2f} | {wall_s / decoding_s:.2f} | {processor_s:.2f} | {mib:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
