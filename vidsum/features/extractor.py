@@ -91,8 +91,8 @@ class Spec:
     clip_lengths: range = range(1, 2)
     """The lengths that `clip_frames` may have."""
     views: bool = False
-    """Each frame is seen four times: its left (or upper), middle and right square, and all of it, squeezed. Its
-    feature is the mean of the four, its logits those of the mean of their probabilities."""
+    """Each frame is seen four times: its left (or upper), middle and right (or lower) square, and all of it,
+    squeezed. Its feature is the mean of the four, its logits are those of their mean probabilities."""
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
     graph: "Callable[[Arrays, Preprocessing], bytes] | None" = field(default=None, repr=False)
