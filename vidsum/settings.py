@@ -58,9 +58,6 @@ class Extraction:
         int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN)
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
-    views: Annotated[
-        bool, Option("See the left, middle and right of each frame and all of it: four times the work.")
-    ] = False
     precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
     backend: Annotated[
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import softmax
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features, iter_clips
@@ -60,7 +59,7 @@ def video() -> VideoInfo:
 
 def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:
     """The frame numbers in each clip."""
-    return [[int(picture[0, 0, 0, 0]) for picture in pictures] for _, pictures in clips]
+    return [[int(picture[0, 0, 0]) for picture in pictures] for _, pictures in clips]
 
 
 @pytest.mark.parametrize(
@@ -184,43 +183,3 @@ def test_pictures_are_cropped_in_the_centre() -> None:
 def test_pictures_smaller_than_the_crop_are_refused() -> None:
     with pytest.raises(UsageError, match="2x2 pixels or more, not 9x1"):
         spec_of().crop(np.zeros((1, 9, 3), np.uint8))
-
-
-@pytest.mark.parametrize("upright", [False, True])
-def test_views_are_both_ends_the_middle_and_all_of_a_picture(upright: bool) -> None:
-    image = np.arange(4 * 10 * 3, dtype=np.uint8).reshape(4, 10, 3)
-    spec = replace(spec_of(), preprocessing=Preprocessing(ShortSide(4), 4, HALF_RANGE, HALF_RANGE))
-    spec = replace(spec, clip_lengths=range(1, 2), views=True)
-    first, middle, last = image[:, :4], image[:, 3:7], image[:, 6:]
-    if upright:
-        image, first, middle, last = (each.transpose(1, 0, 2).copy() for each in (image, first, middle, last))
-    views = spec.looks(image)
-    assert views.shape == (4, 4, 4, 3)
-    for view, wanted in zip(views, (first, middle, last), strict=False):
-        np.testing.assert_array_equal(view, wanted)
-    assert abs(views[3].astype(float).mean() - image.astype(float).mean()) < 2
-
-
-def test_views_are_of_networks_that_see_single_frames() -> None:
-    with pytest.raises(UsageError, match="sees clips, of which there are no views"):
-        replace(spec_of(), views=True)
-
-
-def test_the_features_of_views_are_averaged_and_so_are_their_probabilities(video: VideoInfo) -> None:
-    spec = replace(spec_of(), clip_lengths=range(1, 2), views=True)
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 255, (5, SIDE, 3 * SIDE, 3), np.uint8)
-
-    def run(clips: Picture) -> FloatArray:
-        return clips[:, 0, 0, :, 0].astype(np.float32) / 50
-
-    extractor = replace(
-        stand_in(spec)[0], run=run, classify=lambda rows: rows @ np.float32([[1, 2, 3], [3, 1, 0]])
-    )
-    stream = (Frame(t, t / 10, t / 10, image) for t, image in enumerate(images))
-    found = extract_features(stream, extractor, video, batch_size=2, with_logits=True)
-    seen = [run(spec.looks(image)[:, None]) for image in images]
-    np.testing.assert_allclose(found.array, [rows.mean(axis=0) for rows in seen], rtol=1e-5)
-    wanted = [softmax(extractor.logits(rows), axis=1).mean(axis=0) for rows in seen]
-    assert found.logits is not None
-    np.testing.assert_allclose(softmax(found.logits, axis=1), wanted, rtol=1e-4)

@@ -8,7 +8,6 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.scaling import softmax
 from vidsum.types import Features, FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
 
@@ -19,7 +18,7 @@ LEAST_CLIPS = 2
 """In one batch: PyTorch runs some 3D convolutions of a single clip in a slow way of its own."""
 
 Clip = tuple[float, list[Picture]]
-"""When its first frame is shown, and what the network sees of each frame, [V, side, side, 3]."""
+"""When its first frame is shown, and its cropped pictures."""
 
 
 def extract_features(
@@ -51,20 +50,16 @@ def extract_features(
     spec = extractor.spec
     clips = iter_clips(frames, spec)
     size = default_batch_size(extractor) if batch_size is None else batch_size
-    n_views = 4 if spec.views else 1
     if size < 1:
         raise UsageError(f"batch_size must be at least 1, not {size}")
     times: list[float] = []
     rows, scores = _Rows(), _Rows()
     while batch := list(islice(clips, size)):
         times += [time for time, _ in batch]
-        # [N, clip_frames, V, side, side, 3]: there are views of single frames alone
-        pictures = np.stack([frames_of for _, frames_of in batch])
-        clip_shape = (len(batch) * n_views, spec.clip_frames, *pictures.shape[3:])
-        encoded = extractor.encode(pictures.reshape(clip_shape))
-        rows.add(encoded.reshape(len(batch), n_views, -1).mean(axis=1))
+        encoded = extractor.encode(np.stack([pictures for _, pictures in batch]))
+        rows.add(encoded)
         if with_logits:
-            scores.add(_of_views(extractor.logits(encoded), n_views))
+            scores.add(extractor.logits(encoded))
         if progress:
             done_s = min(times[-1] + spec.covers_s, video.duration_s)
             progress("extracting features", done_s, video.duration_s)
@@ -81,15 +76,6 @@ def extract_features(
         logits=scores.all() if with_logits else None,
         video=video,
     )
-
-
-def _of_views(logits: FloatArray, n_views: int) -> FloatArray:
-    """[N, K] scores whose softmax is the mean of that of each view, of [N * V, K]."""
-    if n_views == 1:
-        return logits
-    each = logits.reshape(-1, n_views, logits.shape[1])
-    mean = np.log(np.mean(softmax(each), axis=1) + np.finfo(np.float32).tiny)
-    return np.asarray(mean, np.float32)
 
 
 class _Rows:
@@ -116,8 +102,7 @@ class _Rows:
 def default_batch_size(extractor: Extractor) -> int:
     """Clips in one batch: as many as run fastest on the extractor's device."""
     frames = CPU_FRAMES if extractor.device == "cpu" else GPU_FRAMES
-    seen = 4 if extractor.spec.views else extractor.spec.clip_frames
-    return max(LEAST_CLIPS, frames // seen)
+    return max(LEAST_CLIPS, frames // extractor.spec.clip_frames)
 
 
 def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
@@ -126,7 +111,7 @@ def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
     window: deque[tuple[float, Picture]] = deque(maxlen=length)
     start = count = 0
     for count, frame in enumerate(frames, 1):
-        window.append((frame.time_s, spec.looks(frame.image)))
+        window.append((frame.time_s, spec.crop(frame.image)))
         if count == start + length:
             yield _clip(list(window), length)
             start += stride

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray, Picture
@@ -90,9 +88,6 @@ class Spec:
     """Frames from the start of one clip to the start of the next."""
     clip_lengths: range = range(1, 2)
     """The lengths that `clip_frames` may have."""
-    views: bool = False
-    """Each frame is seen four times: its left (or upper), middle and right (or lower) square, and all of it,
-    squeezed. Its feature is the mean of the four, its logits are those of their mean probabilities."""
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
     graph: "Callable[[Arrays, Preprocessing], bytes] | None" = field(default=None, repr=False)
@@ -108,8 +103,6 @@ class Spec:
             low, high = self.clip_lengths[0], self.clip_lengths[-1]
             lengths = str(low) if low == high else f"{low} to {high}"
             raise UsageError(f"{self.name} takes clips of {lengths} frame(s), not {self.clip_frames}")
-        if self.views and self.takes_clips:
-            raise UsageError(f"{self.name} sees clips, of which there are no views", hint="leave --views out")
         if self.stride_frames < 1:
             raise UsageError(f"the stride must be one frame or more, not {self.stride_frames}")
 
@@ -133,30 +126,14 @@ class Spec:
         """Seconds that one feature sees; a single frame stands for the time up to the next."""
         return self.clip_frames / self.fps if self.takes_clips else self.step_s
 
-    def looks(self, image: Picture) -> Picture:
-        """[V, crop, crop, 3] what the network sees of a picture: 1 or 4 squares; errors as `crop`."""
-        if not self.views:
-            return self.crop(image)[None]
-        import cv2
-
-        side = self.preprocessing.crop
-        squares = [self.crop(image, place) for place in (0, 0.5, 1)]
-        return np.stack([*squares, cv2.resize(image, (side, side), interpolation=cv2.INTER_AREA)])
-
-    def crop(self, image: Picture, place: float = 0.5) -> Picture:
-        """A square [crop, crop, 3] of a picture: at 0 the left or upper one, at .5 the middle, at 1 the last.
-
-        Raises UsageError if the picture is smaller.
-        """
+    def crop(self, image: Picture) -> Picture:
+        """The centred square [crop, crop, 3] of a picture, as a view. Raises UsageError if it is smaller."""
         height, width = image.shape[:2]
         side = self.preprocessing.crop
         if min(height, width) < side:
             size = f"{side}x{side} pixels or more, not {width}x{height}"
             raise UsageError(f"{self.name} needs pictures of {size}")
-        along, across = place, 0.5
-        if height > width:
-            along, across = across, along
-        top, left = round((height - side) * across), round((width - side) * along)
+        top, left = round((height - side) / 2), round((width - side) / 2)
         return image[top : top + side, left : left + side]
 
 

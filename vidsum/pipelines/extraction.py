@@ -175,8 +175,7 @@ def spec_of(how: Extraction) -> Spec:
     Raises:
         UsageError: there is no such extractor, or it cannot take such clips.
     """
-    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
-    return replace(spec, views=how.views)
+    return describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
 
 
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
@@ -201,7 +200,6 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "clip_frames": spec.clip_frames,
         "stride_frames": spec.stride_frames,
         "logits": how.logits,
-        "views": how.views,
         "precision": how.precision,
         "backend": backend,
     }
