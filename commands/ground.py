@@ -1,7 +1,8 @@
 """`vidsum ground`: the moments of a video that texts describe."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.options import Outputs, Videos, View, Without, command
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
     from vidsum.types import Grounding, Progress
 
 _OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
+_VIDEOS = (
+    ".3gp",
+    ".avi",
+    ".flv",
+    ".m4v",
+    ".mkv",
+    ".mov",
+    ".mp4",
+    ".mpeg",
+    ".mpg",
+    ".mts",
+    ".ts",
+    ".webm",
+    ".wmv",
+)
+"""Endings of the files of a folder that are taken for videos."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +92,14 @@ def ground(
 
     vidsum ground *.mp4 --queries queries.txt --output-dir moments
 
-    A score ranks the moments of one query in one video. It does not tell which of several videos fits best.
+    vidsum ground holiday --query "a sailing boat" --output-dir moments
+
+    A folder stands for the videos in it. A score ranks the moments of one query in one video. `present`, the
+    probability that the query is true of the video at all, ranks several videos.
     """
     from vidsum.pipelines.moments import plan_moments, read_queries
 
-    queries = read_queries(asked.query, asked.queries)
+    queries, sources = read_queries(asked.query, asked.queries), _videos_of(sources)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -96,7 +116,8 @@ def ground(
             by = f"(model: {grounding.model}, space: {grounding.space})"
             line, messages = write_moments(grounding, document, files, outputs.overwrite, progress)
             facts = {**files.facts(files.clips(document)), **document}
-            return Result("ground", source, facts, (f"{line} {by}",), _table(grounding), messages=messages)
+            lines = (*_doubts(grounding), f"{line} {by}")
+            return Result("ground", source, facts, lines, _table(grounding), messages=messages)
 
         def needs(document: Mapping[str, Any]) -> None:
             if extra.saliency and "timestamps_s" not in document:
@@ -111,20 +132,64 @@ def ground(
                 "ground", source, files, plan.provenance, make, overwrite=outputs.overwrite, needs=needs
             )
         )
-        if len(sources) > 1 and source == sources[0]:  # once is enough
+        is_ranked = all(query.get("present") is not None for query in result.data["queries"])
+        if len(sources) > 1 and source == sources[0] and not is_ranked:  # once is enough
             return replace(result, messages=(*result.messages, _OF_SEVERAL))
         return result
 
-    run_batch("ground", sources, view, step, fail_fast=outputs.fail_fast)
+    run_batch("ground", sources, view, step, fail_fast=outputs.fail_fast, closing=_ranking)
+
+
+def _videos_of(sources: Sequence[str]) -> list[str]:
+    """The sources, folders replaced by the videos in them; a folder without any stays, to be reported."""
+    videos = []
+    for source in sources:
+        held = sorted(Path(source).iterdir()) if Path(source).is_dir() else []
+        videos += [str(path) for path in held if path.suffix.lower() in _VIDEOS] or [source]
+    return videos
 
 
 def _table(grounding: "Grounding") -> Table:
-    """The moments of each query, its text beside the best."""
+    """The moments of each query, its text and how likely it is present (if that is known) beside the best."""
     from vidsum.pipelines.moments import in_short
 
+    is_known = any(query.present is not None for query in grounding.queries)
+    rows = []
+    for query in grounding.queries:
+        about = (in_short(query.query), *([_percent(query.present)] if is_known else []))
+        for rank, moment in enumerate(query.moments, 1):
+            rows.append((*(about if rank == 1 else [""] * len(about)), *moment_row(rank, moment)))
+    return Table(("query", *(["present"] if is_known else []), *MOMENT_COLUMNS), tuple(rows))
+
+
+def _doubts(grounding: "Grounding") -> Iterator[str]:
+    """A line for each query that has no moments, or is probably not true of the video."""
+    from vidsum.pipelines.moments import UNLIKELY, in_short
+
+    for query in grounding.queries:
+        if query.present is None or (query.moments and query.present >= UNLIKELY):
+            continue
+        what = "probably not in this video" if query.present < UNLIKELY else "perhaps not in this video"
+        nothing = "" if query.moments else ": no moments"
+        yield f"'{in_short(query.query)}': {what} ({_percent(query.present)}){nothing}"
+
+
+def _ranking(results: Sequence[Result]) -> Table | None:
+    """The videos of a batch for each query, likeliest first; None where that is not known."""
+    from vidsum.pipelines.moments import in_short
+
+    found: dict[str, list[tuple[float, str]]] = {}
+    for result in results:
+        for query in result.data.get("queries", ()):
+            if query.get("present") is not None:
+                found.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
-        (in_short(query.query) if rank == 1 else "", *moment_row(rank, moment))
-        for query in grounding.queries
-        for rank, moment in enumerate(query.moments, 1)
+        (in_short(query) if rank == 0 else "", _percent(present), video)
+        for query, videos in found.items()
+        for rank, (present, video) in enumerate(sorted(videos, key=lambda each: -each[0]))
     ]
-    return Table(("query", *MOMENT_COLUMNS), tuple(rows))
+    return Table(("query", "present", "video"), tuple(rows), "videos, likeliest first:") if rows else None
+
+
+def _percent(probability: float | None) -> str:
+    return "" if probability is None else f"{100 * probability:.0f} %"

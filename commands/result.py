@@ -109,25 +109,34 @@ Step = Callable[[str, "Progress | None"], Result]
 
 
 def run_batch(
-    command: str, inputs: Sequence[str], view: View, step: Step, *, fail_fast: bool = False
+    command: str,
+    inputs: Sequence[str],
+    view: View,
+    step: Step,
+    *,
+    fail_fast: bool = False,
+    closing: Callable[[Sequence[Result]], Table | None] | None = None,
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
-    One input: its own exit code. Several: 0 if all went well, 1 if any failed.
+    One input: its own exit code. Several: 0 if all went well, 1 if any failed. After several, people see the
+    table that `closing` makes of the results.
 
     Raises:
         typer.Exit: always, unless all went well.
     """
-    codes = []
+    results: list[Result] = []
     for path in inputs:
         with progress_bar(view) as progress:
             result = run_one(command, path, view, lambda: step(path, progress))  # noqa: B023 (called at once)
         render(result, view)
-        codes.append(result.exit_code)
+        results.append(result)
         if result.exit_code and fail_fast:
             break
-    if any(codes):
-        raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
+    if closing and len(inputs) > 1 and not view.json and not view.quiet and (table := closing(results)):
+        _print_table(table, _aside(results[0]))
+    if any(result.exit_code for result in results):
+        raise typer.Exit(results[0].exit_code if len(inputs) == 1 else 1)
 
 
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
@@ -184,8 +193,7 @@ def render(result: Result, view: View) -> None:
     if result.document is not None:
         print(result.document, end="", file=sys.stdout, flush=True)
     if not view.quiet:
-        aside = sys.stderr if result.document is not None else sys.stdout
-        _print_for_people(result, aside)
+        _print_for_people(result, _aside(result))
         for message in result.messages:
             print(f"warning: {printable(message)}", file=sys.stderr)
     for problem in result.errors:
@@ -193,6 +201,11 @@ def render(result: Result, view: View) -> None:
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
+
+
+def _aside(result: Result) -> TextIO:
+    """Where people read about a result: not on stdout where its document is there."""
+    return sys.stdout if result.document is None else sys.stderr
 
 
 def _envelope(result: Result) -> dict[str, Any]:

@@ -207,11 +207,12 @@ def _interval(interval: Interval) -> dict[str, float]:
 
 
 def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
+    present = None if one.present is None else _number(one.present)
     moments = [_moment(moment) for moment in one.moments]
-    if not with_saliency:
-        return {"query": one.query, "moments": moments}
-    saliency = [_number(value) for value in one.saliency.tolist()]
-    return {"query": one.query, "moments": moments, "saliency": saliency}
+    document: dict[str, Any] = {"query": one.query, "present": present, "moments": moments}
+    if with_saliency:
+        document["saliency"] = [_number(value) for value in one.saliency.tolist()]
+    return document
 
 
 def _moment(moment: Moment) -> dict[str, float]:

@@ -174,6 +174,14 @@ class Retrieval:
         ),
     ] = "auto"
     snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
+    min_present: Annotated[
+        float,
+        Option(
+            "Give no moments of queries that are less likely than this to be true of the video; 0: of all.",
+            min=0,
+            max=1,
+        ),
+    ] = 0.0
     mask: Annotated[
         MaskKind | None,
         Option(

@@ -234,9 +234,11 @@ class QueryMoments:
 
     query: str
     moments: tuple[Moment, ...]
-    """Best first."""
+    """Best first; none where the query is not present enough."""
     saliency: FloatArray
     """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
+    present: float | None = None
+    """How likely the query is true of the video at all; compares across videos. None: not known."""
 
 
 @dataclass(frozen=True, eq=False)

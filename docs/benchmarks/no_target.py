@@ -1,86 +1,203 @@
-"""Does the score of the best moment tell whether a query matches the video at all?
+"""Does anything tell whether a query matches a video at all: the score of the best moment, or `present`?
 
-    python -m docs.benchmarks.no_target FOLDER [--seeds 0 1 ... 9] [--model mrnet] [--model FILE ...]
+    python -m docs.benchmarks.no_target FOLDER [--seeds 0 1 ... 9] [--kinds query ...] [--model mrnet ...]
 
-The joined films of docs/benchmarks/grounding.py are asked for the captions of all clips: of those that they
-show, and of those that are absent. They are also asked for captions that are nearly true: one thing is
-changed in that of a clip that is shown. Prints, for each model, the area under the ROC curve of the best
-score (.5 is chance) against both, with intervals of a bootstrap over clips, and quartiles of the scores.
+The joined films of docs/benchmarks/grounding.py are asked for the captions (or paraphrases, or short queries)
+of all clips: of those that they show, and of those that are absent. They are also asked for captions that are
+nearly true: one thing is changed in that of a clip that is shown. `present, one clip` asks each clip by
+itself, as a video of its own, for all of them. Prints, for each row:
+
+AUC     area under the ROC curve (.5 is chance) against absent queries, and against those nearly true
+5, 10   per cent of the true queries that score higher than all but 5 or 10 per cent of the absent ones
+ECE     expected calibration error of a probability: mean distance, over ten bins, from the fraction true
+scores  quartiles for queries that are true, absent, nearly true
+
+Intervals are of a bootstrap over clips, 95 per cent.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
+import numpy.typing as npt
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.joined import HALVES, composite, embed, known_clips, names_of, notes
+from docs.benchmarks.joined import HALVES, KINDS, composite, embed, known_clips, names_of, notes
+from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.find import Request, locate, model_for
-from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.presence import probabilities
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, of_mixtures
+from vidsum.types import FloatArray
 
 SPACE = "conse"
 _DRAWS = 500
+_SHORTEST = 3
+"""Clips of the grid: a shorter segment of a film is not asked by itself."""
+_BINS = 10
 SHOWN, ABSENT, NEAR = "shown", "absent", "nearly true"
-Scored = tuple[str, str, float]
-"""Whether the query is true, its clip, the best score."""
 
 
-def queries_of(half: str) -> list[tuple[str, str, bool]]:
-    """Each clip's name, a caption, and whether that is the clip's own (else it is nearly true)."""
-    near, kept = notes()["near"], names_of(half)
-    own = [(Path(clip["file"]).name, clip["query"], True) for clip in known_clips()]
-    changed = [(name, text, False) for name, text in near.items()]
-    return [row for row in own + changed if row[0] in kept]
+class Scored(NamedTuple):
+    """A query of a video."""
+
+    kind: str
+    """Whether it is true."""
+    name: str
+    """The clip that it is about: the bootstrap draws clips."""
+    score: float
 
 
-def auc(rows: Sequence[Scored], against: str) -> str:
-    """Area under the ROC curve, and its interval."""
-    names = np.array([name for _, name, _ in rows])
-    here = np.array([kind == SHOWN for kind, _, _ in rows])
-    counts = here | np.array([kind == against for kind, _, _ in rows])
-    scores = np.array([score for _, _, score in rows])
-    rng, (clips, of) = np.random.default_rng(0), np.unique(names, return_inverse=True)
+class Asked(NamedTuple):
+    """Queries for all films."""
+
+    names: Sequence[str]
+    """The clip that each is about."""
+    true_of: Sequence[set[str]]
+    """The clips that each is true of; none of those that are nearly true."""
+    request: Request
+
+
+def queries_of(half: str, kind: str) -> Asked:
+    """The queries of a kind of a half of the clips; beside the captions, those that are nearly true."""
+    fits, kept = notes()["fits"] if kind == "short" else {}, names_of(half)
+    own = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips() if clip.get(kind)]
+    rows = [(name, {name, *fits.get(text, ())}, text) for name, text in own]
+    rows += [(name, set(), text) for name, text in notes()["near"].items() if kind == "query"]
+    names, true_of, texts = zip(*(row for row in rows if row[0] in kept), strict=True)
+    return Asked(names, true_of, Request(texts, embed_queries(SPACE, texts)))
+
+
+def judged(asked: Asked, scores: Sequence[float], present: set[str]) -> Iterator[Scored]:
+    """The queries of a video that shows the clips `present`, less those nearly true of what is absent."""
+    for name, true_of, score in zip(asked.names, asked.true_of, scores, strict=True):
+        if true_of:
+            yield Scored(SHOWN if true_of & present else ABSENT, name, score)
+        elif name in present:
+            yield Scored(NEAR, name, score)
+
+
+def likely(video: ClipEmbeddings, asked: Asked) -> list[float]:
+    """How likely each query is true of a video."""
+    found = probabilities(video, asked.request.vectors)
+    assert found is not None
+    return found.astype(float).tolist()
+
+
+def single_clips(film: Path, video: ClipEmbeddings) -> dict[str, ClipEmbeddings]:
+    """The segments of a film as videos of their own, by the name of their clip."""
+    clips = {}
+    for moment in json.loads(film.with_suffix(".json").read_text())["moments"]:
+        inside = slice(int(np.ceil(moment["start"] / STEP_S)), int(moment["end"] / STEP_S))
+        times = video.timestamps[: inside.stop - inside.start]
+        if len(times) >= _SHORTEST:
+            mixtures = [ClassMixture(each.probabilities[inside], each.names) for each in video.mixtures]
+            clips[Path(moment["file"]).name] = of_mixtures(mixtures, times, len(times) * STEP_S)
+    return clips
+
+
+def kept_at(fraction: float) -> Callable[[npt.NDArray[np.bool_], FloatArray, FloatArray], float]:
+    """The measure: the fraction of true queries above all but a fraction of the false ones."""
+
+    def measure(is_true: npt.NDArray[np.bool_], scores: FloatArray, weights: FloatArray) -> float:
+        false, true, _ = roc_curve(is_true, scores, sample_weight=weights)
+        return float(np.interp(fraction, false, true))
+
+    return measure
+
+
+def calibration_error(is_true: npt.NDArray[np.bool_], scores: FloatArray, weights: FloatArray) -> float:
+    """Expected calibration error (Naeini, Cooper and Hauskrecht 2015), with bins of equal width."""
+    bins = np.minimum((scores * _BINS).astype(np.int64), _BINS - 1)
+    distance = np.bincount(bins, weights * (scores - is_true), _BINS)
+    return float(np.abs(distance).sum() / weights.sum())
+
+
+def auc(is_true: npt.NDArray[np.bool_], scores: FloatArray, weights: FloatArray) -> float:
+    """Area under the ROC curve."""
+    return float(roc_auc_score(is_true, scores, sample_weight=weights))
+
+
+def measured(
+    rows: Sequence[Scored],
+    against: str,
+    measure: Callable[[npt.NDArray[np.bool_], FloatArray, FloatArray], float],
+    scale: float = 1.0,
+) -> str:
+    """A measure of true queries against others, and its interval."""
+    rows = [row for row in rows if row.kind in (SHOWN, against)]
+    is_true, scores = np.array([row.kind == SHOWN for row in rows]), np.array([row.score for row in rows])
+    if is_true.all():
+        return ""
+    rng, (clips, of) = np.random.default_rng(0), np.unique([row.name for row in rows], return_inverse=True)
     draws = []
     for _ in range(_DRAWS):
-        weight = np.bincount(rng.integers(len(clips), size=len(clips)), minlength=len(clips))[of] * counts
-        draws.append(roc_auc_score(here, scores, sample_weight=weight))
+        weights = np.bincount(rng.integers(len(clips), size=len(clips)), minlength=len(clips))[of]
+        draws.append(scale * measure(is_true, scores, weights.astype(float)))
     low, high = np.percentile(draws, [2.5, 97.5])
-    return f"{roc_auc_score(here[counts], scores[counts]):.2f} [{low:.2f}, {high:.2f}]"
+    digits = 2 if scale == 1 else 0
+    value = scale * measure(is_true, scores, np.ones(len(rows)))
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def table(rows: dict[str, list[Scored]]) -> str:
+    """The measures of each row, in Markdown."""
+    lines = [
+        "| | AUC, absent | AUC, nearly true | kept at 5 % | at 10 % | ECE | true | absent | nearly true |",
+        "|---" * 9 + "|",
+    ]
+    for name, scored in rows.items():
+        quartiles = []
+        for kind in (SHOWN, ABSENT, NEAR):
+            scores = [row.score for row in scored if row.kind == kind]
+            quartiles.append(
+                " ".join(f"{q:.2f}" for q in np.quantile(scores, [0.25, 0.5, 0.75])) if scores else ""
+            )
+        error = measured(scored, ABSENT, calibration_error) if name.startswith("present") else ""
+        kept = [measured(scored, ABSENT, kept_at(fraction), 100.0) for fraction in (0.05, 0.1)]
+        areas = [measured(scored, against, auc) for against in (ABSENT, NEAR)]
+        lines.append("| " + " | ".join([name, *areas, *kept, error, *quartiles]) + " |")
+    counts = [
+        ", ".join(f"{sum(row.kind == kind for row in scored)} {kind}" for kind in (SHOWN, ABSENT, NEAR))
+        for scored in rows.values()
+    ]
+    sizes = "; ".join(f"{name}: {count}" for name, count in zip(rows, counts, strict=True))
+    n_clips = len({row.name for scored in rows.values() for row in scored})
+    return "\n".join([*lines, "", f"queries of {n_clips} clips: {sizes}"])
 
 
 def main() -> None:
-    """Print the table."""
+    """Print a table for each kind of query."""
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     parser.add_argument("--ask", choices=HALVES, default="all")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--model", action="append", default=["similarity"])
     options = parser.parse_args()
-    asked = queries_of(options.ask)
-    queries = Request(texts := [text for _, text, _ in asked], embed_queries(SPACE, texts))
-    found: dict[str, list[Scored]] = {}
-    for seed in options.seeds:
-        path, truth = composite(options.folder, "all", 120, seed)
-        video, present = embed(path, SPACE, options.precision), {query.qid for query in truth.queries}
-        for model in options.model:
-            answers = locate(model_for(model, SPACE)[0], video, queries, 1)
-            for (name, _, is_own), answer in zip(asked, answers, strict=True):
-                if is_own or name in present:
-                    kind = (SHOWN if name in present else ABSENT) if is_own else NEAR
-                    found.setdefault(model, []).append((kind, name, answer.moments[0].score))
-    print("| | AUC, absent | AUC, nearly true | shown | absent | nearly true |\n|---|---|---|---|---|---|")
-    for model, rows in found.items():
-        by_kind = [
-            np.array([score for kind, _, score in rows if kind == each]) for each in (SHOWN, ABSENT, NEAR)
-        ]
-        quartiles = ["{:.2f} {:.2f} {:.2f}".format(*np.quantile(each, [0.25, 0.5, 0.75])) for each in by_kind]
-        print("| " + " | ".join([model, auc(rows, ABSENT), auc(rows, NEAR), *quartiles]) + " |")
-    sizes = ", ".join(
-        f"{len(each)} {kind}" for kind, each in zip((SHOWN, ABSENT, NEAR), by_kind, strict=True)
-    )
-    print(f"\n{len(options.seeds)} films of {len(names_of(options.ask))} clips; queries: {sizes}")
+    films = [composite(options.folder, "all", 120, seed) for seed in options.seeds]
+    videos = [embed(path, SPACE, options.precision) for path, _ in films]
+    alone = {
+        name: clip
+        for (path, _), video in zip(films, videos, strict=True)
+        for name, clip in single_clips(path, video).items()
+    }
+    for kind in options.kinds:
+        asked = queries_of(options.ask, kind)
+        rows: dict[str, list[Scored]] = {}
+        for (_, truth), video in zip(films, videos, strict=True):
+            present = {query.qid for query in truth.queries}
+            for model in options.model:
+                answers = locate(model_for(model, SPACE)[0], video, asked.request, 1)
+                best = [answer.moments[0].score for answer in answers]
+                rows.setdefault(model, []).extend(judged(asked, best, present))
+            rows.setdefault("present", []).extend(judged(asked, likely(video, asked), present))
+        for name, clip in sorted(alone.items()):
+            rows.setdefault("present, one clip", []).extend(judged(asked, likely(clip, asked), {name}))
+        print(f"{kind}, {len(films)} films:\n\n{table(rows)}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,18 @@ from pathlib import Path
 import av
 import cv2
 import jsonschema
+import numpy as np
 import pytest
 import torch
 
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.provenance import hash_file
+from vidsum.types import FloatArray
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
@@ -68,6 +71,77 @@ def test_a_batch_says_once_that_scores_do_not_rank_videos(run: Run, film: Path, 
     lines = run("ground", film, other, *ASK, "--json").json_lines
     assert ["several videos" in " ".join(line["messages"]) for line in lines] == [True, False]
     assert run("ground", film, *ASK, "--json", "--overwrite").json["messages"] == []
+
+
+@pytest.fixture
+def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """How likely the first query is present in each video, in the order of asking; others are at .9."""
+    shares = {"film.mp4": 0.124, "other.mp4": 0.6}
+    order = iter(shares.values())
+
+    def probabilities(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+        return np.array([next(order), *[0.9] * (len(queries) - 1)], np.float32)
+
+    monkeypatch.setattr("vidsum.grounding.presence.probabilities", probabilities)
+    return shares
+
+
+def test_how_likely_a_query_is_present_is_written_and_said(
+    run: Run, film: Path, likely: dict[str, float]
+) -> None:
+    ran = run("ground", film, *ASK, "--query", "red", "-k", "1")
+    head, green, red, doubt, _ = ran.out.splitlines()
+    assert head.split() == ["query", "present", "rank", "start", "end", "seconds", "score"]
+    assert [line.split()[:4] for line in (green, red)] == [["green", "12", "%", "1"], ["red", "90", "%", "1"]]
+    assert doubt == "'green': probably not in this video (12 %)"
+    document = json.loads(Path("film_moments.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
+
+
+def test_a_query_that_is_not_present_enough_has_no_moments(
+    run: Run, film: Path, likely: dict[str, float]
+) -> None:
+    ran = run("ground", film, *ASK, "--query", "red", "--min-present", "0.5", "--plot", "--clips")
+    assert ran.code == 0, ran.err
+    assert "'green': probably not in this video (12 %): no moments" in ran.out
+    assert "'red': " not in ran.out
+    document = json.loads(Path("film_moments.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [bool(one["moments"]) for one in document["queries"]] == [False, True]
+    assert not [name for name in files_here() if name.startswith("film_1_")]
+    assert Path("film_2_1.mp4").is_file()
+    assert "--min-present 0.5" in run("ground", film, *ASK, "--query", "red").err  # made otherwise
+
+
+def test_the_videos_of_a_folder_are_ranked_by_how_likely_they_show_the_query(
+    run: Run, film: Path, likely: dict[str, float], tmp_path: Path
+) -> None:
+    folder = tmp_path / "holiday"
+    folder.mkdir()
+    for name in (*likely, "notes.txt"):
+        (folder / name).write_bytes(film.read_bytes())
+    *_, title, head, best, worst = run("ground", folder, *ASK).out.splitlines()
+    assert "likeliest first" in title
+    assert head.split() == ["query", "present", "video"]
+    assert best.split() == ["green", "60", "%", str(folder / "other.mp4")]
+    assert worst.split() == ["12", "%", str(folder / "film.mp4")]
+    again = run("ground", folder, *ASK)  # from the files of the first run
+    assert again.out.splitlines()[-2:] == [best, worst]
+    assert "several videos" not in again.err
+    lines = run("ground", folder, *ASK, "--json").json_lines
+    assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
+
+
+def test_a_folder_without_videos_is_reported(run: Run, film: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run("ground", tmp_path / "empty", *ASK)
+    assert (ran.code, "is a folder" in ran.err) == (3, True)
+
+
+def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--space", "clip", "--min-present", "0.5")
+    assert (ran.code, "--space conse" in ran.err) == (2, True)
 
 
 def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:

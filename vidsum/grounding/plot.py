@@ -63,7 +63,8 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
         length_s = moment.end_s - moment.start_s
         colour = _BEST if rank == 1 else _OTHERS
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
-    axes.axvspan(moments[0].start_s, moments[0].end_s, color=_BEST, alpha=0.12, linewidth=0)
+        if rank == 1:
+            axes.axvspan(moment.start_s, moment.end_s, color=_BEST, alpha=0.12, linewidth=0)
     axes.set_ylim(-(len(moments) + 1.2) * _BAR, 1.06)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.grounding import presence
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for
+from vidsum.grounding.presence import UNLIKELY as UNLIKELY
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
@@ -53,6 +55,7 @@ def ground(
     model: str | os.PathLike[str] = DEFAULT_MODEL,
     space: str = Retrieval.space,
     snap: Snap = Retrieval.snap,
+    min_present: float = Retrieval.min_present,
     mask: MaskKind | None = None,
     progress: Progress | None = None,
     **extraction: Any,
@@ -66,6 +69,7 @@ def ground(
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
         space: where text and video are compared: `auto`, `clip` or `conse`.
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
+        min_present: a query that is less likely to be true of the video gets no moments; space `conse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
         progress: called while it runs.
         **extraction: fields of `vidsum.settings.Extraction` but those that the space chooses.
@@ -81,7 +85,7 @@ def ground(
     if chosen := [name for name in extraction if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
     texts = [queries] if isinstance(queries, str) else queries
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, mask)
+    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
     return plan_moments(source, read_queries(texts), retrieval, build(Extraction, extraction)).run(progress)
 
 
@@ -111,6 +115,8 @@ class MomentsPlan:
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, edges_s)) for answer in answers]
+        if (present := presence.probabilities(clips, vectors)) is not None:
+            answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return Grounding(
             queries=tuple(answers),
             timestamps=clips.timestamps,
@@ -125,6 +131,10 @@ class MomentsPlan:
 
     def _snapped(self, answer: QueryMoments, edges_s: TimeArray) -> tuple[Moment, ...]:
         return tuple(suppress(snapped(answer.moments, edges_s), MAX_IOU, self.retrieval.top_k))
+
+    def _judged(self, answer: QueryMoments, present: float) -> QueryMoments:
+        moments = answer.moments if present >= self.retrieval.min_present else ()
+        return replace(answer, moments=moments, present=present)
 
     def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
         device = self.input.extraction.device
@@ -167,6 +177,10 @@ def plan_moments(
         )
     video = probe_video(source, extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
+    if retrieval.min_present and space == "clip":
+        raise UsageError(
+            "in the space clip, it is not known how likely a query is present", hint="--space conse"
+        )
     jobs = [extraction_job(video, part) for part in extractions_of(space, extraction)]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))
@@ -187,6 +201,8 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     del facts["mask"]  # the model that was chosen for it tells
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
+    if space != "clip":
+        facts["presence_sha256"] = checkpoints.sha256_of(presence.NAME)
     if sha256 := checkpoint_sha256(model):
         facts["model_sha256"] = sha256
     return facts
