@@ -5,7 +5,9 @@
 The joined films of docs/benchmarks/grounding.py are asked for the captions (or paraphrases, or short queries)
 of all clips: of those that they show, and of those that are absent. They are also asked for captions that are
 nearly true: one thing is changed in that of a clip that is shown. `present, one clip` asks each clip by
-itself, as a video of its own, for all of them. Prints, for each row:
+itself, as a video of its own, for all of them. `--steps` adds evidence that is not yet that of `present`: the
+largest mean of three clips of the curve, of the log-likelihoods, and of those against background clips.
+Prints, for each row:
 
 AUC     area under the ROC curve (.5 is chance) against absent queries, and against those nearly true
 5, 10   per cent of the true queries that score higher than all but 5 or 10 per cent of the absent ones
@@ -22,14 +24,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import HALVES, KINDS, composite, embed, known_clips, names_of, notes
-from vidsum.grounding.conse import ClassMixture
+from vidsum.checkpoints import sha256_of
+from vidsum.grounding.conse import ClassMixture, log_likelihood
 from vidsum.grounding.find import Request, locate, model_for
-from vidsum.grounding.presence import probabilities
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, of_mixtures
+from vidsum.grounding.presence import NAME, against_clips, load_background, probabilities
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, of_mixtures, similarity
 from vidsum.types import FloatArray
 
 SPACE = "conse"
@@ -84,6 +88,23 @@ def likely(video: ClipEmbeddings, asked: Asked) -> list[float]:
     found = probabilities(video, asked.request.vectors)
     assert found is not None
     return found.astype(float).tolist()
+
+
+def steps_of(video: ClipEmbeddings, asked: Asked) -> dict[str, list[float]]:
+    """The scores of evidence that is not, or not yet, that of `present`."""
+    vectors = asked.request.vectors
+    curves = {
+        "standardised within the video": similarity(video, vectors),
+        "raw": np.sum([log_likelihood(mixture, vectors) for mixture in video.mixtures], axis=0),
+        "against background clips": against_clips(video, vectors, load_background(sha256_of(NAME))),
+    }
+    return {row: largest_means(each).tolist() for row, each in curves.items()}
+
+
+def largest_means(curves: FloatArray) -> FloatArray:
+    """[M] the largest mean of three clips of curves [M, T]."""
+    windows = sliding_window_view(curves, min(_SHORTEST, curves.shape[1]), axis=1)
+    return np.asarray(windows.mean(axis=2).max(axis=1))
 
 
 def single_clips(film: Path, video: ClipEmbeddings) -> dict[str, ClipEmbeddings]:
@@ -176,6 +197,7 @@ def main() -> None:
     parser.add_argument("--ask", choices=HALVES, default="all")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--steps", action="store_true")
     parser.add_argument("--model", action="append", default=["similarity"])
     options = parser.parse_args()
     films = [composite(options.folder, "all", 120, seed) for seed in options.seeds]
@@ -194,6 +216,8 @@ def main() -> None:
                 answers = locate(model_for(model, SPACE)[0], video, asked.request, 1)
                 best = [answer.moments[0].score for answer in answers]
                 rows.setdefault(model, []).extend(judged(asked, best, present))
+            for row, scores in steps_of(video, asked).items() if options.steps else ():
+                rows.setdefault(row, []).extend(judged(asked, scores, present))
             rows.setdefault("present", []).extend(judged(asked, likely(video, asked), present))
         for name, clip in sorted(alone.items()):
             rows.setdefault("present, one clip", []).extend(judged(asked, likely(clip, asked), {name}))

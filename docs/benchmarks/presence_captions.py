@@ -19,7 +19,7 @@ from itertools import islice
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.no_target import ABSENT, SHOWN, Scored, table
+from docs.benchmarks.no_target import ABSENT, SHOWN, Scored, largest_means, table
 from docs.benchmarks.qvhighlights_guide import embedded
 from tests.conftest import SHARED
 from vidsum import checkpoints
@@ -27,15 +27,8 @@ from vidsum.datasets.moments import read_moments
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.presence import NAME, evidence, load_background
 from vidsum.grounding.spaces import embed_queries, similarity
-from vidsum.types import FloatArray
 
 _FOLDER = SHARED / "data" / "qvhighlights"
-
-
-def largest(curves: FloatArray) -> list[float]:
-    """[M] the largest mean of three clips of curves [M, T]."""
-    sums = np.cumsum(np.pad(curves, ((0, 0), (1, 0))), axis=1)
-    return ((sums[:, 3:] - sums[:, :-3]) / 3).max(axis=1).tolist()  # type: ignore[no-any-return]
 
 
 def main() -> None:
@@ -59,8 +52,8 @@ def main() -> None:
         shown = replace(video, mixtures=(ClassMixture(certain[n_background:], names),))
         others = replace(background, clips=(certain[:n_background],))
         found = {
-            "standardised": largest(similarity(video, asked)),
-            "raw": largest(asked @ captions.T),
+            "standardised": largest_means(similarity(video, asked)).tolist(),
+            "raw": largest_means(asked @ captions.T).tolist(),
             "evidence": evidence(shown, asked, others).tolist(),
         }
         for row, scores in found.items():

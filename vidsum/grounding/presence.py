@@ -62,19 +62,19 @@ def probabilities(video: ClipEmbeddings, queries: FloatArray) -> FloatArray | No
 
 def evidence(video: ClipEmbeddings, queries: FloatArray, background: Background) -> FloatArray:
     """[M] largest e(q, t) of a video in `conse` for each query [M, D], smoothed over three clips."""
-    others = _against_clips(video, background.queries, background)
+    others = against_clips(video, background.queries, background)
     mean, deviation = others.mean(axis=0), _positive(others.std(axis=0))
     n_smoothed = min(_SMOOTHED, len(video))
     best = [np.empty(0, np.float32)]
     for start in range(0, len(queries), _AT_ONCE):
-        curves = _against_clips(video, queries[start : start + _AT_ONCE], background)
+        curves = against_clips(video, queries[start : start + _AT_ONCE], background)
         windows = sliding_window_view((curves - mean) / deviation, n_smoothed, axis=1)
         best.append(windows.mean(axis=2).max(axis=1))
     return np.concatenate(best)
 
 
-def _against_clips(video: ClipEmbeddings, queries: FloatArray, background: Background) -> FloatArray:
-    """[M, T] z(q, t)."""
+def against_clips(video: ClipEmbeddings, queries: FloatArray, background: Background) -> FloatArray:
+    """[M, T] z(q, t) of the clips of a video in `conse` for each query [M, D]."""
     curves = np.zeros((len(queries), len(video)), np.float32)
     for mixture, clips in zip(video.mixtures, background.clips, strict=True):
         others = log_likelihood(replace(mixture, probabilities=clips), queries)
