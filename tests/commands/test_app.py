@@ -13,6 +13,7 @@ import pytest
 
 from docs.options import commands
 from tests.commands.conftest import Run
+from tests.conftest import real_weights
 from vidsum.__main__ import main as start
 from vidsum.errors import VidsumError
 from vidsum.version import __version__
@@ -81,16 +82,31 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"vidsum {__version__}\n"
 
 
-def test_help_loads_nothing_heavy() -> None:
-    program = (
-        "import sys; sys.argv = ['vidsum', '--help']\nfrom vidsum.commands.app import main\ntry: main()\n"
-    )
-    heavy = ("numpy", "torch", "cv2", "av", "sklearn")
-    program += f"except SystemExit: pass\nprint([m for m in {heavy} if m in sys.modules])"
+def loaded(arguments: list[str], modules: tuple[str, ...]) -> str:
+    """Those of the modules that a command has imported when it ends, in a process of its own."""
+    program = f"import sys; sys.argv = ['vidsum', *{arguments}]\nfrom vidsum.commands.app import main\n"
+    program += "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+    program += f"print([m for m in {modules} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert ran.stdout.splitlines()[-1] == "[]"
+    return ran.stdout.splitlines()[-1]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded(["--help"], ("numpy", "torch", "cv2", "av", "sklearn")) == "[]"
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights", "info"])
+def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
+    for name in ("efficientnet_lite0", "ridge"):
+        real_weights(name)
+    film = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
+    target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
+    output = [] if command == "info" else ["--device", "cpu", "--no-cache", "-o", str(target)]
+    heavy = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord")
+    assert loaded([command, film, *output], heavy) == "[]"
 
 
 @pytest.mark.parametrize(
