@@ -144,8 +144,10 @@ def _videos_of(sources: Sequence[str]) -> list[str]:
     """The sources, folders replaced by the videos in them; a folder without any stays, to be reported."""
     videos = []
     for source in sources:
-        held = sorted(Path(source).iterdir()) if Path(source).is_dir() else []
-        videos += [str(path) for path in held if path.suffix.lower() in _VIDEOS] or [source]
+        held = sorted(Path(source).glob("[!.]*")) if Path(source).is_dir() else []
+        videos += [str(path) for path in held if path.suffix.lower() in _VIDEOS and path.is_file()] or [
+            source
+        ]
     return videos
 
 
@@ -169,9 +171,11 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
     for query in grounding.queries:
         if query.present is None or (query.moments and query.present >= UNLIKELY):
             continue
-        what = "probably not in this video" if query.present < UNLIKELY else "perhaps not in this video"
-        nothing = "" if query.moments else ": no moments"
-        yield f"'{in_short(query.query)}': {what} ({_percent(query.present)}){nothing}"
+        nothing = "" if query.moments else ", below --min-present: no moments"
+        what = f"probably not in this video ({_percent(query.present)}{nothing})"
+        if query.present >= UNLIKELY:
+            what = f"present to {_percent(query.present)}{nothing}"
+        yield f"'{in_short(query.query)}': {what}"
 
 
 def _ranking(results: Sequence[Result]) -> Table | None:

@@ -12,7 +12,17 @@ from vidsum.commands.result import Result, run_alone, run_batch
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
-_PACKAGES = ("torch", "torchvision", "av", "decord", "opencv-python", "numpy", "scikit-learn", "onnxruntime")
+_PACKAGES = (
+    "torch",
+    "torchvision",
+    "av",
+    "decord",
+    "opencv-python",
+    "numpy",
+    "scikit-learn",
+    "onnx",
+    "onnxruntime",
+)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 import ctypes
 import os
 import platform
+import re
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
@@ -27,14 +29,22 @@ def device_type(name: str = "auto") -> str:
 
 @lru_cache(maxsize=1)
 def may_have_gpu() -> bool:
-    """Whether a GPU may be here that torch could use: its driver says so, or this is a Mac of Apple's own."""
+    """Whether torch may find a GPU: NVIDIA's or AMD's driver is here, or this is a Mac with Apple's chip."""
     if platform.system() == "Darwin":
         return platform.machine() == "arm64"
+    if Path("/dev/kfd").exists():  # AMD's, which torch calls cuda too
+        return True
     try:
         driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
         return bool(driver.cuInit(0) == 0)
     except OSError:
         return False
+
+
+def n_threads() -> int:
+    """Threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use."""
+    wanted = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
+    return int(wanted[1]) if wanted and int(wanted[1]) else n_cores()
 
 
 def n_cores() -> int:

@@ -134,7 +134,7 @@ def test_no_arguments_show_the_help_and_nothing_else(run: Run, arguments: list[s
 
 
 def test_the_help_keeps_what_stands_in_brackets(run: Run) -> None:
-    assert "vidsum[onnx]" in run("extract", "--help").out
+    assert "[one per pick]" in run("evaluate", "summary", "--help").out
 
 
 def test_wrong_usage_is_json_where_json_is_asked_for(run: Run) -> None:

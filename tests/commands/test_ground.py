@@ -104,7 +104,7 @@ def test_a_query_that_is_not_present_enough_has_no_moments(
 ) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "--min-present", "0.5", "--plot", "--clips")
     assert ran.code == 0, ran.err
-    assert "'green': probably not in this video (12 %): no moments" in ran.out
+    assert "'green': probably not in this video (12 %, below --min-present: no moments)" in ran.out
     assert "'red': " not in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)

@@ -46,6 +46,7 @@ SHARED = {
     "patience": Values(4, 5),
     "precision": Values("bf16", "fp32"),
     "device": Values("cpu", "cuda"),
+    "start": Values("a.safetensors", "b.safetensors"),
 }
 MODELS: Mapping[str, Mapping[str, Values]] = {
     "mrnet": {

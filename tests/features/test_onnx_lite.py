@@ -11,7 +11,7 @@ from tests.conftest import real_weights
 from tests.features import networks
 from tests.features.conftest import RandomClips
 from vidsum import checkpoints
-from vidsum.device import device_type, may_have_gpu
+from vidsum.device import device_type, may_have_gpu, n_cores, n_threads
 from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import graph_extractor
 from vidsum.features.torch_backend import torch_extractor
@@ -73,3 +73,11 @@ extractor.logits(extractor.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)))
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(("value", "n"), [("3", 3), ("2,1", 2), ("", None), ("abc", None), ("0", None)])
+def test_threads_are_those_of_omp_or_of_the_cores(
+    monkeypatch: pytest.MonkeyPatch, value: str, n: int | None
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert n_threads() == (n or n_cores())

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from vidsum.errors import UsageError
 from vidsum.grounding.pieces import Pieces, distinct, pieces_of, ranked_runs
 from vidsum.grounding.proposals import moments_of
 from vidsum.intervals import iou
@@ -119,3 +120,25 @@ def test_a_moment_inside_a_long_shot_is_found() -> None:
     curve[30:38] += 1
     (first, *_) = moments_of(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=np.array([0.0, 20.5, 60.0]))
     assert (first.start_s, first.end_s) == (30, 38)
+
+
+def test_an_edge_just_before_the_end_cuts_no_sliver_off() -> None:
+    curve = np.full(61, 0.2, np.float32)
+    curve[[20, 21, 60]] = 1.0
+    times, shots = np.arange(61.0), np.array([0.0, 20.0, 22.0, 60.0, 60.02])
+    found = moments_of(curve, times, 1.0, 60.02, 5, shots_s=shots)
+    assert (found[0].start_s, found[0].end_s) == (20, 22)
+    assert all(one.end_s - one.start_s > 0.5 for one in found)
+
+
+def test_rounding_makes_no_moment() -> None:
+    curve = np.full(60, 0.3, np.float32)
+    curve[10:14], curve[40] = 1.0, 0.0
+    found = moments_of(curve, np.arange(60.0), 1.0, 60.0, 5)
+    assert [one for one in found if 0 < one.score < 0.01] == []
+
+
+def test_wrong_limits_are_refused() -> None:
+    for wrong in ({"top_k": 0}, {"top_k": 5, "max_iou": 7.0}):
+        with pytest.raises(UsageError):
+            moments_of(np.arange(9, dtype=np.float32), np.arange(9.0), 1.0, 9.0, **wrong)  # type: ignore[arg-type]

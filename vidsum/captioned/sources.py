@@ -19,7 +19,7 @@ Draw = Callable[..., AnnotatedVideo]
 """draw(video, *seed): a captioned video with other features, such as `Simulation`."""
 
 _TEST_SEED = 2
-"""First number of the seed of test videos; that of a training is 0 or 1."""
+"""Seed of the draws of test videos; those of a training have more numbers."""
 
 
 @dataclass(frozen=True, eq=False)

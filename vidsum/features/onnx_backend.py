@@ -1,13 +1,12 @@
 """Running an extractor's network in onnxruntime: from its own graph, or exported once by PyTorch and kept."""
 
-import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from vidsum.device import Precision, choose_device, device_type, n_cores
+from vidsum.device import Precision, choose_device, device_type, n_threads
 from vidsum.disk_cache import home
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
@@ -83,11 +82,11 @@ def onnx_extractor(
 
 
 def _session(model: bytes | Path, provider: Provider) -> Callable[[Picture], FloatArray]:
-    """The function that runs a model, on OMP_NUM_THREADS threads or as many as this process has cores."""
+    """The function that runs a model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0")) or n_cores()
+    options.intra_op_num_threads = n_threads()
     # threads that wait in a loop take their time from the decoder's
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(model, options, providers=[provider])

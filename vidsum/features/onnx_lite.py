@@ -14,6 +14,8 @@ STAGES = ((1, 3, 1, 1), (2, 3, 2, 6), (2, 5, 2, 6), (3, 3, 2, 6), (3, 5, 1, 6), 
 """Blocks, kernel, stride of the first block, expansion: see `vidsum.models.efficientnet_lite`."""
 _OPSET, _IR = 17, 8
 """Versions that onnxruntime has read since 1.12."""
+_FLOAT = 1
+"""`onnx.TensorProto.FLOAT`"""
 _EPSILON = 1e-3
 
 
@@ -61,7 +63,7 @@ class _Graph:
         self.constants["mean"] = np.array(preprocessing.mean, np.float32)
         self.constants["scale"] = np.array(1 / np.array(preprocessing.std), np.float32)
         x = self.node("Reshape", ["clips", "shape"], "frames")
-        x = self.node("Cast", [x], "pixels", to=1)
+        x = self.node("Cast", [x], "pixels", to=_FLOAT)
         x = self.node("Sub", [x, "mean"], "centred")
         x = self.node("Mul", [x, "scale"], "scaled")
         return self.node("Transpose", [x], "image", perm=[0, 3, 1, 2])
@@ -73,7 +75,7 @@ class _Graph:
         kernel, bias = self._folded(f"{name}.weight", norm)
         self.constants[f"{name}.kernel"], self.constants[f"{name}.bias"] = kernel, bias
         added = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
-        pads = [added // 2] * 2 + [added - added // 2] * 2 if kernel.shape[-1] > 1 else [0] * 4
+        pads = [added // 2] * 2 + [added - added // 2] * 2
         inputs = [x, f"{name}.kernel", f"{name}.bias"]
         x = self.node("Conv", inputs, f"{name}.out", strides=[stride] * 2, group=groups, pads=pads)
         return self.node("Clip", [x, "zero", "six"], f"{name}.clipped") if clipped else x

@@ -24,6 +24,10 @@ _USUAL = (0.1, 0.9)
 """Quantiles to which levels outside a run are clipped before their mean is taken."""
 _CORRELATED = 200.0
 """Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
+_SLIVER = 0.1
+"""Fraction of a clip: a last piece that is shorter belongs to the one before."""
+_LEAST_SCORE = 1e-6
+"""A run that stands out by less does so by rounding alone."""
 _DISCOUNT = 0.5
 """Share of its score that a moment loses if it lies inside a better one, or the other way round."""
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
@@ -45,11 +49,12 @@ def pieces_of(
 ) -> Pieces:
     """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
-    shots = np.unique(np.concatenate([[0.0], shots, [end_s]]))
+    inside = shots[(shots > 0) & (shots < end_s - _SLIVER * step_s)]
+    shots = np.unique(np.concatenate([[0.0], inside, [end_s]]))
     cuts = np.concatenate([[-np.inf], shots[1:-1], [np.inf]])
     after = np.searchsorted(cuts, timestamps)
     is_apart = np.minimum(cuts[after] - timestamps, timestamps - cuts[after - 1]) >= step_s / 2
-    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s)])
+    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - _SLIVER * step_s)])
     ends = np.append(timestamps, timestamps[-1] + step_s)
     sums = np.append(0.0, np.cumsum(curve.astype(np.float64) * step_s))
 
@@ -89,7 +94,7 @@ def ranked_runs(pieces: Pieces, step_s: float) -> list[Moment]:
         for start, end, score in sorted(
             zip(first.tolist(), after.tolist(), scores.tolist(), strict=True), key=lambda row: (-row[2], row)
         )
-        if score > 0
+        if score > _LEAST_SCORE
     ]
 
 

@@ -108,7 +108,7 @@ def load_background(sha256: str) -> Background:
 
     Raises WeightsError where it is damaged.
     """
-    tensors = {name: tensor.numpy() for name, tensor in checkpoints.load_state_dict(NAME).items()}
+    tensors = checkpoints.load_arrays(NAME)
     squares = [np.square(tensors[name].astype(np.float32)) for name in CLASSIFIERS]
     clips = tuple(rows / rows.sum(axis=1, keepdims=True) for rows in squares)
     return Background(unit_rows(tensors["queries"].astype(np.float32)), clips, tensors["calibration"])

@@ -68,6 +68,7 @@ def moments_of(
         with `excess` the mean of all clips takes the place of the mean outside. Errors are those of
         `suppress`.
     """
+    _check(max_iou, top_k)
     saliency = unit_range(curve)
     if grouping == "shots":
         end_s = min(float(timestamps[-1]) + step_s, duration_s)
@@ -94,10 +95,7 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
     `moments` are best first; no more of them are drawn than needed. `max_iou` is the largest intersection
     over union, in [0, 1], with a moment that stays. Raises UsageError where it or `top_k` is out of range.
     """
-    if not 0 <= max_iou <= 1:
-        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
-    if top_k < 1:
-        raise UsageError(f"top_k must be at least 1, not {top_k}")
+    _check(max_iou, top_k)
     kept: list[Moment] = []
     for moment in moments:
         intervals = [(other.start_s, other.end_s) for other in kept]
@@ -106,6 +104,13 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
             if len(kept) == top_k:
                 break
     return kept
+
+
+def _check(max_iou: float, top_k: int) -> None:
+    if not 0 <= max_iou <= 1:
+        raise UsageError(f"max_iou must be in [0, 1], not {max_iou}")
+    if top_k < 1:
+        raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
 def snapped(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REACH_S) -> list[Moment]:

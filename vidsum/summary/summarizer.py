@@ -113,7 +113,7 @@ def score_video(model: RidgeScorer, array: FloatArray, features: Features) -> Fl
         novelty = contrastive(features)
         novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
         scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
-    return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
+    return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)  # the logistic function, without overflow
 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:

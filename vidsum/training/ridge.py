@@ -6,7 +6,7 @@ over the frames of its video, with which tests compare it. Sums over frames are 
 simulated features cost no memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -78,7 +78,7 @@ def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = 
         OutputError: the checkpoint cannot be written.
     """
     split, settings = run.splits[number], run.settings
-    basis = _basis([_rows(run, name, 0) for name in split.train], settings)
+    basis = _basis((_rows(run, name, 0) for name in split.train), settings)
     videos = []
     for done, name in enumerate(split.train, 1):
         videos.append(_fitted_to(run, name, basis))
@@ -141,7 +141,7 @@ def _expanded(basis: RidgeScorer, rows: FloatArray) -> FloatArray:
     return np.asarray(phi - phi.mean(axis=0), np.float32)
 
 
-def _basis(videos: Sequence[FloatArray], settings: RidgeSettings) -> RidgeScorer:
+def _basis(videos: Iterable[FloatArray], settings: RidgeSettings) -> RidgeScorer:
     """A model without weights; a kernel is as wide as frames of one video are apart."""
     config = settings.model
     if not config.components:

@@ -149,7 +149,7 @@ def ask(script: Script, captions: Captions, sentence: int, rng: np.random.Genera
         query = n_sentences + sentence
         words = set(content_words(captions.query_texts[query]))
         texts = {each.sentence for each in script.segments if each.sentence != NOTHING}
-        fit = {text for text in texts if words.issubset(content_words(captions.texts[text]))}
+        fit = {text for text in texts if words and words.issubset(content_words(captions.texts[text]))}
         moments += [(each.start_s, each.end_s) for each in script.segments if each.sentence in fit]
     elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
         query = int(rng.choice(captions.same_event[sentence]))

@@ -166,7 +166,7 @@ def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
         if draft := _try_draft(how, rng):
             return draft
     raise UsageError(
-        f"{len(how.captions.vectors)} captions are too few, or last too long: each is true in nearly all of "
+        f"{how.captions.n_sentences} captions are too few, or last too long: each is true in nearly all of "
         "its video",
         hint="more --data",
     )
