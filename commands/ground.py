@@ -145,9 +145,8 @@ def _videos_of(sources: Sequence[str]) -> list[str]:
     videos = []
     for source in sources:
         held = sorted(Path(source).glob("[!.]*")) if Path(source).is_dir() else []
-        videos += [str(path) for path in held if path.suffix.lower() in _VIDEOS and path.is_file()] or [
-            source
-        ]
+        found = [str(path) for path in held if path.suffix.lower() in _VIDEOS and path.is_file()]
+        videos += found or [source]
     return videos
 
 
@@ -172,9 +171,10 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
         if query.present is None or (query.moments and query.present >= UNLIKELY):
             continue
         nothing = "" if query.moments else ", below --min-present: no moments"
-        what = f"probably not in this video ({_percent(query.present)}{nothing})"
-        if query.present >= UNLIKELY:
-            what = f"present to {_percent(query.present)}{nothing}"
+        if query.present < UNLIKELY:
+            what = f"probably not in this video ({_percent(query.present)}{nothing})"
+        else:
+            what = f"{_percent(query.present)} likely to be in this video{nothing}"
         yield f"'{in_short(query.query)}': {what}"
 
 

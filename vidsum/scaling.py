@@ -18,6 +18,11 @@ def softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float32)
 
 
+def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
+    """1 / (1 + exp(-scores)), in a form that cannot overflow."""
+    return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)
+
+
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:
     """[T] the curve scaled so that its lowest value is 0 and its highest 1; `flat` where all are equal."""
     low, high = float(curve.min()), float(curve.max())

@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from docs.benchmarks import argument_parser
@@ -32,7 +31,7 @@ from docs.benchmarks.joined import HALVES, KINDS, composite, embed, known_clips,
 from vidsum.checkpoints import sha256_of
 from vidsum.grounding.conse import ClassMixture, log_likelihood
 from vidsum.grounding.find import Request, locate, model_for
-from vidsum.grounding.presence import NAME, against_clips, load_background, probabilities
+from vidsum.grounding.presence import NAME, against_clips, largest_means, load_background, probabilities
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, of_mixtures, similarity
 from vidsum.types import FloatArray
 
@@ -99,12 +98,6 @@ def steps_of(video: ClipEmbeddings, asked: Asked) -> dict[str, list[float]]:
         "against background clips": against_clips(video, vectors, load_background(sha256_of(NAME))),
     }
     return {row: largest_means(each).tolist() for row, each in curves.items()}
-
-
-def largest_means(curves: FloatArray) -> FloatArray:
-    """[M] the largest mean of three clips of curves [M, T]."""
-    windows = sliding_window_view(curves, min(_SHORTEST, curves.shape[1]), axis=1)
-    return np.asarray(windows.mean(axis=2).max(axis=1))
 
 
 def single_clips(film: Path, video: ClipEmbeddings) -> dict[str, ClipEmbeddings]:

@@ -19,13 +19,13 @@ from itertools import islice
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.no_target import ABSENT, SHOWN, Scored, largest_means, table
+from docs.benchmarks.no_target import ABSENT, SHOWN, Scored, table
 from docs.benchmarks.qvhighlights_guide import embedded
 from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.datasets.moments import read_moments
 from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.presence import NAME, evidence, load_background
+from vidsum.grounding.presence import NAME, evidence, largest_means, load_background
 from vidsum.grounding.spaces import embed_queries, similarity
 
 _FOLDER = SHARED / "data" / "qvhighlights"

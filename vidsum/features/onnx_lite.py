@@ -1,6 +1,5 @@
 """EfficientNet-Lite0 as an ONNX graph, written from its published tensors: without torch, in a moment."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,15 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.features.extractor import Preprocessing
+from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, own_name
 from vidsum.types import FloatArray
 
-STAGES = ((1, 3, 1, 1), (2, 3, 2, 6), (2, 5, 2, 6), (3, 3, 2, 6), (3, 5, 1, 6), (4, 5, 2, 6), (1, 3, 1, 6))
-"""Blocks, kernel, stride of the first block, expansion: see `vidsum.models.efficientnet_lite`."""
 _OPSET, _IR = 17, 8
 """Versions that onnxruntime has read since 1.12."""
 _FLOAT = 1
 """`onnx.TensorProto.FLOAT`"""
-_EPSILON = 1e-3
 
 
 def lite_graph(weights: Mapping[str, npt.NDArray[Any]], preprocessing: Preprocessing) -> bytes:
@@ -24,12 +21,11 @@ def lite_graph(weights: Mapping[str, npt.NDArray[Any]], preprocessing: Preproces
 
     Batch normalisations are folded into the convolutions before them.
     """
-    # _blocks.0._bn1.weight is blocks.0.bn1.weight here
-    graph = _Graph({re.sub(r"(^|\.)_", r"\1", name): array for name, array in weights.items()})
+    graph = _Graph({own_name(name): array for name, array in weights.items()})
     x = graph.normalised(preprocessing)
     x = graph.convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
     number = 0
-    for count, _, stride, expansion in STAGES:
+    for count, _, stride, expansion, _ in STAGES:
         for place in range(count):
             x = graph.block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
             number += 1
@@ -94,7 +90,7 @@ class _Graph:
     def _folded(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, shift, mean, variance = (self.weights[f"{norm}.{part}"].astype(np.float64) for part in parts)
-        factor = gain / np.sqrt(variance + _EPSILON)
+        factor = gain / np.sqrt(variance + EPSILON)
         kernel = self.weights[name] * factor[:, None, None, None]
         return kernel.astype(np.float32), (shift - mean * factor).astype(np.float32)
 

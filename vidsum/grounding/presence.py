@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from vidsum import checkpoints
 from vidsum.grounding.conse import log_likelihood
 from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings
-from vidsum.scaling import unit_rows
+from vidsum.scaling import logistic, unit_rows
 from vidsum.types import FloatArray
 
 NAME = "presence"
@@ -57,20 +57,24 @@ def probabilities(video: ClipEmbeddings, queries: FloatArray) -> FloatArray | No
     background = load_background(checkpoints.sha256_of(NAME))
     slope, per_length, offset = background.calibration
     logits = slope * evidence(video, queries, background) + per_length * np.log(len(video)) + offset
-    return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
+    return logistic(logits)
 
 
 def evidence(video: ClipEmbeddings, queries: FloatArray, background: Background) -> FloatArray:
     """[M] largest e(q, t) of a video in `conse` for each query [M, D], smoothed over three clips."""
     others = against_clips(video, background.queries, background)
     mean, deviation = others.mean(axis=0), _positive(others.std(axis=0))
-    n_smoothed = min(_SMOOTHED, len(video))
     best = [np.empty(0, np.float32)]
     for start in range(0, len(queries), _AT_ONCE):
         curves = against_clips(video, queries[start : start + _AT_ONCE], background)
-        windows = sliding_window_view((curves - mean) / deviation, n_smoothed, axis=1)
-        best.append(windows.mean(axis=2).max(axis=1))
+        best.append(largest_means((curves - mean) / deviation))
     return np.concatenate(best)
+
+
+def largest_means(curves: FloatArray) -> FloatArray:
+    """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
+    windows = sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1)
+    return np.asarray(windows.mean(axis=2).max(axis=1))
 
 
 def against_clips(video: ClipEmbeddings, queries: FloatArray, background: Background) -> FloatArray:

@@ -3,21 +3,12 @@
 The published weights come from TensorFlow, whose "SAME" padding is asymmetric where the stride is 2.
 """
 
-import re
 from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-STAGES = (
-    (1, 3, 1, 1, 16),
-    (2, 3, 2, 6, 24),
-    (2, 5, 2, 6, 40),
-    (3, 3, 2, 6, 80),
-    (3, 5, 1, 6, 112),
-    (4, 5, 2, 6, 192),
-    (1, 3, 1, 6, 320),
-)
-"""Blocks, kernel, stride of the first block, expansion, outputs."""
+from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, own_name
+
 STEM, WIDTH = 32, 1280
 
 
@@ -81,7 +72,7 @@ def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:
 
 
 def _norm(channels: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(channels, eps=1e-3)
+    return nn.BatchNorm2d(channels, eps=EPSILON)
 
 
 def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn.Linear]:
@@ -89,7 +80,6 @@ def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn
     classes, inputs = weights["_fc.weight"].shape
     head = nn.Linear(inputs, classes)
     head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})
-    # _blocks.0._bn1.weight is blocks.0.bn1.weight here
     own = {name: tensor for name, tensor in weights.items() if not name.startswith("_fc.")}
-    state = {re.sub(r"(^|\.)_", r"\1", name): tensor for name, tensor in own.items()}
+    state = {own_name(name): tensor for name, tensor in own.items()}
     return state, head

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.scaling import unit_rows
+from vidsum.scaling import logistic, unit_rows
 from vidsum.types import Features, FloatArray
 
 Matrix = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ def _measures(positive: Matrix, units: list[int]) -> Matrix:
     return np.stack([entropy, positive[:, units].sum(axis=1) / lengths], axis=1)
 
 
-def _pictures(array: FloatArray) -> Matrix:
+def _pictures(array: FloatArray) -> FloatArray:
     """[T] in [0, 1]."""
     score = measures(array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT
-    return np.asarray(1 / (1 + np.exp(-np.clip(score, -50, 50))))
+    return logistic(score)

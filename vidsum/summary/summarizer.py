@@ -15,6 +15,7 @@ from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, scorer_of
+from vidsum.scaling import logistic
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.importance import contrastive
 from vidsum.summary.inputs import RIDGE_RATES, Inputs, inputs_of
@@ -113,7 +114,7 @@ def score_video(model: RidgeScorer, array: FloatArray, features: Features) -> Fl
         novelty = contrastive(features)
         novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
         scores = (scores + weight * novelty) / math.sqrt(1 + weight**2)
-    return np.asarray((1 + np.tanh(scores / 2)) / 2, np.float32)  # the logistic function, without overflow
+    return logistic(scores)
 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:

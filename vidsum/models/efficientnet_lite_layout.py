@@ -1,0 +1,21 @@
+"""EfficientNet-Lite0 as its forms in PyTorch and in ONNX both need it, without importing torch."""
+
+import re
+
+STAGES = (
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
+)
+"""Blocks, kernel, stride of the first block, expansion, outputs."""
+EPSILON = 1e-3
+"""Of the batch normalisations."""
+
+
+def own_name(published: str) -> str:
+    """The name here of a published tensor: `_blocks.0._bn1.weight` is `blocks.0.bn1.weight`."""
+    return re.sub(r"(^|\.)_", r"\1", published)
