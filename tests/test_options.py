@@ -2,7 +2,7 @@
 
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.options import Limits, Option, build, check, from_mapping, leaves
-from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
+from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves
+from vidsum.settings import Extraction, ExtractionOptions, Retrieval, Selection, ShotSettings
 from vidsum.training.settings import DETRSettings, MRNetSettings
 from vidsum.training.summary_settings import FullTransNetSettings
 
@@ -170,3 +170,18 @@ def test_every_option_of_vidsum_explains_itself(kind: type) -> None:
 @pytest.mark.parametrize("kind", [DETRConfig, FullTransNetConfig, MRNetConfig, MaskConfig])
 def test_defaults_are_allowed(kind: type) -> None:
     check(kind())
+
+
+def call(source: str, budget: str = "15%", **how: Any) -> None:
+    """A function that takes options beside its own parameters."""
+    from_keywords(call, Extraction, how)
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("budjet", "budget"), ("fsp", "fps")])
+def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"^call\(\) got .*'{wrong}'; did you mean '{meant}'\?$"):
+        call("film.mp4", **{wrong: 3})
+
+
+def test_typed_keywords_are_the_fields_of_the_settings() -> None:
+    assert get_type_hints(ExtractionOptions) == get_type_hints(Extraction)

@@ -7,13 +7,16 @@
         def __post_init__(self) -> None:
             check(self)
 
-`check` refuses values that a field does not allow, `build` makes settings from values by name, and `leaves`
-lists the options for a command line, a configuration file or a page of the documentation.
+`check` refuses values that a field does not allow, `build` makes settings from values by name
+(`from_keywords` from a function's arguments), and `leaves` lists the options for a command line, a
+configuration file or a page of the documentation.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
+from inspect import signature
 from keyword import iskeyword
 from numbers import Integral, Real
 from pathlib import Path
@@ -198,6 +201,21 @@ def build(
     if unknown := sorted(set(left) - set(preset or ())):
         raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}")
     return settings
+
+
+def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """Settings from the keyword arguments that a function was called with beside its own parameters.
+
+    Raises:
+        TypeError: the function has no such argument; said as Python says it, and with the nearest name.
+        UsageError: a value is not allowed.
+    """
+    known = [leaf.name for leaf in leaves(kind)]
+    if unknown := next((name for name in given if name not in known), None):
+        near = get_close_matches(unknown, [*signature(function).parameters, *known], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
+    return build(kind, given)
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:

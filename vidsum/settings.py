@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
@@ -25,6 +25,8 @@ _OWN = "the extractor's own"
 
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
 """What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
+
+Reader = Literal["pyav", "decord", "opencv"]
 
 ShotMethod = Literal["kts", "uniform", "transnetv2"]
 
@@ -63,7 +65,7 @@ class Extraction:
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
     ] = "auto"
     device: Device = "auto"
-    reader: Annotated[Literal["pyav", "decord", "opencv"], Option("Video decoder.")] = "pyav"
+    reader: Annotated[Reader, Option("Video decoder.")] = "pyav"
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
@@ -73,6 +75,33 @@ class Extraction:
 
     def __post_init__(self) -> None:
         check(self)
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The fields of `Extraction` that any command has, as keyword arguments."""
+
+    precision: Precision
+    backend: Backend
+    device: str
+    reader: Reader
+    strict: bool
+    cache: bool
+    allow_playlists: bool
+
+
+class SamplingOptions(ReadingOptions, total=False):
+    """The same and what the extractor sees of a video."""
+
+    fps: float | None
+    clip_frames: int | None
+    stride_frames: int | None
+    logits: bool
+
+
+class ExtractionOptions(SamplingOptions, total=False):
+    """All fields of `Extraction`, as keyword arguments."""
+
+    extractor: str
 
 
 @dataclass(frozen=True)

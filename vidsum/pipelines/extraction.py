@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints, provenance
 from vidsum.device import device_type
@@ -18,7 +18,7 @@ from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.store import is_feature_file, read_features, write_features
 from vidsum.memory import trimming
-from vidsum.options import build
+from vidsum.options import from_keywords
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.version import __version__
@@ -28,6 +28,11 @@ from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
 from vidsum.video.timing import jumps_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.settings import SamplingOptions
 
 VideoPath = str | os.PathLike[str]
 Source = VideoPath | Features
@@ -77,7 +82,11 @@ class Input:
 
 
 def extract(
-    path: VideoPath, extractor: str = Extraction.extractor, *, progress: Progress | None = None, **how: Any
+    path: VideoPath,
+    extractor: str = Extraction.extractor,
+    *,
+    progress: Progress | None = None,
+    **how: "Unpack[SamplingOptions]",
 ) -> Features:
     """Features of a video.
 
@@ -95,7 +104,7 @@ def extract(
         WeightsError: the extractor's weights cannot be had.
         UsageError: a setting makes no sense.
     """
-    plan = plan_extraction(path, build(Extraction, {"extractor": extractor, **how}))
+    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **how}))
     return plan.read(progress)[0]
 
 

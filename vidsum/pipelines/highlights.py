@@ -2,19 +2,24 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.options import build
+from vidsum.options import from_keywords
 from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_features
 from vidsum.settings import Extraction, Selection
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.settings import ExtractionOptions
 
 TOP_K = 5
 _LEVEL = 0.1
@@ -24,7 +29,11 @@ _STRETCHED = "contrastive"
 
 
 def find_highlights(
-    source: Source, top_k: int = TOP_K, *, progress: Progress | None = None, **extraction: Any
+    source: Source,
+    top_k: int = TOP_K,
+    *,
+    progress: Progress | None = None,
+    **how: "Unpack[ExtractionOptions]",
 ) -> Highlights:
     """Find what stands out in a video, with no query.
 
@@ -32,7 +41,7 @@ def find_highlights(
         source: a video file, of any length, or features.
         top_k: maximum number of highlights.
         progress: called while it runs.
-        **extraction: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
+        **how: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
             default extractor.
 
     Returns:
@@ -43,7 +52,8 @@ def find_highlights(
         WeightsError: the extractor's weights are missing and cannot be fetched.
         UsageError: a setting is out of range.
     """
-    return plan_highlights(source, top_k, build(Extraction, extraction)).run(progress)
+    extraction = from_keywords(find_highlights, Extraction, how)
+    return plan_highlights(source, top_k, extraction).run(progress)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
@@ -25,7 +25,7 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
-from vidsum.options import build
+from vidsum.options import from_keywords
 from vidsum.pipelines.extraction import (
     Input,
     VideoPath,
@@ -39,6 +39,11 @@ from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray
 from vidsum.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.settings import ReadingOptions
 
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
@@ -58,7 +63,7 @@ def ground(
     min_present: float = Retrieval.min_present,
     mask: MaskKind | None = None,
     progress: Progress | None = None,
-    **extraction: Any,
+    **how: "Unpack[ReadingOptions]",
 ) -> Grounding:
     """Find the moments of a video that texts describe.
 
@@ -72,7 +77,7 @@ def ground(
         min_present: a query that is less likely to be true of the video gets no moments; space `conse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
         progress: called while it runs.
-        **extraction: fields of `vidsum.settings.Extraction` but those that the space chooses.
+        **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
     Returns:
         The moments of each query, best first, and its saliency curve.
@@ -82,11 +87,12 @@ def ground(
         WeightsError: weights are missing and cannot be fetched.
         UsageError: a query holds no text, or a setting is out of range.
     """
-    if chosen := [name for name in extraction if name in _CHOSEN_BY_SPACE]:
+    if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
     texts = [queries] if isinstance(queries, str) else queries
     retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
-    return plan_moments(source, read_queries(texts), retrieval, build(Extraction, extraction)).run(progress)
+    extraction = from_keywords(ground, Extraction, how)
+    return plan_moments(source, read_queries(texts), retrieval, extraction).run(progress)
 
 
 @dataclass(frozen=True, eq=False)

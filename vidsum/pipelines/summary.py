@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum import provenance
 from vidsum.errors import UsageError
-from vidsum.options import build
+from vidsum.options import from_keywords
 from vidsum.pipelines.extraction import (
     Input,
     Source,
@@ -31,6 +31,11 @@ from vidsum.summary.selection import select
 from vidsum.times import parse_budget
 from vidsum.types import Features, Progress, Shots, Summary
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.settings import ExtractionOptions
+
 
 def find_shots(
     source: Source,
@@ -40,7 +45,7 @@ def find_shots(
     min_shot_s: float | None = None,
     max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: Any,
+    **how: "Unpack[ExtractionOptions]",
 ) -> Shots:
     """Cut a video into shots.
 
@@ -57,7 +62,7 @@ def find_shots(
         InputError, WeightsError, UsageError: see `extract`.
     """
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
-    return plan_shots(source, settings, build(Extraction, how)).run(progress)
+    return plan_shots(source, settings, from_keywords(find_shots, Extraction, how)).run(progress)
 
 
 def summarize(
@@ -74,7 +79,7 @@ def summarize(
     min_shot_s: float | None = None,
     max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: Any,
+    **how: "Unpack[ExtractionOptions]",
 ) -> Summary:
     """Choose the segments of a video that are worth keeping.
 
@@ -95,7 +100,8 @@ def summarize(
     """
     selection = Selection(budget, model, seed, beams, tuple(keep), tuple(drop))
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
-    return plan_summary(source, selection, settings, build(Extraction, how)).run(progress)
+    extraction = from_keywords(summarize, Extraction, how)
+    return plan_summary(source, selection, settings, extraction).run(progress)
 
 
 @dataclass(frozen=True)
