@@ -1,10 +1,14 @@
 """What the public types accept and derive."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests import media
 from vidsum.errors import UsageError
 from vidsum.types import Features, Shots, Summary
+from vidsum.video.probe import probe
 
 
 def test_features_made_elsewhere_get_the_times_of_their_rate() -> None:
@@ -59,3 +63,14 @@ def test_a_summary_lasts_as_long_as_its_segments() -> None:
         shot_method="kts",
     )
     assert summary.duration_s == 3.5
+
+
+def test_features_of_a_video_have_its_length_and_rate(tmp_path: Path) -> None:
+    film = media.make_video(tmp_path / "film.mp4", n_frames=50).path
+    video = probe(film)
+    features = Features.from_array(np.ones((round(video.duration_s * 4), 3)), fps=4.0, video=film)
+    assert features.video == video
+    assert (features.duration_s, features.video_fps) == (video.duration_s, video.fps)
+    with pytest.raises(UsageError, match=r"3 features at 0\.1 a second are 30 s") as error:
+        Features.from_array(np.ones((3, 1)), fps=0.1, video=video)
+    assert error.value.hint == f"fps={3 / video.duration_s:.4g}"

@@ -4,6 +4,7 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,6 +22,9 @@ Picture = npt.NDArray[np.uint8]
 
 Interval = tuple[float, float]
 """[start_s, end_s)"""
+
+_ODD_S, _ODD_FRACTION = 2.0, 0.02
+"""Features may be longer or shorter than their video by this, or by this fraction of it."""
 
 Progress = Callable[[str, float, float], None]
 """Called as progress(what, done, total) while a long step runs; `total` is 0 when it is not known."""
@@ -105,33 +109,53 @@ class Features:
         fps: float = 2.0,
         *,
         duration_s: float | None = None,
-        video_fps: float = 30.0,
+        video_fps: float | None = None,
         extractor: str = "custom",
+        video: "VideoInfo | str | os.PathLike[str] | None" = None,
     ) -> "Features":
         """Features made elsewhere: row t describes [t / fps, (t + 1) / fps).
 
         Args:
             array: [T, D] numbers.
             fps: features per second.
-            duration_s: the video's length; T / fps if not given.
-            video_fps: frames per second of the video, for shot lengths in frames.
+            duration_s: the video's length; the video's own or T / fps if not given.
+            video_fps: frames per second of the video, for shot lengths in frames; the video's own or 30.
             extractor: a name for where they came from.
+            video: the video that they are of, or its path; with it a summary can be written as MP4.
 
         Raises:
-            UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values.
+            UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values; or it is much
+                longer or shorter than the video.
+            InputError: the video cannot be read.
         """
+        if isinstance(video, str | os.PathLike):
+            import vidsum
+
+            video = vidsum.probe(video)
         if not fps > 0:
             raise UsageError(f"fps must be positive, not {fps}")
         rows = np.ascontiguousarray(array, dtype=np.float32)
         times = np.arange(len(rows) if rows.ndim else 0, dtype=np.float64) / fps
+        own_s = max(len(times), 1) / fps
+        if video and abs(own_s - video.duration_s) > max(_ODD_S, _ODD_FRACTION * video.duration_s, 1 / fps):
+            fault = f"{len(times)} features at {fps:g} a second are {own_s:g} s"
+            raise UsageError(
+                f"{fault}, and the video has {video.duration_s:g} s",
+                hint=f"fps={len(times) / video.duration_s:.4g}",
+            )
+        if duration_s is None:
+            duration_s = video.duration_s if video else own_s
+        if video_fps is None:
+            video_fps = video.fps if video else 30.0
         return cls(
             array=rows,
             timestamps=times,
             step_s=1.0 / fps,
             covers_s=1.0 / fps,
-            duration_s=duration_s if duration_s is not None else max(len(times), 1) / fps,
+            duration_s=duration_s,
             video_fps=video_fps,
             extractor=extractor,
+            video=video,
         )
 
     def __len__(self) -> int:

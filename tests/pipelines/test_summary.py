@@ -23,6 +23,7 @@ from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.types import Features
+from vidsum.video.probe import probe
 
 
 @pytest.fixture(autouse=True)
@@ -170,3 +171,13 @@ def test_features_are_hashed_once_per_plan(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(provenance, "of_features", counted)
     summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
     assert hashed == [40]
+
+
+def test_own_features_and_scores_make_a_video(film: Path, tmp_path: Path) -> None:
+    seconds = probe(film).duration_s
+    features = Features.from_array(np.eye(round(seconds * 2), 8), fps=2.0, video=film)
+    scores = np.linspace(0, 1, len(features))  # the end is best
+    summary = summarize(features, "50%", model=scores, shots="uniform", max_shot_s=0.5)
+    export.write_video(summary, tmp_path / "s.mp4")
+    assert probe(tmp_path / "s.mp4").duration_s == pytest.approx(seconds / 2, abs=0.5)
+    assert summary.segments[-1][1] == pytest.approx(seconds)

@@ -5,6 +5,7 @@ settings; a plan knows what its result would be made from before anything is dec
 """
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from vidsum.pipelines.extraction import (
 )
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
+from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw_attention
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
@@ -69,7 +71,7 @@ def summarize(
     source: Source,
     budget: str | float = Selection.budget,
     *,
-    model: str = Selection.model,
+    model: str | os.PathLike[str] | OwnScores = Selection.model,
     seed: int = 0,
     beams: int = 1,
     keep: Sequence[tuple[float, float]] = (),
@@ -86,7 +88,8 @@ def summarize(
     Args:
         source: a video, a feature file or features.
         budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
-        model: one of `vidsum.summary.score.MODELS`, or a checkpoint's path.
+        model: one of `vidsum.summary.score.MODELS`, a checkpoint's path, a function of `Features` that gives
+            scores [T], or such scores; their range does not matter.
         seed: random seed of the models `random` and `cluster`.
         beams: beam width of a trained model; 1 is greedy.
         keep: segments (start_s, end_s) that must be in.
@@ -98,10 +101,15 @@ def summarize(
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
-    selection = Selection(budget, model, seed, beams, tuple(keep), tuple(drop))
+    if isinstance(model, str | os.PathLike):
+        own, name = None, os.fspath(model)
+    else:
+        own = own_scorer(model)
+        name = own.name
+    selection = Selection(budget, name, seed, beams, tuple(keep), tuple(drop))
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
-    return plan_summary(source, selection, settings, extraction).run(progress)
+    return plan_summary(source, selection, settings, extraction, own).run(progress)
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,8 @@ class SummaryPlan:
     selection: Selection
     models: tuple[str, ...]
     """Those that may give the scores, in order."""
+    own: OwnScorer | None = None
+    """What gives the scores in place of a model."""
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -166,7 +176,8 @@ class SummaryPlan:
         plain = json.loads(json.dumps(asdict(self.selection)))
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)
-        if sha256 := next(filter(None, map(checkpoint_sha256, self.models)), None):
+        hashes = map(checkpoint_sha256, self.models) if self.own is None else [self.own.sha256]
+        if sha256 := next(filter(None, hashes), None):
             plain["model_sha256"] = sha256
         return {**self.shots.provenance, "summary": plain}
 
@@ -189,7 +200,10 @@ class SummaryPlan:
         selection, device = self.selection, self.shots.input.extraction.device
         budget_s = parse_budget(selection.budget, features.duration_s)
         fraction = budget_s / features.duration_s
-        scored = best_score(self.models, features, shots, selection, fraction, device)
+        if self.own is None:
+            scored = best_score(self.models, features, shots, selection, fraction, device)
+        else:
+            scored = self.own.scored(features)
         made_from = self.provenance
         drawn: tuple[str, ...] = ()
         if attention:
@@ -218,15 +232,25 @@ class SummaryPlan:
 
 
 def plan_summary(
-    source: Source, selection: Selection, settings: ShotSettings, extraction: Extraction
+    source: Source,
+    selection: Selection,
+    settings: ShotSettings,
+    extraction: Extraction,
+    own: OwnScorer | None = None,
 ) -> SummaryPlan:
     """Plan the summary of a video or of features.
+
+    Args:
+        source, selection, settings, extraction: see `summarize`.
+        own: gives the scores, if it is not found by the name of the model.
 
     Raises:
         InputError, WeightsError, UsageError: see `summarize`.
     """
     every_frame = settings.shots == "transnetv2"
     given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
+    if scorer := own or installed_scorer(selection.model):
+        return SummaryPlan(ShotsPlan(given, settings), selection, (scorer.name,), scorer)
     models = candidates(selection.model, *given.kind, extraction.device)
     return SummaryPlan(ShotsPlan(given, settings), selection, models)
 

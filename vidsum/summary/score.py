@@ -98,21 +98,27 @@ def best_score(
     If all are flat, `auto` gives `uniform` and a warning. A named model gives its flat curve and a warning,
     except `uniform`, which is meant to be flat. The other arguments are those of `score`.
     """
-    is_auto = selection.model == "auto"
     flat: list[str] = []
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
+        if selection.model != "auto":
+            return scored_once(model, importance)
         if not is_flat(importance):
-            if not is_auto:
-                return Scored(importance, model, _REQUESTED)
             return Scored(importance, model, f"auto: {_flatness(flat) if flat else _REASONS[model]}")
         flat.append(model)
-    warning = f"{_flatness(flat)}: the segments are not chosen by what it shows"
-    if is_auto:
-        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_flatness(flat)}", (warning,))
+    return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_flatness(flat)}", (_unseen(flat),))
+
+
+def scored_once(model: str, importance: FloatArray) -> Scored:
+    """The curve of a model that was named, with a warning if it is flat and not `uniform`, which shall be."""
+    if model == "uniform" or not is_flat(importance):
+        return Scored(importance, model, _REQUESTED)
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
-    warnings = () if model == "uniform" else (f"{warning}; try {others}",)
-    return Scored(importance, model, _REQUESTED, warnings)
+    return Scored(importance, model, _REQUESTED, (f"{_unseen([model])}; try {others}",))
+
+
+def _unseen(flat: Sequence[str]) -> str:
+    return f"{_flatness(flat)}: the segments are not chosen by what it shows"
 
 
 def _flatness(models: Sequence[str]) -> str:
