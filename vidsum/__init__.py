@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
-    from vidsum.pipelines.export import write_json as write_json
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
@@ -25,11 +24,18 @@ if TYPE_CHECKING:
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
+    from vidsum.results import load as load
+    from vidsum.results import save as save
+    from vidsum.results import to_dict as to_dict
+    from vidsum.results import to_html as to_html
+    from vidsum.results import to_pandas as to_pandas
+    from vidsum.results import write_json as write_json
     from vidsum.types import Features as Features
     from vidsum.types import Grounding as Grounding
     from vidsum.types import Highlights as Highlights
     from vidsum.types import Moment as Moment
     from vidsum.types import QueryMoments as QueryMoments
+    from vidsum.types import Result as Result
     from vidsum.types import Shots as Shots
     from vidsum.types import Summary as Summary
     from vidsum.types import VideoInfo as VideoInfo
@@ -44,15 +50,21 @@ _HOMES = {
     "summarize": "vidsum.pipelines.summary",
     "ground": "vidsum.pipelines.moments",
     "find_highlights": "vidsum.pipelines.highlights",
-    "write_json": "vidsum.pipelines.export",
+    "write_json": "vidsum.results",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
     "write_video": "vidsum.pipelines.export",
+    "load": "vidsum.results",
+    "save": "vidsum.results",
+    "to_dict": "vidsum.results",
+    "to_html": "vidsum.results",
+    "to_pandas": "vidsum.results",
     "Features": "vidsum.types",
     "Grounding": "vidsum.types",
     "Highlights": "vidsum.types",
     "Moment": "vidsum.types",
     "QueryMoments": "vidsum.types",
+    "Result": "vidsum.types",
     "Shots": "vidsum.types",
     "Summary": "vidsum.types",
     "VideoInfo": "vidsum.types",

@@ -8,12 +8,16 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]
@@ -65,8 +69,35 @@ class VideoInfo:
         return self.audio_codec is not None
 
 
+class Result:
+    """What features, shots, summaries, moments and highlights have in common: see `vidsum.results`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data, curves included."""
+        import vidsum
+
+        return vidsum.to_dict(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write as JSON, or features as .npz or .h5; `vidsum.load` reads it."""
+        import vidsum
+
+        vidsum.save(self, path)
+
+    def to_pandas(self) -> "DataFrame":
+        """As a table, where pandas is installed."""
+        import vidsum
+
+        return vidsum.to_pandas(self)
+
+    def _repr_html_(self) -> str:
+        import vidsum
+
+        return vidsum.to_html(self)
+
+
 @dataclass(frozen=True, eq=False)
-class Features:
+class Features(Result):
     """Features of one video: row t of `array` describes [timestamps[t], timestamps[t] + covers_s)."""
 
     array: FloatArray
@@ -161,6 +192,10 @@ class Features:
     def __len__(self) -> int:
         return len(self.array)
 
+    def __repr__(self) -> str:
+        rows, dim = self.array.shape
+        return f"Features({_named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
+
     @property
     def dim(self) -> int:
         """D, the length of one feature."""
@@ -168,7 +203,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Shots:
+class Shots(Result):
     """A video cut into shots that follow each other without a gap."""
 
     edges_s: TimeArray
@@ -185,6 +220,9 @@ class Shots:
 
     def __len__(self) -> int:
         return len(self.edges_s) - 1
+
+    def __repr__(self) -> str:
+        return f"Shots({_named(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
 
     @property
     def intervals(self) -> list[Interval]:
@@ -213,7 +251,7 @@ class ScoredShot:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(Result):
     """A summary: which segments of a video to keep, and why."""
 
     segments: tuple[Interval, ...]
@@ -241,6 +279,10 @@ class Summary:
         """Length of the summary."""
         return float(sum(end - start for start, end in self.segments))
 
+    def __repr__(self) -> str:
+        lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
+        return f"Summary({_named(self.video)}{len(self.segments)} segments, {lengths}, by {self.model})"
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -266,7 +308,7 @@ class QueryMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class Grounding:
+class Grounding(Result):
     """The moments of one video that its queries describe."""
 
     queries: tuple[QueryMoments, ...]
@@ -284,9 +326,15 @@ class Grounding:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        found = sum(len(one.moments) for one in self.queries)
+        return (
+            f"Grounding({_named(self.video)}{found} moments of {len(self.queries)} queries, by {self.model})"
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class Highlights:
+class Highlights(Result):
     """What stands out in a video, without a query."""
 
     saliency: FloatArray
@@ -304,3 +352,12 @@ class Highlights:
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
+        return f"Highlights({_named(self.video)}{found}, by {self.model})"
+
+
+def _named(video: VideoInfo | None) -> str:
+    """The name of a video's file and a colon, for `repr`."""
+    return f"{Path(video.path).name}: " if video else ""

@@ -18,6 +18,7 @@ from vidsum.pipelines import export, extraction
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
+from vidsum.results import write_json
 from vidsum.settings import Extraction
 from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
@@ -155,7 +156,7 @@ def test_the_document_is_by_its_schema_and_the_same_each_time(
 ) -> None:
     source = film if made_from == "video" else Features.from_array(np.eye(9))
     for name in ("one.json", "two.json"):
-        export.write_json(find_highlights(source), tmp_path / name)
+        write_json(find_highlights(source), tmp_path / name)
     document = read_document(tmp_path / "one.json")
     jsonschema.validate(document, SCHEMA)
     assert document == read_document(tmp_path / "two.json")

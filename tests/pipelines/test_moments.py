@@ -26,6 +26,7 @@ from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import export, extraction
 from vidsum.pipelines import moments as pipeline
+from vidsum.results import write_json
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
@@ -168,7 +169,7 @@ def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path:
     plain = documents.grounding_document(found, with_saliency=False)
     jsonschema.validate(plain, SCHEMA)
     assert "timestamps_s" not in plain
-    export.write_json(found, tmp_path / "moments.json")
+    write_json(found, tmp_path / "moments.json")
     whole = documents.read_document(tmp_path / "moments.json")
     jsonschema.validate(whole, SCHEMA)
     assert [len(one["saliency"]) for one in whole["queries"]] == [len(whole["timestamps_s"])] * 2

@@ -21,6 +21,7 @@ from vidsum.pipelines import extraction as jobs
 from vidsum.pipelines.export import read_record_of
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
+from vidsum.results import write_json
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.types import Features
 from vidsum.video.probe import probe
@@ -95,7 +96,7 @@ def test_the_provenance_known_before_is_that_of_the_result(
     assert plan.provenance == summary.provenance
     shots = plan_shots(film, cutting, how)
     assert shots.run().provenance == shots.provenance
-    export.write_json(summary, tmp_path / "s.json")
+    write_json(summary, tmp_path / "s.json")
     recorded = read_record_of(tmp_path / "s.json")
     assert recorded is not None
     assert recorded["provenance"] == summary.provenance

@@ -5,14 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vidsum.documents import (
-    features_document,
-    grounding_document,
-    highlights_document,
-    read_record,
-    summary_document,
-    write_document,
-)
+from vidsum.documents import features_document, read_record
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
@@ -26,20 +19,6 @@ from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
-
-
-def write_json(result: Summary | Grounding | Highlights, path: PathLike) -> None:
-    """Write a summary, or moments or highlights with their saliency curves, as JSON: see docs/formats.md.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    if isinstance(result, Grounding):
-        write_document(grounding_document(result, with_saliency=True), path)
-    elif isinstance(result, Highlights):
-        write_document(highlights_document(result), path)
-    else:
-        write_document(summary_document(result), path)
 
 
 def write_video(
