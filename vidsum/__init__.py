@@ -14,6 +14,8 @@ from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
+    from vidsum.features.own_extractors import OwnExtractor as OwnExtractor
+    from vidsum.features.own_extractors import register_extractor as register_extractor
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
     from vidsum.pipelines.export import write_plot as write_plot
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "VidsumError": "vidsum.errors",
+    "OwnExtractor": "vidsum.features.own_extractors",
+    "register_extractor": "vidsum.features.own_extractors",
     "read_features": "vidsum.features.store",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",

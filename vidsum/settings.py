@@ -52,7 +52,12 @@ class Extraction:
     PANEL = "Reading and features"
 
     extractor: Annotated[
-        str, Option("Feature extractor.", flags=("--extractor", "-e"), choices=EXTRACTORS)
+        str,
+        Option(
+            f"Feature extractor: {', '.join(EXTRACTORS)}, or one of an installed package.",
+            flags=("--extractor", "-e"),
+            metavar="NAME",
+        ),
     ] = DEFAULT_EXTRACTOR
     fps: Annotated[float | None, Option("Frames sampled per second.", above=0, shown=_OWN)] = None
     clip_frames: Annotated[int | None, Option("Frames per clip (i3d).", min=1, shown=_OWN)] = None

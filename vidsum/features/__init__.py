@@ -1,7 +1,7 @@
 """Features of a video: one vector for each frame or clip, by a pretrained network.
 
-An extractor is a file of `vidsum/features/extractors/`; no other list of them is kept. This module loads
-neither torch nor NumPy by itself.
+An extractor is a file of `vidsum/features/extractors/`, of which there is no other list, or comes from
+outside (`own_extractors`). This module loads neither torch nor NumPy by itself.
 """
 
 from dataclasses import replace
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
+from vidsum.features.own_extractors import own_extractor
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
@@ -24,14 +25,17 @@ _KEPT = 4
 def describe(
     name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
 ) -> "Spec":
-    """The specification of one of `EXTRACTORS`, without its weights and without importing torch.
+    """The specification of one of `EXTRACTORS` or of an own one, without its weights or importing torch.
 
     The extractor's own `fps`, `clip_frames` and `stride_frames` (see `Spec`) stand where none are given.
     Raises UsageError for an unknown extractor, or one that cannot take such clips.
     """
-    if name not in EXTRACTORS:
+    if name in EXTRACTORS:
+        spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
+    elif own := own_extractor(name):
+        spec = own.spec
+    else:
         raise UsageError(f"unknown extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
-    spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
     given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
     return replace(spec, **given)
@@ -59,6 +63,13 @@ def choose_backend(
         choose_provider(device, precision)
         require_exporter(spec)
     return backend
+
+
+def weights_sha256(spec: "Spec") -> str:
+    """SHA-256 of an extractor's weights as they were published."""
+    from vidsum import checkpoints
+
+    return spec.own.sha256 if spec.own else checkpoints.sha256_of(spec.checkpoint)
 
 
 def load_extractor(
@@ -103,10 +114,10 @@ def kept_extractor(
     spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "auto"
 ) -> "Extractor":
     """`load_extractor`, with the network kept in memory for the next video of a batch."""
-    from vidsum import checkpoints
-
+    if spec.own:
+        return spec.own.extractor(spec)
     # the rate and the stride are no part of the network; the clips' length is part of an exported one
-    digest = checkpoints.sha256_of(spec.checkpoint)
+    digest = weights_sha256(spec)
     return replace(_loaded(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
 
 

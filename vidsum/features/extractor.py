@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from vidsum.features.own_extractors import OwnExtractor
+
 Weights: TypeAlias = "Mapping[str, torch.Tensor]"
 """The tensors of a checkpoint."""
 Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
@@ -95,6 +97,8 @@ class Spec:
     them, to `features` [N, D]."""
     classifier: tuple[str, str] | None = None
     """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
+    own: "OwnExtractor | None" = None
+    """What makes the features in place of a network of vidsum's; it has no checkpoint."""
 
     def __post_init__(self) -> None:
         if not 0 < self.fps <= MAX_FPS:

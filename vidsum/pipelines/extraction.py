@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints, provenance
 from vidsum.device import device_type
-from vidsum.features import cache, choose_backend, describe, kept_extractor
+from vidsum.features import cache, choose_backend, describe, kept_extractor, weights_sha256
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
@@ -92,7 +92,7 @@ def extract(
 
     Args:
         path: a video file.
-        extractor: one of `vidsum.features.EXTRACTORS`.
+        extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
         progress: called while it runs.
         **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
 
@@ -194,10 +194,13 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         UsageError: the choices do not go together; said before anything is fetched.
     """
     spec = spec_of(how)
-    backend = choose_backend(spec, how.backend, device=how.device, precision=how.precision)
+    if spec.own:
+        backend = "own"
+    else:
+        backend = choose_backend(spec, how.backend, device=how.device, precision=how.precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
-        if checkpoints.find(spec.checkpoint) is None:
+        if not spec.own and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
         extractor = _extractor(how)
         return partial(
@@ -212,7 +215,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "precision": how.precision,
         "backend": backend,
     }
-    made_from = _made_from(video, how, how.extractor, checkpoints.sha256_of(spec.checkpoint), parameters)
+    made_from = _made_from(video, how, how.extractor, weights_sha256(spec), parameters)
     return Job(made_from, spec.sampling, consumer)
 
 

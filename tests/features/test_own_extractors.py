@@ -1,0 +1,82 @@
+"""Extractors from outside vidsum: registered, or of an installed package."""
+
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import media
+from vidsum.errors import UsageError
+from vidsum.features import own_extractors
+from vidsum.features.own_extractors import OwnExtractor, register_extractor
+from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.summary import find_shots
+from vidsum.types import Picture
+
+seen: list[tuple[int, ...]] = []
+
+
+def mean_colour(frames: Picture) -> Any:
+    seen.append(frames.shape)
+    return frames.mean(axis=(1, 2)) / 255
+
+
+COLOUR = OwnExtractor("colour", mean_colour, dim=3, fps=5.0, size=32)
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(own_extractors, "_registered", {})
+    seen.clear()
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=50).path
+
+
+def test_frames_are_read_as_the_extractor_asks_and_kept_in_the_cache(film: Path) -> None:
+    register_extractor(COLOUR)
+    features = extract(film, "colour")
+    assert {shape[1:] for shape in seen} == {(32, 32, 3)}
+    assert sum(shape[0] for shape in seen) == len(features)
+    assert (features.dim, features.step_s, features.extractor) == (3, 0.2, "colour")
+    assert features.array.min() >= 0
+    assert features.array.max() <= 1
+    calls = len(seen)
+    np.testing.assert_array_equal(extract(film, "colour").array, features.array)
+    assert len(seen) == calls
+    assert find_shots(film, extractor="colour").provenance["extractor"] == "colour"
+
+
+def test_another_version_is_made_anew(film: Path) -> None:
+    register_extractor(COLOUR)
+    before = extract(film, "colour")
+    calls = len(seen)
+    register_extractor(OwnExtractor("colour", mean_colour, dim=3, fps=5.0, size=32, version="2"))
+    assert extract(film, "colour").provenance["weights_sha256"] != before.provenance["weights_sha256"]
+    assert len(seen) > calls
+    assert len(extract(film, "colour", fps=2.0)) < len(before)
+
+
+def test_an_extractor_of_an_installed_package_goes_by_its_name(
+    film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = EntryPoint("colour", f"{__name__}:COLOUR", own_extractors.GROUP)
+    monkeypatch.setattr(
+        own_extractors, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted)
+    )
+    assert extract(film, "colour").dim == 3
+    with pytest.raises(UsageError, match="unknown extractor 'color'"):
+        extract(film, "color")
+
+
+def test_wrong_features_and_taken_names_are_refused(film: Path) -> None:
+    register_extractor(OwnExtractor("wide", mean_colour, dim=4))
+    with pytest.raises(UsageError, match=r"wide gave features of shape \[\d, 3\], not \[\d, 4\]"):
+        extract(film, "wide")
+    with pytest.raises(UsageError, match="is an extractor of vidsum"):
+        register_extractor(OwnExtractor("clip", mean_colour, dim=3))
