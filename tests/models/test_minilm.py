@@ -1,4 +1,4 @@
-"""MiniLM against a plain NumPy BERT with random weights, and the published weights on known facts."""
+"""MiniLM, in PyTorch and in NumPy, against a plain BERT, head by head: random and published weights."""
 
 import math
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from tests.conftest import real_weights
 from vidsum import checkpoints
 from vidsum.models.minilm import MiniLM, MiniLMConfig, from_published, load_minilm
+from vidsum.models.minilm_numpy import NumpyMiniLM
 
 Array = npt.NDArray[np.float64]
 SMALL = MiniLMConfig(vocabulary=50, positions=12, d=24, layers=2, heads=3, d_ff=40)
@@ -88,19 +89,38 @@ def small() -> tuple[MiniLM, dict[str, Array]]:
     return model, {name: tensor.double().numpy() for name, tensor in published.items()}
 
 
-def test_a_batch_with_padding_agrees_with_a_plain_bert_text_by_text(
-    small: tuple[MiniLM, dict[str, Array]],
-) -> None:
-    model, weights = small
-    texts = [[1, 7, 49, 2], [1, 2], [1, *range(10, 20), 2]]
+TEXTS = [[1, 7, 49, 2], [1, 2], [1, *range(10, 20), 2]]
+
+
+def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
     tokens, is_token = torch.full((3, 12), 33), torch.zeros(3, 12, dtype=torch.bool)
     for row, text in enumerate(texts):
         tokens[row, : len(text)] = torch.tensor(text)
         is_token[row, : len(text)] = True
+    return tokens, is_token
+
+
+def test_a_batch_with_padding_agrees_with_a_plain_bert_text_by_text(
+    small: tuple[MiniLM, dict[str, Array]],
+) -> None:
+    model, weights = small
+    tokens, is_token = padded(TEXTS)
     with torch.inference_mode():
         found = model(tokens, is_token).numpy()
-    expected = np.stack([bert(weights, text, SMALL) for text in texts])
+    in_numpy = NumpyMiniLM({name: array.astype(np.float32) for name, array in weights.items()}, SMALL.heads)
+    expected = np.stack([bert(weights, text, SMALL) for text in TEXTS])
     np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(in_numpy(tokens.numpy(), is_token.numpy()), expected, atol=1e-5)
+
+
+def test_the_tokens_are_the_same_in_numpy(small: tuple[MiniLM, dict[str, Array]]) -> None:
+    model, weights = small
+    tokens, is_token = padded(TEXTS)
+    with torch.inference_mode():
+        expected = model.read(tokens, is_token)[is_token].numpy()
+    in_numpy = NumpyMiniLM({name: array.astype(np.float32) for name, array in weights.items()}, SMALL.heads)
+    found = in_numpy.read(tokens.numpy(), is_token.numpy())[is_token.numpy()]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_every_published_tensor_is_used_but_the_pooler() -> None:
@@ -127,4 +147,8 @@ def test_the_published_weights_agree_with_a_plain_bert() -> None:
     plain = {name: tensor.double().numpy() for name, tensor in published.items()}
     with torch.inference_mode():
         found = load_minilm(published)(torch.tensor([tokens]), torch.ones(1, 9, dtype=torch.bool))[0].numpy()
+    in_numpy = NumpyMiniLM(checkpoints.load_arrays("minilm"))(np.array([tokens]), np.ones((1, 9), np.bool_))[
+        0
+    ]
     np.testing.assert_allclose(found, bert(plain, tokens, MiniLMConfig()), atol=1e-5)
+    np.testing.assert_allclose(in_numpy, found, atol=1e-5)

@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.device import choose_device, device_type
 from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
@@ -31,6 +34,7 @@ _AT_ONCE = 1024
 
 Texts = Sequence[str]
 Embed = Callable[[Texts], list[FloatArray]]
+ReadTokens = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,31 +107,22 @@ def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
 
 
 def _minilm(device: str) -> TextEncoder:
-    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d."""
-    import torch
-    from safetensors.torch import load_file
+    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d; on the CPU without torch."""
     from tokenizers import Tokenizer
 
-    from vidsum.device import choose_device
-    from vidsum.models.minilm import load_minilm
-
-    place = choose_device(device)
     folder = checkpoints.path_of("minilm")  # hashed here, once for both files
-    model = load_minilm(load_file(folder / "model.safetensors")).to(place)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
     tokenizer.no_truncation()
+    on_device = _numpy_minilm if device_type(device) == "cpu" else _torch_minilm
+    pooled, read = on_device(folder / "model.safetensors", device)
 
-    @torch.inference_mode()
     def embed(texts: Texts) -> list[FloatArray]:
-        tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
-        return list(model(tokens, is_token).cpu().numpy())
+        return list(pooled(*_padded(tokenizer, texts)))
 
-    @torch.inference_mode()
     def embed_words(texts: Texts) -> list[FloatArray]:
-        tokens, is_token = (tensor.to(place) for tensor in _padded(tokenizer, texts))
-        rows = torch.nn.functional.normalize(model.read(tokens, is_token), dim=2).cpu()
-        return [row[seen].numpy() for row, seen in zip(rows, is_token.cpu(), strict=True)]
+        tokens, is_token = _padded(tokenizer, texts)
+        return [unit_rows(row[seen]) for row, seen in zip(read(tokens, is_token), is_token, strict=True)]
 
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text).ids)
@@ -135,17 +130,46 @@ def _minilm(device: str) -> TextEncoder:
     return _in_batches("minilm", embed, embed_words, count_tokens, MINILM_TOKENS)
 
 
-def _padded(tokenizer: "Tokenizer", texts: Texts) -> "tuple[Tensor, Tensor]":
-    """Tokens [B, L] of the texts, and [B, L] bool, False for padding."""
-    import torch
+def _numpy_minilm(weights: Path, _device: str) -> tuple[ReadTokens, ReadTokens]:
+    """Tokens [B, L], and which of them are no padding, to [B, D] of texts and to [B, L, D] of tokens."""
+    from safetensors.numpy import load_file
 
+    from vidsum.models.minilm_numpy import NumpyMiniLM
+
+    model = NumpyMiniLM(load_file(weights))
+    return model, model.read
+
+
+def _torch_minilm(weights: Path, device: str) -> tuple[ReadTokens, ReadTokens]:
+    """The same on another device than the CPU."""
+    import torch
+    from safetensors.torch import load_file
+
+    from vidsum.models.minilm import load_minilm
+
+    place = choose_device(device)
+    model = load_minilm(load_file(weights)).to(place)
+
+    def run(part: "Callable[[Tensor, Tensor], Tensor]") -> ReadTokens:
+        @torch.inference_mode()
+        def read(*arrays: npt.NDArray[Any]) -> FloatArray:
+            rows: FloatArray = part(*(torch.from_numpy(array).to(place) for array in arrays)).cpu().numpy()
+            return rows
+
+        return read
+
+    return run(model), run(model.read)
+
+
+def _padded(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Tokens [B, L] of the texts, and [B, L] bool, False for padding."""
     rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     # a cut text keeps its last token, which marks the end
     rows = [row if len(row) <= MINILM_TOKENS else row[: MINILM_TOKENS - 1] + row[-1:] for row in rows]
-    tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
-    is_token = torch.zeros_like(tokens, dtype=torch.bool)
+    tokens = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    is_token = np.zeros(tokens.shape, np.bool_)
     for number, row in enumerate(rows):
-        tokens[number, : len(row)] = torch.tensor(row)
+        tokens[number, : len(row)] = row
         is_token[number, : len(row)] = True
     return tokens, is_token
 
