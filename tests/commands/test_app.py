@@ -19,6 +19,8 @@ from vidsum.errors import VidsumError
 from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
+HOME = os.environ.get("VIDSUM_HOME")
+HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py")
 RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
 
 
@@ -105,8 +107,21 @@ def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: 
     film = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
     target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
     output = [] if command == "info" else ["--device", "cpu", "--no-cache", "-o", str(target)]
-    heavy = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord")
-    assert loaded([command, film, *output], heavy) == "[]"
+    assert loaded([command, film, *output], HEAVY) == "[]"
+
+
+@pytest.mark.weights
+def test_a_second_query_needs_no_network_of_the_video(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VIDSUM_HOME")  # the test's own, which would have to be filled
+    if HOME:
+        monkeypatch.setenv("VIDSUM_HOME", HOME)
+    for name in ("i3d", "efficientnet_lite0", "minilm"):
+        real_weights(name)
+    ask = ["ground", str(film), "--device", "cpu", "-o", str(tmp_path / "moments.json"), "--overwrite"]
+    loaded([*ask, "--query", "a dog runs"], ())
+    assert loaded([*ask, "--query", "two cats sleep"], (*HEAVY, "onnx", "onnxruntime")) == "[]"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.arrays import read_npz, write_npz
-from vidsum.features.h5 import H5Video, group_features, group_names, read_group, write_h5
 from vidsum.numpy_files import refusing
 from vidsum.types import Features
 
@@ -32,6 +31,8 @@ def write_features(
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
+        from vidsum.features.h5 import H5Video, write_h5  # h5py takes .1 s to import
+
         name = Path(features.video.path).stem if features.video else target.stem
         write_h5({name: H5Video(features, change_points)}, target)
     else:
@@ -48,6 +49,8 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     source = Path(path)
     if source.suffix == ".npz":
         return read_npz(source)
+    from vidsum.features.h5 import group_features, group_names, read_group
+
     names = group_names(source)
     one = f"{source}#{names[0]}"
     if video is None and len(names) > 1:
