@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, Table, run_batch
+from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
 from vidsum.options import Option, build

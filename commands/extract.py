@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Videos, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, run_batch
+from vidsum.commands.result import Result
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
@@ -25,7 +26,9 @@ class FeatureFile:
 
 
 @command
-def extract(videos: Videos, outputs: Outputs, file: FeatureFile, extraction: Extraction, view: View) -> None:
+def extract(
+    videos: Videos, batch: Batch, outputs: Outputs, file: FeatureFile, extraction: Extraction, view: View
+) -> None:
     """Turn videos into features.
 
     Writes {video}_{extractor}.npz into the current folder: features, and the time of each.
@@ -34,29 +37,30 @@ def extract(videos: Videos, outputs: Outputs, file: FeatureFile, extraction: Ext
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
+    videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
     ending = f"_{extraction.extractor}.{file.format}"
-    targets = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
+    bases = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
+    targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
     if not outputs.to_stdout:
         check_outputs(
-            [(video, [target]) for video, target in targets.items()], make_folders=outputs.makes_folders
+            [(video, files.all) for video, files in targets.items()], make_folders=outputs.makes_folders
         )
 
     def step(video: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.extraction import plan_extraction, save_features
 
-        plan = plan_extraction(video, extraction)
+        plan, files = plan_extraction(video, extraction), targets[video]
         if outputs.to_stdout:
             return _result(video, plan.read(progress)[0], None)
 
         def make() -> Result:
             (features,) = plan.read(progress)
-            save_features(features, targets[video])
-            return _result(video, features, targets[video])
+            save_features(features, files.record)
+            return _result(video, features, files.record)
 
-        files = Files({"output": targets[video]}, nested=False)
         return unless_up_to_date("extract", video, files, plan.provenance, make, overwrite=outputs.overwrite)
 
-    run_batch("extract", videos, view, step, fail_fast=outputs.fail_fast)
+    run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets)
 
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, run_batch
-from vidsum.errors import OutputError
+from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
+from vidsum.errors import OutputError, UsageError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Retrieval
 
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from vidsum.types import Grounding, Progress
 
 _OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
-_VIDEOS = (
-    ".3gp",
-    ".avi",
-    ".flv",
-    ".m4v",
-    ".mkv",
-    ".mov",
-    ".mp4",
-    ".mpeg",
-    ".mpg",
-    ".mts",
-    ".ts",
-    ".webm",
-    ".wmv",
-)
-"""Endings of the files of a folder that are taken for videos."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +56,7 @@ class GroundOutputs:
 @command
 def ground(
     sources: Videos,
+    batch: Batch,
     asked: QueryOptions,
     retrieval: Retrieval,
     outputs: Outputs,
@@ -94,12 +79,15 @@ def ground(
 
     vidsum ground holiday --query "a sailing boat" --output-dir moments
 
-    A folder stands for the videos in it. A score ranks the moments of one query in one video. `present`, the
+    A score ranks the moments of one query in one video. `present`, the
     probability that the query is true of the video at all, ranks several videos.
     """
     from vidsum.pipelines.moments import plan_moments, read_queries
 
-    queries, sources = read_queries(asked.query, asked.queries), _videos_of(sources)
+    if batch.from_file == asked.queries == "-":
+        raise UsageError("stdin is either --from-file or --queries", hint="write one of them to a file")
+    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    queries = read_queries(asked.query, asked.queries)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -137,17 +125,7 @@ def ground(
             return replace(result, messages=(*result.messages, _OF_SEVERAL))
         return result
 
-    run_batch("ground", sources, view, step, fail_fast=outputs.fail_fast, closing=_ranking)
-
-
-def _videos_of(sources: Sequence[str]) -> list[str]:
-    """The sources, folders replaced by the videos in them; a folder without any stays, to be reported."""
-    videos = []
-    for source in sources:
-        held = sorted(Path(source).glob("[!.]*")) if Path(source).is_dir() else []
-        found = [str(path) for path in held if path.suffix.lower() in _VIDEOS and path.is_file()]
-        videos += found or [source]
-    return videos
+    run_batch("ground", sources, view, step, batch=batch, outputs=outputs, targets=targets, closing=_ranking)
 
 
 def _table(grounding: "Grounding") -> Table:

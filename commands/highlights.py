@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, run_batch
+from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
@@ -44,6 +45,7 @@ class HighlightOutputs:
 @command
 def highlights(
     sources: Videos,
+    batch: Batch,
     settings: HighlightOptions,
     outputs: Outputs,
     extra: HighlightOutputs,
@@ -59,6 +61,7 @@ def highlights(
 
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
+    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "highlights")
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -85,4 +88,4 @@ def highlights(
             "highlights", source, files, plan.provenance, make, overwrite=outputs.overwrite
         )
 
-    run_batch("highlights", sources, view, step, fail_fast=outputs.fail_fast)
+    run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets)

@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Annotated, Any
 
-import typer
-
-from vidsum.commands.options import Only, View, command
-from vidsum.commands.result import Result, run_alone, run_batch
+from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.options import Only, Videos, View, command
+from vidsum.commands.result import Result, run_alone
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
@@ -34,12 +33,11 @@ class InfoOptions:
 
 @command
 def info(
+    videos: Videos,
+    batch: Batch,
     settings: InfoOptions,
     extraction: Annotated[Extraction, Only(("allow_playlists",))],
     view: View,
-    videos: Annotated[
-        list[str] | None, typer.Argument(help="Video files.", show_default=False, metavar="[VIDEO]...")
-    ] = None,
 ) -> None:
     """Show versions, device, weights and cache, or what is known of video files.
 
@@ -47,8 +45,9 @@ def info(
 
     vidsum info film.mp4
     """
-    if videos:
-        run_batch("info", videos, view, lambda video, _: _video(video, extraction))
+    if videos or batch.from_file:
+        videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
+        run_batch("info", videos, view, lambda video, _: _video(video, extraction), batch=batch)
     else:
         run_alone("info", view, _cache if settings.cache else _machine)
 

@@ -19,15 +19,27 @@ import typer
 from typer.core import TyperCommand
 
 from vidsum.commands.config import use_config
+from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
 Sources = Annotated[
     list[str],
     typer.Argument(
-        help="Video files, or feature files (.npz, .h5).", show_default=False, metavar="VIDEO|FEATURES"
+        default_factory=list,
+        help="Videos, folders of videos, or feature files (.npz, .h5).",
+        show_default=False,
+        metavar="VIDEO|FOLDER|FEATURES...",
     ),
 ]
-Videos = Annotated[list[str], typer.Argument(help="Video files.", show_default=False, metavar="VIDEO")]
+Videos = Annotated[
+    list[str],
+    typer.Argument(
+        default_factory=list,
+        help="Videos, or folders of videos.",
+        show_default=False,
+        metavar="VIDEO|FOLDER...",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,15 @@ class Outputs:
         ),
     ] = None
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    skip_existing: Annotated[
+        bool, Option("Skip inputs whose outputs exist, without checking what these were made from.")
+    ] = False
     fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
+
+    def __post_init__(self) -> None:
+        if self.skip_existing and (self.overwrite or self.to_stdout):
+            other = "--overwrite" if self.overwrite else "-o -"
+            raise UsageError(f"--skip-existing and {other} exclude each other")
 
     @property
     def to_stdout(self) -> bool:

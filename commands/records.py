@@ -58,6 +58,17 @@ def unless_up_to_date(
         return make()
 
 
+def existing(command: str, source: str, files: Files) -> Result | None:
+    """What `--skip-existing` says of outputs that all exist, whatever they were made from; else None.
+
+    MP4 files of moments are not looked for: how many there are depends on the result.
+    """
+    if not all(path.exists() for path in files.all) or _read_mark(files.record) is not None:
+        return None
+    names = ", ".join(map(str, files.all))
+    return Result(command, source, {"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
+
+
 def write_moments(
     result: "Grounding | Highlights",
     document: dict[str, Any],

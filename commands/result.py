@@ -1,14 +1,10 @@
-"""What a command returns, how it runs over a batch of inputs, and the one place that prints: text or JSON.
-
-A bad input of a batch is reported, the rest go on, and the exit code says so.
-"""
+"""What a command returns for one input, and the one place that prints it: text or JSON."""
 
 import json
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,7 +15,7 @@ from vidsum.errors import VidsumError
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.types import Interval, Moment, Progress  # with NumPy, which --help can do without
+    from vidsum.types import Interval, Moment  # with NumPy, which --help can do without
 
 SCHEMA = "vidsum.result/1"
 
@@ -105,40 +101,6 @@ class Result:
         return cls(command, input, errors=(Problem.of(error),), exit_code=code)
 
 
-Step = Callable[[str, "Progress | None"], Result]
-
-
-def run_batch(
-    command: str,
-    inputs: Sequence[str],
-    view: View,
-    step: Step,
-    *,
-    fail_fast: bool = False,
-    closing: Callable[[Sequence[Result]], Table | None] | None = None,
-) -> None:
-    """Run `step` on each input, print each result as it comes, and leave with the exit code.
-
-    One input: its own exit code. Several: 0 if all went well, 1 if any failed. After several, people see the
-    table that `closing` makes of the results.
-
-    Raises:
-        typer.Exit: always, unless all went well.
-    """
-    results: list[Result] = []
-    for path in inputs:
-        with progress_bar(view) as progress:
-            result = run_one(command, path, view, lambda: step(path, progress))  # noqa: B023 (called at once)
-        render(result, view)
-        results.append(result)
-        if result.exit_code and fail_fast:
-            break
-    if closing and len(inputs) > 1 and not view.json and not view.quiet and (table := closing(results)):
-        _print_table(table, _aside(results[0]))
-    if any(result.exit_code for result in results):
-        raise typer.Exit(results[0].exit_code if len(inputs) == 1 else 1)
-
-
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
     """The same for a command that has no inputs."""
     result = run_one(command, None, view, step)
@@ -163,28 +125,6 @@ def failed(command: str, path: str | None, view: View, error: Exception) -> Resu
     return Result.failed(command, path, error)
 
 
-@contextmanager
-def progress_bar(view: View) -> Iterator["Progress | None"]:
-    """Give the function to report progress to, or None where no bar is to be shown."""
-    if view.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def report(what: str, done: float, total: float) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total or None)
-            bars.update(tasks[what], completed=done, total=total or None)
-
-        yield report
-
-
 def render(result: Result, view: View) -> None:
     """Print a result: what was asked for to stdout; notes, warnings and errors to stderr."""
     if view.json:
@@ -193,7 +133,7 @@ def render(result: Result, view: View) -> None:
     if result.document is not None:
         print(result.document, end="", file=sys.stdout, flush=True)
     if not view.quiet:
-        _print_for_people(result, _aside(result))
+        _print_for_people(result, aside(result))
         for message in result.messages:
             print(f"warning: {printable(message)}", file=sys.stderr)
     for problem in result.errors:
@@ -203,7 +143,7 @@ def render(result: Result, view: View) -> None:
     sys.stdout.flush()
 
 
-def _aside(result: Result) -> TextIO:
+def aside(result: Result) -> TextIO:
     """Where people read about a result: not on stdout where its document is there."""
     return sys.stdout if result.document is None else sys.stderr
 
@@ -223,12 +163,12 @@ def _envelope(result: Result) -> dict[str, Any]:
 
 def _print_for_people(result: Result, stream: TextIO) -> None:
     if result.table is not None:
-        _print_table(result.table, stream)
+        print_table(result.table, stream)
     for line in result.lines:
         print(printable(line), file=stream)
 
 
-def _print_table(table: Table, stream: TextIO) -> None:
+def print_table(table: Table, stream: TextIO) -> None:
     """Columns as wide as their widest cell; numbers to the right, texts to the left."""
     if table.title:
         print(printable(table.title), file=stream)

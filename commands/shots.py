@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, interval_table, run_batch
+from vidsum.commands.result import Result, interval_table
 from vidsum.settings import Extraction, ShotSettings
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 @command
 def shots(
     sources: Sources,
+    batch: Batch,
     outputs: Outputs,
     settings: ShotSettings,
     extraction: Annotated[Extraction, Without(("logits",))],
@@ -28,37 +30,38 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
     """
-    targets = destinations(sources, outputs, "_shots.json", (".json",))
+    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    bases = destinations(sources, outputs, "_shots.json", (".json",))
+    targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     if not outputs.to_stdout:
         check_outputs(
-            [(source, [target]) for source, target in targets.items()], make_folders=outputs.makes_folders
+            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import shots_document, to_text, write_document
         from vidsum.pipelines.summary import plan_shots
 
-        plan, target = plan_shots(source, settings, extraction), targets[source]
+        plan, files = plan_shots(source, settings, extraction), targets[source]
         if outputs.to_stdout:
             shots = plan.run(progress)
             document = shots_document(shots)
             return Result("shots", source, document, document=to_text(document), messages=shots.warnings)
-        files = Files({"output": target}, nested=False)
 
         def make() -> Result:
             shots = plan.run(progress)
             document = shots_document(shots)
-            write_document(document, target)
+            write_document(document, files.record)
             count = f"{len(shots)} shot{'s' if len(shots) > 1 else ''}"
             return Result(
                 "shots",
                 source,
                 {**files.facts(), **document},
-                lines=(f"{target}: {count}",),
+                lines=(f"{files.record}: {count}",),
                 table=interval_table("shot", shots.intervals),
                 messages=shots.warnings,
             )
 
         return unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
 
-    run_batch("shots", sources, view, step, fail_fast=outputs.fail_fast)
+    run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
+from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, interval_table, run_batch
+from vidsum.commands.result import Result, interval_table
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
 from vidsum.settings import Extraction, Selection, ShotSettings, parse_attention_part
@@ -62,6 +63,7 @@ class SummaryOutputs:
 @command
 def summarize(
     sources: Sources,
+    batch: Batch,
     selection: Selection,
     shots: ShotSettings,
     outputs: Outputs,
@@ -80,6 +82,7 @@ def summarize(
 
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
+    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
@@ -109,7 +112,7 @@ def summarize(
             "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, copy=extra.copy
         )
 
-    run_batch("summarize", sources, view, step, fail_fast=outputs.fail_fast)
+    run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets)
 
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from vidsum.commands.annotated import SplitOptions, for_video, next_result, read_annotated
+from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
-from vidsum.commands.result import Result, render, run_batch
+from vidsum.commands.result import Result, render
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings

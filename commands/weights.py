@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from vidsum.commands.batch import run_batch
 from vidsum.commands.options import View, command
-from vidsum.commands.result import Problem, Result, Table, run_alone, run_batch
+from vidsum.commands.result import Problem, Result, Table, run_alone
 from vidsum.options import Option
 
 if TYPE_CHECKING:

@@ -41,7 +41,8 @@ def _run(command: str) -> str:
     words = shlex.split(command.replace("\\\n", " "))
     out = io.StringIO()
     argv = mock.patch.object(sys, "argv", words)
-    with argv, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
+    no_lines = mock.patch("vidsum.commands.progress.SLOW_S", float("inf"))  # of steps that take long
+    with argv, no_lines, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
         main()
     return f"$ {command}\n{out.getvalue()}"
 

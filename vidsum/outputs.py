@@ -39,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     place = Path(os.path.realpath(target))
     part = place.with_name(f".{place.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
     try:
-        _check(target, place.parent)
+        check_target(target)
         try:
             yield part
             part.replace(place)
@@ -49,7 +49,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
-def _check(target: Path, folder: Path) -> None:
+def check_target(target: Path) -> None:
+    """See that a file could be written, or replaced.
+
+    Raises:
+        OutputError: see `atomic_write`.
+    """
+    folder = Path(os.path.realpath(target)).parent
     if target.is_dir():
         raise OutputError(f"{target}: is a folder, not a file to write")
     if not folder.is_dir():

@@ -5,8 +5,10 @@ does not have, are read as Python does, so that whoever needs the number can say
 `vidsum.datasets.entries.number_of`.
 """
 
+import io
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,11 +38,23 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: it cannot be read, or is not UTF-8.
     """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except ValueError as error:
+        raise InputError(f"{path}: is not a text file in UTF-8") from error
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     source = Path(path)
     try:
         if source.exists() and not source.is_file():  # a device or pipe may never end
             raise InputError(f"{source}: is not a file")
-        return source.read_text(encoding="utf-8-sig")
+        return source.read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{source}: no such file") from error
     except PermissionError as error:
@@ -50,7 +64,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except MemoryError as error:
         raise InputError(f"{source}: is too large for the memory of this machine") from error
     except ValueError as error:
-        raise InputError(f"{source}: is not a text file in UTF-8") from error
+        raise InputError(f"{source}: cannot be read ({error})") from error
+
+
+def read_stdin() -> bytes:
+    """All of stdin. An in-memory copy takes its place, for the worker processes of a batch."""
+    content = sys.stdin.buffer.read()
+    sys.stdin = io.TextIOWrapper(io.BytesIO(content))
+    return content
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

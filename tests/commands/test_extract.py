@@ -123,7 +123,7 @@ def test_fail_fast_stops_at_the_bad_file(run: Run, film: Path) -> None:
 
 
 def test_one_output_cannot_take_several_videos(run: Run, film: Path) -> None:
-    ran = run("extract", film, film, "-o", "f.npz")
+    ran = run("extract", film, "other.mp4", "-o", "f.npz")
     assert ran.code == 2
     assert "--output-dir" in ran.err
 

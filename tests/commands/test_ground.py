@@ -119,8 +119,9 @@ def test_the_videos_of_a_folder_are_ranked_by_how_likely_they_show_the_query(
 ) -> None:
     folder = tmp_path / "holiday"
     folder.mkdir()
-    for name in (*likely, "notes.txt"):
+    for name in likely:
         (folder / name).write_bytes(film.read_bytes())
+    (folder / "notes.txt").write_text("not a film")
     *_, title, head, best, worst = run("ground", folder, *ASK).out.splitlines()
     assert "likeliest first" in title
     assert head.split() == ["query", "present", "video"]

@@ -2,13 +2,13 @@
 
 import os
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
+from vidsum.text_files import read_stdin
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
@@ -73,7 +73,7 @@ def named(queries: Sequence[str]) -> str:
 def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
     try:
-        content = sys.stdin.buffer.read() if name == "stdin" else Path(file).read_bytes()
+        content = read_stdin() if name == "stdin" else Path(file).read_bytes()
         lines = content.decode("utf-8-sig").split("\n")
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({(error.strerror or str(error)).lower()})") from error

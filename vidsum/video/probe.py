@@ -1,6 +1,6 @@
 """Facts about a video file, from its header and, where that says too little, from its packets.
 
-Only the first frame is decoded: it tells the size and rotation.
+Only the first frame is decoded: it tells the size and rotation. `is_video` tells videos from other files.
 """
 
 import os
@@ -9,10 +9,43 @@ from pathlib import Path
 import av
 
 from vidsum.errors import InputError
+from vidsum.provenance import is_label
 from vidsum.types import VideoInfo
 from vidsum.video.picture import has_odd_pixels
+from vidsum.video.playlist import is_text
 from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
 from vidsum.video.timing import Timing, timing_of
+
+_ENDINGS = frozenset(
+    {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
+    | {".ts", ".vob", ".webm", ".wmv"}
+)
+"""Of names that promise a video."""
+_PICTURES = frozenset({"apng", "gif", "ico", "image2"})
+"""FFmpeg's demuxers of pictures, still or moving, beside those whose names end in `_pipe`."""
+
+
+def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
+    """Whether a file of a folder is to be taken for a video; a damaged one is, if its name promises a video.
+
+    It is if FFmpeg recognises its content, whatever its name, and finds a video stream with a size in it.
+    Pictures, covers of sound files, texts, and MP4 files that vidsum wrote are none. Nothing is decoded that
+    FFmpeg does not decode to know the format.
+    """
+    try:
+        with open_video(path, allow_playlists=allow_playlists) as container:
+            name, codec = container.format.name, video_stream(container, path).codec_context
+            is_picture = name.endswith("_pipe") or name in _PICTURES
+            return not is_picture and codec.width > 0 and not is_label(container.metadata.get("comment", ""))
+    except InputError:
+        return path.suffix.lower() in _ENDINGS and not _begins_as_text(path)
+
+
+def _begins_as_text(path: Path) -> bool:
+    try:
+        return is_text(path)
+    except OSError:  # no permission to read it: that is to be reported
+        return False
 
 
 def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> VideoInfo:

@@ -1,0 +1,162 @@
+"""How a command runs over a batch of inputs.
+
+A bad input is reported, the rest go on, and the exit code says so.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vidsum.commands.options import Outputs, View
+from vidsum.commands.outputs import Files
+from vidsum.commands.progress import Display
+from vidsum.commands.records import existing
+from vidsum.commands.result import Result, Table, aside, print_table, render, run_one
+from vidsum.commands.tally import Outcome, tally, write_summary
+from vidsum.errors import InputError, UsageError
+from vidsum.options import Option
+from vidsum.outputs import check_target
+
+if TYPE_CHECKING:
+    from vidsum.types import Progress
+
+Step = Callable[[str, "Progress | None"], Result]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Which inputs a command has beside those that are named, and how it goes through them."""
+
+    PANEL = "Inputs"
+
+    recursive: Annotated[
+        bool, Option("Also take the videos in the folders below a folder.", flags=("--recursive", "-r"))
+    ] = False
+    from_file: Annotated[
+        str | None,
+        Option(
+            "File with one input per line, or separated by NUL (find -print0); - for stdin.",
+            metavar="FILE",
+            shared=False,
+        ),
+    ] = None
+    summary_json: Annotated[
+        Path | None,
+        Option("Also write what became of each input into this file.", metavar="FILE", shared=False),
+    ] = None
+
+    def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
+        """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
+
+        Raises:
+            UsageError: there is none.
+            InputError: the list cannot be read.
+        """
+        from vidsum.pipelines.inputs import expand, read_list
+
+        listed = read_list(self.from_file) if self.from_file else []
+        if not paths and not listed:
+            raise UsageError("no input given", hint="a video or a folder; --help lists the options")
+        return expand([*paths, *listed], recursive=self.recursive, allow_playlists=allow_playlists)
+
+
+def run_batch(
+    command: str,
+    inputs: Sequence[str],
+    view: View,
+    step: Step,
+    *,
+    batch: Batch | None = None,
+    outputs: Outputs | None = None,
+    targets: Mapping[str, Files] | None = None,
+    closing: Callable[[Sequence[Result]], Table | None] | None = None,
+) -> None:
+    """Run `step` on each input, print each result as it comes, and leave with the exit code.
+
+    One input: its own exit code. Several: 0 if all went well, 1 if any failed. After several, people see what
+    became of them, and the table that `closing` makes of the results.
+
+    Args:
+        command: its name.
+        inputs: what it is to be run on.
+        view: how much to print.
+        step: does the work for one input.
+        batch: the options of commands that read videos; without them, `inputs` are no paths.
+        outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
+        targets: the outputs of each input, if these can be skipped.
+        closing: makes a last table.
+
+    Raises:
+        typer.Exit: always, unless all went well.
+    """
+
+    def work(path: str, progress: "Progress | None") -> Result:
+        return run_one(command, path, view, lambda: run(path, progress))
+
+    def run(path: str, progress: "Progress | None") -> Result:
+        from vidsum.pipelines.inputs import is_folder
+
+        if batch and is_folder(path):
+            raise InputError(f"{path}: is a folder without a video", hint="--recursive, for those below it")
+        files = (targets or {}).get(path)
+        made = existing(command, path, files) if files and outputs and outputs.skip_existing else None
+        return made or step(path, progress)
+
+    outcomes = [Outcome(path) for path in inputs]
+    results: list[Result] = []
+    with _summarized(command, outcomes, batch), Display(view) as display:
+        for number, result in enumerate(one_by_one(inputs, work, display)):
+            with display.aside():
+                render(result, view)
+            outcomes[number] = Outcome.of(inputs[number], result)
+            if closing or not results:
+                results.append(result)
+            if result.exit_code and outputs and outputs.fail_fast:
+                break
+    if len(inputs) > 1 and not view.json and not view.quiet:
+        tables = [tally(outcomes) if batch else None, closing(results) if closing else None]
+        for table in filter(None, tables):
+            print_table(table, aside(results[0]))
+    if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
+        raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
+
+
+def one_by_one(
+    inputs: Sequence[str], work: Callable[[str, "Progress | None"], Result], display: Display
+) -> Iterator[Result]:
+    """The result of each input, in this process."""
+    for number, path in enumerate(inputs, 1):
+        label = label_of(number, inputs)
+        result = work(path, display.of(label))
+        display.end(label)
+        yield result
+
+
+def label_of(number: int, inputs: Sequence[str]) -> str:
+    """What the steps of an input are named after: `3/200 film.mp4`; nothing where it is the only one."""
+    return f"{number}/{len(inputs)} {Path(inputs[number - 1]).name}" if len(inputs) > 1 else ""
+
+
+@contextmanager
+def _summarized(command: str, outcomes: Sequence[Outcome], batch: Batch | None) -> Iterator[None]:
+    """Write `--summary-json`, if asked for, at the end or after an interruption.
+
+    Raises:
+        UsageError: it would replace an input.
+        OutputError: it cannot be written; said before any work.
+    """
+    if batch is None or (target := batch.summary_json) is None:
+        yield
+        return
+    if os.path.realpath(target) in {os.path.realpath(outcome.input) for outcome in outcomes}:
+        raise UsageError(f"{target}: would be written over an input", hint="--summary-json FILE")
+    check_target(target)
+    try:
+        yield
+    finally:
+        write_summary(command, outcomes, target)

@@ -1,0 +1,113 @@
+"""Which files of a folder are videos, and lists of inputs."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests import media
+from vidsum.errors import InputError, UsageError
+from vidsum.pipelines.inputs import expand, read_list
+from vidsum.video.write import write_segments
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two videos, one of them below, among files that are none."""
+    place = tmp_path / "films"
+    (place / "below").mkdir(parents=True)
+    media.make_video(place / "film.mp4", n_frames=30)
+    content = (place / "film.mp4").read_bytes()
+    (place / "below" / "without_suffix").write_bytes(content)
+    (place / ".hidden.mp4").write_bytes(content)
+    (place / "notes.txt").write_text("a film of mine")
+    (place / "code.ts").write_text("export const a = 1\n")
+    (place / "list.mp4").write_text("ffconcat version 1.0\nfile film.mp4\n")
+    Image.new("RGB", (64, 48)).save(place / "still.png")
+    Image.new("RGB", (64, 48)).save(place / "still.jpg")
+    frames = [Image.new("P", (64, 48), colour) for colour in (1, 2)]
+    frames[0].save(place / "moving.gif", save_all=True, append_images=frames[1:])
+    np.savez(place / "features.npz", features=np.zeros((4, 8)))
+    (place / "noise").write_bytes(np.random.default_rng(0).bytes(100_000))
+    return place
+
+
+def names(inputs: list[str], folder: Path) -> list[str]:
+    return [os.path.relpath(path, folder) for path in inputs]
+
+
+def test_content_tells_a_video_and_not_the_name(folder: Path) -> None:
+    assert names(expand([str(folder)]), folder) == ["film.mp4"]
+    below = ["film.mp4", "below/without_suffix"]
+    assert names(expand([str(folder)], recursive=True), folder) == below
+
+
+def test_a_damaged_file_named_as_a_video_is_one_to_be_reported(folder: Path) -> None:
+    (folder / "cut.mkv").write_bytes((folder / "film.mp4").read_bytes()[:500])
+    (folder / "empty.mov").write_bytes(b"")
+    (folder / "cut.bin").write_bytes((folder / "film.mp4").read_bytes()[:500])
+    assert names(expand([str(folder)]), folder) == ["cut.mkv", "empty.mov", "film.mp4"]
+
+
+def test_what_vidsum_wrote_is_not_an_input_of_the_next_run(folder: Path) -> None:
+    write_segments(folder / "film.mp4", [(0, 0.5)], folder / "film_1_1.mp4", comment="vidsum " + "0f" * 16)
+    write_segments(folder / "film.mp4", [(0, 0.5)], folder / "mine.mp4", comment="vidsum is a program")
+    assert names(expand([str(folder)]), folder) == ["film.mp4", "mine.mp4"]
+    assert expand([str(folder / "film_1_1.mp4")]) == [str(folder / "film_1_1.mp4")]  # named: taken
+
+
+def test_a_song_with_a_cover_is_not_a_video(folder: Path) -> None:
+    with av.open(str(folder / "song.mka"), "w", format="matroska") as container:
+        stream = container.add_stream("pcm_s16le", rate=8000, layout="mono")
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.int16), layout="mono")
+        frame.rate = 8000
+        container.mux(stream.encode(frame))
+    assert "song.mka" not in names(expand([str(folder)]), folder)
+
+
+def test_playlists_are_videos_where_they_are_allowed(folder: Path) -> None:
+    found = names(expand([str(folder)], allow_playlists=True), folder)
+    assert found == ["film.mp4", "list.mp4"]
+
+
+def test_each_input_comes_once_and_what_is_no_folder_stays(folder: Path) -> None:
+    film = str(folder / "film.mp4")
+    assert expand(["no.mp4", film, str(folder), "n" * 300, film]) == ["no.mp4", film, "n" * 300]
+    empty = folder / "empty"
+    empty.mkdir()
+    assert expand([str(empty)]) == [str(empty)]
+
+
+def test_folders_that_lead_to_each_other_are_no_endless_walk(folder: Path) -> None:
+    (folder / "below" / "again").symlink_to(folder)
+    assert len(expand([str(folder)], recursive=True)) == 2
+
+
+@pytest.mark.parametrize(
+    "content", [b"a.mp4\n\nb c.mp4\r\n", b"a.mp4\0b c.mp4\0", b"\xef\xbb\xbfa.mp4\nb c.mp4"]
+)
+def test_a_list_has_a_path_per_line_or_between_nuls(
+    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "list").write_bytes(content)
+    assert read_list(str(tmp_path / "list")) == ["a.mp4", "b c.mp4"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read_list("-") == ["a.mp4", "b c.mp4"]
+
+
+def test_a_name_in_a_list_need_not_be_utf8(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"caf\xe9.mp4\n")
+    assert os.fsencode(read_list(str(tmp_path / "list"))[0]) == b"caf\xe9.mp4"
+
+
+def test_a_list_that_names_nothing_or_is_not_there_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("\n\n")
+    with pytest.raises(UsageError):
+        read_list(str(tmp_path / "list"))
+    with pytest.raises(InputError):
+        read_list(str(tmp_path / "no"))
