@@ -124,7 +124,7 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
 
 def _stem(source: str) -> str:
     """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    from vidsum.pipelines.extraction import has_pictures
+    from vidsum.pipelines.sources import has_pictures
 
     path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
     return video or Path(path).stem

@@ -120,7 +120,7 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
 
     A plot of another part of the attention than the mean has a name of its own.
     """
-    from vidsum.pipelines.extraction import has_pictures
+    from vidsum.pipelines.sources import has_pictures
 
     stem = base.with_suffix("").name.removesuffix("_summary")
     part = "" if extra.attention_of == "mean" else f"_{extra.attention_of}"

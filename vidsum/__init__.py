@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from vidsum.features.own_extractors import register_extractor as register_extractor
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
+    from vidsum.memory import unload as unload
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
     from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.reusable import Grounder as Grounder
+    from vidsum.pipelines.reusable import Summarizer as Summarizer
+    from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.results import load as load
@@ -50,6 +54,10 @@ _HOMES = {
     "read_features": "vidsum.features.store",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",
+    "Grounder": "vidsum.pipelines.reusable",
+    "Summarizer": "vidsum.pipelines.reusable",
+    "unload": "vidsum.memory",
+    "Video": "vidsum.pipelines.sources",
     "find_shots": "vidsum.pipelines.summary",
     "summarize": "vidsum.pipelines.summary",
     "ground": "vidsum.pipelines.moments",

@@ -1,4 +1,4 @@
-"""Giving memory back while a long video is processed.
+"""Giving memory back while a long video is processed; networks that are kept, until they are unloaded.
 
 PyTorch makes and drops arrays of many megabytes in several threads. The GNU C library keeps what is dropped
 in pieces between what is in use, in an arena of each thread, more of them by the minute: with two networks
@@ -8,11 +8,18 @@ at once 970 MiB became 1,280 in the first six minutes of a video. docs/benchmark
 import ctypes
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+_loaders: "list[_lru_cache_wrapper[Any]]" = []
 
 _EVERY_S = 5.0
 """It takes some hundredths of a second, and as long again until the pages are back that are still of use."""
@@ -24,6 +31,25 @@ def use_one_arena() -> None:
     """Let all threads of this process share one arena; for programs, before they start threads."""
     if (mallopt := _of_libc("mallopt")) is not None:
         mallopt(_M_ARENA_MAX, 1)
+
+
+def kept(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper[T]"]:
+    """Decorates a function that loads a network: its last results stay in memory until `unload`."""
+
+    def wrap(load: Callable[P, T]) -> "_lru_cache_wrapper[T]":
+        loader = lru_cache(maxsize)(load)
+        _loaders.append(loader)
+        return loader
+
+    return wrap
+
+
+def unload() -> None:
+    """Free the networks that are kept for the next call. What an object in use holds stays."""
+    for loader in _loaders:
+        loader.cache_clear()
+    if (trim := _of_libc("malloc_trim")) is not None:
+        trim(0)
 
 
 def trimming(items: Iterable[T]) -> Iterator[T]:

@@ -24,7 +24,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import export, extraction
+from vidsum.pipelines import export, extraction, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results import write_json
 from vidsum.settings import Extraction, Retrieval
@@ -157,8 +157,8 @@ def test_a_video_is_probed_and_hashed_once(
     def counted(name: str, function: Any) -> Any:
         return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
 
-    extraction._probe_unchanged.cache_clear()
-    monkeypatch.setattr(extraction, "probe", counted("probe", probe))
+    sources._probe_unchanged.cache_clear()
+    monkeypatch.setattr(sources, "probe", counted("probe", probe))
     monkeypatch.setattr(pipeline, "extraction_job", counted("hash", pipeline.extraction_job))
     pipeline.ground(film, "green", device="cpu")
     assert calls == ["probe", "hash"]

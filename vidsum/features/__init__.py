@@ -5,13 +5,13 @@ outside (`own_extractors`). This module loads neither torch nor NumPy by itself.
 """
 
 from dataclasses import replace
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
 from vidsum.features.own_extractors import own_extractor
+from vidsum.memory import kept
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def kept_extractor(
     return replace(_loaded(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
 
 
-@lru_cache(maxsize=_KEPT)
+@kept(maxsize=_KEPT)
 def _loaded(
     name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
 ) -> "Extractor":

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from vidsum.checkpoints.registry import builtin
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
+from vidsum.memory import kept
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, MaskKind
 from vidsum.types import FloatArray, QueryMoments
@@ -165,7 +165,7 @@ def _grounder(model: str, device: str) -> "Grounder":
     return _loaded(model, device, named_sha256(model))
 
 
-@lru_cache(maxsize=2)
+@kept(maxsize=2)
 def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.checkpoints.trained import read_trained

@@ -81,7 +81,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     """
     duration_s = features[0].duration_s
     times = grid(duration_s, STEP_S)
-    if space == "clip":
+    if space != "conse":
         parts = tuple(unit_rows(on_grid(each.array, each, times, STEP_S)) for each in features)
         return ClipEmbeddings(parts, times, STEP_S, duration_s)
     mixtures = []

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from vidsum.device import choose_device, device_type
 from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
+from vidsum.memory import kept
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
@@ -100,7 +101,7 @@ def embed_once(
     return rows[[row_of[text] for text in texts]]
 
 
-@lru_cache(maxsize=3)
+@kept(maxsize=3)
 def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
     """Room for all encoders; other weights of the same name are loaded anew."""
     return _LOADERS[name](device)

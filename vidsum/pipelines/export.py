@@ -9,7 +9,7 @@ from vidsum.documents import features_document, read_record
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
-from vidsum.pipelines.extraction import probe_video
+from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
 from vidsum.settings import Extraction
 from vidsum.times import format_time

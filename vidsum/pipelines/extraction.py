@@ -3,12 +3,11 @@
 A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum import checkpoints, provenance
 from vidsum.device import device_type
@@ -16,15 +15,16 @@ from vidsum.features import cache, choose_backend, describe, kept_extractor, wei
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.features.store import is_feature_file, read_features, write_features
+from vidsum.features.store import read_features, write_features
 from vidsum.memory import trimming
 from vidsum.options import from_keywords
+from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
+from vidsum.provenance import digest_of
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
-from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
 from vidsum.video.timing import jumps_of
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
     from vidsum.settings import SamplingOptions
 
-VideoPath = str | os.PathLike[str]
-Source = VideoPath | Features
-"""A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,8 @@ class Input:
     video: VideoInfo | None = None
     jobs: tuple[Job, ...] = ()
     features: Features | None = None
+    kept: dict[str, Any] | None = None
+    """Where a `Video` keeps what was made of it."""
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -78,7 +78,17 @@ class Input:
         if self.features is not None:
             return [self.features]
         assert self.video is not None
-        return run_jobs(self.video, self.jobs, self.extraction, progress)
+        return run_jobs(self.video, self.jobs, self.extraction, progress, self.kept)
+
+    def once(self, made_from: Mapping[str, Any], make: Callable[[], Made]) -> Made:
+        """What `make` makes, once for all runs on one `Video`."""
+        if self.kept is None:
+            return make()
+        digest = digest_of(made_from)
+        if digest not in self.kept:
+            self.kept[digest] = make()
+        made: Made = self.kept[digest]
+        return made
 
 
 def extract(
@@ -108,14 +118,14 @@ def extract(
     return plan.read(progress)[0]
 
 
-def plan_extraction(path: VideoPath, extraction: Extraction) -> Input:
+def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
     """Plan the features of a video.
 
     Raises:
         InputError, UsageError: see `extract`.
     """
-    video = probe_video(path, extraction)
-    return Input(extraction, video, (extraction_job(video, extraction),))
+    video = probe_video(path_of(source), extraction)
+    return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
 
 
 def plan_features(source: Source, extraction: Extraction) -> Input:
@@ -127,32 +137,9 @@ def plan_features(source: Source, extraction: Extraction) -> Input:
     if isinstance(source, Features):
         return Input(extraction, features=source)
     if not has_pictures(source):
-        path, _, name = os.fspath(source).partition("#")
+        path, _, name = path_of(source).partition("#")
         return Input(extraction, features=read_features(path, name or None))
     return plan_extraction(source, extraction)
-
-
-def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
-    """What is known of a video; asked again in one run, it is not probed again unless the file changed.
-
-    Raises:
-        InputError: see `vidsum.probe`.
-    """
-    try:
-        status = Path(source).stat()
-    except (OSError, ValueError):  # probing names the fault
-        return probe(source, allow_playlists=extraction.allow_playlists)
-    return _probe_unchanged(os.fspath(source), extraction.allow_playlists, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=64)
-def _probe_unchanged(path: str, allow_playlists: bool, size: int, mtime_ns: int) -> VideoInfo:
-    return probe(path, allow_playlists=allow_playlists)
-
-
-def has_pictures(source: VideoPath) -> bool:
-    """Whether a source is a video by its name, not a feature file."""
-    return not is_feature_file(os.fspath(source))
 
 
 def save_features(features: Features, path: Path) -> None:
@@ -250,17 +237,24 @@ def _made_from(
 
 
 def run_jobs(
-    video: VideoInfo, jobs: Sequence[Job], how: Extraction, progress: Progress | None
+    video: VideoInfo,
+    jobs: Sequence[Job],
+    how: Extraction,
+    progress: Progress | None,
+    kept: dict[str, Any] | None = None,
 ) -> list[Features]:
-    """The features of each job: from the cache, and those not there in one decode pass."""
-    found = [cache.get(job.provenance) if how.cache else None for job in jobs]
+    """The features of each job: from `kept` or the cache, and those not there in one decode pass."""
+    digests = [digest_of(job.provenance) for job in jobs]
+    found: list[Features | None] = [(kept or {}).get(digest) for digest in digests]
+    if how.cache:
+        found = [features or cache.get(job.provenance) for features, job in zip(found, jobs, strict=True)]
     missing = [number for number, features in enumerate(found) if features is None]
     if missing:
         consumers = [jobs[number].consumer(progress) for number in missing]
         samplings = [jobs[number].sampling for number in missing]
         with read_frames(video.path, samplings, reader=how.reader, strict=how.strict, info=video) as frames:
-            made = fan_out(trimming(frames), consumers)
-        for number, features in zip(missing, made, strict=True):
+            seen = fan_out(trimming(frames), consumers)
+        for number, features in zip(missing, seen, strict=True):
             whole = replace(
                 features,
                 duration_s=frames.end_s,
@@ -270,11 +264,14 @@ def run_jobs(
             found[number] = whole
             if how.cache and not frames.warnings:  # of a damaged video the warning must come every time
                 cache.put(whole)
-    return [
+    made = [
         replace(features, video=video, provenance=job.provenance)
         for features, job in zip(found, jobs, strict=True)
         if features is not None
     ]
+    if kept is not None:
+        kept |= zip(digests, made, strict=True)
+    return made
 
 
 def _extractor(how: Extraction) -> Extractor:

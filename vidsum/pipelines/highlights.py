@@ -10,7 +10,8 @@ from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import from_keywords
-from vidsum.pipelines.extraction import Input, Source, has_pictures, plan_features
+from vidsum.pipelines.extraction import Input, plan_features
+from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.settings import Extraction, Selection
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256

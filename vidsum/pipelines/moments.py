@@ -3,9 +3,12 @@
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
@@ -26,24 +29,22 @@ from vidsum.grounding.spaces import (
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
 from vidsum.options import from_keywords
-from vidsum.pipelines.extraction import (
-    Input,
-    VideoPath,
-    extraction_job,
-    has_pictures,
-    probe_video,
-    transitions_job,
-)
+from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_MODEL, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
-from vidsum.types import Features, Grounding, Moment, Progress, QueryMoments, TimeArray
+from vidsum.types import Features, FloatArray, Grounding, Moment, Progress, QueryMoments, TimeArray
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.settings import ReadingOptions
+
+EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
+"""Texts to vectors [M, D]."""
 
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
@@ -53,7 +54,7 @@ _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
 
 
 def ground(
-    source: VideoPath,
+    source: Source,
     queries: str | Sequence[str],
     top_k: int = Retrieval.top_k,
     *,
@@ -62,13 +63,14 @@ def ground(
     snap: Snap = Retrieval.snap,
     min_present: float = Retrieval.min_present,
     mask: MaskKind | None = None,
+    encode_text: EncodeText | None = None,
     progress: Progress | None = None,
     **how: "Unpack[ReadingOptions]",
 ) -> Grounding:
     """Find the moments of a video that texts describe.
 
     Args:
-        source: a video file, of any length.
+        source: a video, of any length, or features of CLIP or with `encode_text`.
         queries: one text or several, in English; several cost one pass over the video.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
@@ -76,6 +78,7 @@ def ground(
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
         min_present: a query that is less likely to be true of the video gets no moments; space `conse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
+        encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
@@ -89,10 +92,14 @@ def ground(
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
-    texts = [queries] if isinstance(queries, str) else queries
     retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
     extraction = from_keywords(ground, Extraction, how)
-    return plan_moments(source, read_queries(texts), retrieval, extraction).run(progress)
+    return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
+
+
+def queries_of(queries: str | Sequence[str]) -> Queries:
+    """One query or several. Raises UsageError where one holds no text."""
+    return read_queries([queries] if isinstance(queries, str) else queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +115,19 @@ class MomentsPlan:
     space: str
     provenance: dict[str, Any]
     """What the moments would be made from."""
+    encode_text: EncodeText | None = None
+    """What reads the queries in place of the space's text encoder."""
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `ground`."""
         texts, extraction = self.queries.texts, self.input.extraction
         device = extraction.device
-        vectors = embed_queries(self.space, texts, device)  # first: missing weights show before decoding
+        vectors = self._embedded(texts)  # first: missing weights show before decoding
         features = self.input.read(progress)
-        n_parts = len(extractions_of(self.space, extraction))
-        edges_s = _shot_edges(features, self.retrieval.snap)
-        clips = seen(self.space, features[:n_parts], edges_s, device)
+        clips = self.input.once(self._seen_in, lambda: self._seen(features))
         answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
         if self.retrieval.snap != "none":
-            answers = [replace(answer, moments=self._snapped(answer, edges_s)) for answer in answers]
+            answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         if (present := presence.probabilities(clips, vectors)) is not None:
             answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return Grounding(
@@ -135,8 +142,29 @@ class MomentsPlan:
             warnings=self._warnings(features),
         )
 
-    def _snapped(self, answer: QueryMoments, edges_s: TimeArray) -> tuple[Moment, ...]:
-        return tuple(suppress(snapped(answer.moments, edges_s), MAX_IOU, self.retrieval.top_k))
+    def _embedded(self, texts: Sequence[str]) -> FloatArray:
+        if self.encode_text is None:
+            return embed_queries(self.space, texts, self.input.extraction.device)
+        vectors = np.asarray(self.encode_text(texts), np.float32)
+        if vectors.shape != (expected := (len(texts), self.input.kind[2])):
+            raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
+        return unit_rows(vectors)
+
+    @property
+    def _seen_in(self) -> dict[str, Any]:
+        """What the embeddings of the video depend on."""
+        facts = {name: value for name, value in self.provenance.items() if name != "grounding"}
+        return {**facts, "seen": [self.space, self.retrieval.snap]}
+
+    def _seen(self, features: Sequence[Features]) -> ClipEmbeddings:
+        extraction = self.input.extraction
+        n_parts = 1 if self.input.features else len(extractions_of(self.space, extraction))
+        edges_s = _shot_edges(features, self.retrieval.snap)
+        return seen(self.space, features[:n_parts], edges_s, extraction.device)
+
+    def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
+        assert clips.shots_s is not None
+        return tuple(suppress(snapped(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.top_k))
 
     def _judged(self, answer: QueryMoments, present: float) -> QueryMoments:
         moments = answer.moments if present >= self.retrieval.min_present else ()
@@ -144,10 +172,12 @@ class MomentsPlan:
 
     def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
         device = self.input.extraction.device
+        about_video = [warning for one in features for warning in one.warnings]
+        if self.encode_text:
+            return (*about_video, *self.queries.warnings)
         encoder = load_text_encoder(text_encoder_of(self.space), device)
         if (most := max_words(self.model, device)) is not None:
             encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
-        about_video = [warning for one in features for warning in one.warnings]
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
         return tuple(dict.fromkeys([*about_video, *self.queries.warnings, *about_length]))
@@ -163,25 +193,29 @@ def seen(
 
 
 def plan_moments(
-    source: VideoPath, queries: Queries, retrieval: Retrieval, extraction: Extraction
+    source: Source,
+    queries: Queries,
+    retrieval: Retrieval,
+    extraction: Extraction,
+    encode_text: EncodeText | None = None,
 ) -> MomentsPlan:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
     Args:
-        source: a video file.
+        source: a video, or features.
         queries: from `read_queries`.
         retrieval: how moments are found.
         extraction: how features are made; the space chooses the extractor and its clips.
+        encode_text: see `ground`.
 
     Raises:
         InputError, WeightsError, UsageError: see `ground`.
     """
-    if not has_pictures(source):
-        raise UsageError(
-            f"{source}: moments are found in several features of one video, not in a file of one kind",
-            hint="give the video: its features are kept for the next query",
-        )
-    video = probe_video(source, extraction)
+    if isinstance(source, Features) or not has_pictures(source):
+        return _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
+    if encode_text:
+        raise UsageError("encode_text reads queries for features of your own", hint="give Features")
+    video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
         raise UsageError(
@@ -196,8 +230,28 @@ def plan_moments(
         "extractions": [{key: job.provenance[key] for key in _OWN_KEYS} for job in jobs],
         "grounding": _facts(queries, retrieval, model, space),
     }
-    given = Input(extraction, video, tuple(jobs))
+    given = Input(extraction, video, tuple(jobs), kept=kept_of(source))
     return MomentsPlan(queries, retrieval, given, model, space, provenance)
+
+
+def _plan_in_features(
+    given: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
+) -> MomentsPlan:
+    """Plan `ground` in features that exist: those of CLIP, or any with their own text encoder."""
+    extractor, _, _ = given.kind
+    if encode_text is None and extractor != "clip":
+        raise UsageError(
+            f"{extractor}: nothing is known that reads texts for these features",
+            hint="give the video, or in Python the features' text encoder: encode_text=...",
+        )
+    if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
+        raise UsageError("features are searched by similarity, and have no cuts", hint="give the video")
+    space = "own" if encode_text else "clip"
+    if retrieval.space not in ("auto", space) or retrieval.min_present:
+        raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
+    facts = _facts(queries, retrieval, "similarity", space)
+    provenance = {**given.provenance, "grounding": facts}
+    return MomentsPlan(queries, retrieval, given, "similarity", space, provenance, encode_text)
 
 
 def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
@@ -206,8 +260,9 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     facts = {**asdict(retrieval), "model": model, "space": space}
     del facts["mask"]  # the model that was chosen for it tells
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
-    facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
-    if space != "clip":
+    if space != "own":
+        facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
+    if space == "conse":
         facts["presence_sha256"] = checkpoints.sha256_of(presence.NAME)
     if sha256 := checkpoint_sha256(model):
         facts["model_sha256"] = sha256

@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING, Any
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.options import from_keywords
-from vidsum.pipelines.extraction import (
-    Input,
-    Source,
-    extraction_job,
-    has_pictures,
-    plan_features,
-    probe_video,
-    transitions_job,
-)
+from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
@@ -101,15 +94,19 @@ def summarize(
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
-    if isinstance(model, str | os.PathLike):
-        own, name = None, os.fspath(model)
-    else:
-        own = own_scorer(model)
-        name = own.name
+    name, own = model_of(model)
     selection = Selection(budget, name, seed, beams, tuple(keep), tuple(drop))
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
+
+
+def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer | None]:
+    """The name of a model, and what gives the scores where that is not found by its name."""
+    if isinstance(model, str | os.PathLike):
+        return os.fspath(model), None
+    own = own_scorer(model)
+    return own.name, own
 
 
 @dataclass(frozen=True)
@@ -259,7 +256,7 @@ def _every_frame(source: Source, extraction: Extraction, *, with_features: bool 
     """A video of which TransNetV2 sees every frame, after the features if these are needed too."""
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
-    video = probe_video(source, extraction)
+    video = probe_video(path_of(source), extraction)
     transitions = transitions_job(video, extraction)
     jobs = (extraction_job(video, extraction), transitions) if with_features else (transitions,)
-    return Input(extraction, video, jobs)
+    return Input(extraction, video, jobs, kept=kept_of(source))

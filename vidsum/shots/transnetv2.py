@@ -4,7 +4,6 @@ The frames must be all frames of the video, 48 x 27 pixels: `SAMPLING` asks a re
 """
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ import torch
 from vidsum import checkpoints
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
+from vidsum.memory import kept
 from vidsum.models.transnetv2 import FRAME_HEIGHT, FRAME_WIDTH, WINDOW, TransNetV2
 from vidsum.types import Features, Picture, Progress, TimeArray, VideoInfo
 from vidsum.video.frames import Exact, Frame, Sampling
@@ -34,7 +34,7 @@ def load_model(device: str = "auto", progress: Progress | None = None) -> TransN
     return _loaded(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
 
 
-@lru_cache(maxsize=1)
+@kept(maxsize=1)
 def _loaded(device: str, weights_sha256: str) -> TransNetV2:
     model = TransNetV2()
     model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT))

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.named import named_sha256
 from vidsum.errors import UsageError
+from vidsum.memory import kept
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.inputs import RIDGE_RATES
@@ -196,7 +196,7 @@ def _summarizer(model: str, device: str) -> "Summarizer":
     return _loaded(model, device, named_sha256(model))
 
 
-@lru_cache(maxsize=2)
+@kept(maxsize=2)
 def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.summary.summarizer import load_summarizer

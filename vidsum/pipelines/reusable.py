@@ -1,0 +1,102 @@
+"""`summarize` and `ground` with their options chosen once, for many videos and queries.
+
+    summarizer = vidsum.Summarizer(budget="10%", device="cpu")
+    for path in paths:
+        summary = summarizer(path)
+
+Networks are loaded at the first call and stay in memory for all later ones; `unload` frees them.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vidsum.options import from_keywords
+from vidsum.pipelines.moments import EncodeText, plan_moments, queries_of
+from vidsum.pipelines.sources import Source
+from vidsum.pipelines.summary import model_of, plan_summary
+from vidsum.settings import (
+    DEFAULT_MODEL,
+    Extraction,
+    MaskKind,
+    Retrieval,
+    Selection,
+    ShotMethod,
+    ShotSettings,
+    Snap,
+)
+from vidsum.summary.own_scorers import OwnScores
+from vidsum.types import Grounding, Interval, Progress, Summary
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.settings import ExtractionOptions, ReadingOptions
+
+
+class Summarizer:
+    """Summarizes one video per call. Arguments, results and errors are those of `vidsum.summarize`."""
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | OwnScores = Selection.model,
+        *,
+        budget: str | float = Selection.budget,
+        seed: int = 0,
+        beams: int = 1,
+        shots: ShotMethod = ShotSettings.shots,
+        max_shots: int | None = None,
+        min_shot_s: float | None = None,
+        max_shot_s: float | None = None,
+        **how: "Unpack[ExtractionOptions]",
+    ) -> None:
+        name, self._own = model_of(model)
+        self._selection = Selection(budget, name, seed, beams)
+        self._shots = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
+        self._extraction = from_keywords(Summarizer, Extraction, how)
+
+    def __call__(
+        self,
+        source: Source,
+        budget: str | float | None = None,
+        *,
+        keep: Sequence[Interval] = (),
+        drop: Sequence[Interval] = (),
+        progress: Progress | None = None,
+    ) -> Summary:
+        """The summary of a video, with its own budget if one is given."""
+        budget = self._selection.budget if budget is None else budget
+        selection = replace(self._selection, budget=budget, keep=tuple(keep), drop=tuple(drop))
+        plan = plan_summary(source, selection, self._shots, self._extraction, self._own)
+        return plan.run(progress)
+
+
+class Grounder:
+    """Finds the moments of queries, in one video per call. Arguments, results and errors are those of
+    `vidsum.ground`.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] = DEFAULT_MODEL,
+        *,
+        top_k: int = Retrieval.top_k,
+        space: str = Retrieval.space,
+        snap: Snap = Retrieval.snap,
+        min_present: float = Retrieval.min_present,
+        mask: MaskKind | None = None,
+        encode_text: EncodeText | None = None,
+        **how: "Unpack[ReadingOptions]",
+    ) -> None:
+        self._retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
+        self._extraction = from_keywords(Grounder, Extraction, how)
+        self._encode_text = encode_text
+
+    def __call__(
+        self, source: Source, queries: str | Sequence[str], *, progress: Progress | None = None
+    ) -> Grounding:
+        """The moments of a video that texts describe."""
+        asked = queries_of(queries)
+        plan = plan_moments(source, asked, self._retrieval, self._extraction, self._encode_text)
+        return plan.run(progress)

@@ -1,0 +1,73 @@
+"""What a pipeline can work on: the path of a video, a `Video` that keeps what was made of it, features."""
+
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import UsageError
+from vidsum.features.store import is_feature_file
+from vidsum.settings import Extraction
+from vidsum.types import Features, VideoInfo
+from vidsum.video.probe import probe
+
+VideoPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Video:
+    """A video file whose features stay in memory, for many queries or summaries of many lengths.
+
+    They are made, or read from the cache, when first needed, and freed with this object. A file that changes
+    is looked at anew.
+    """
+
+    path: VideoPath
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    """What was made of the video, by the digest of what that was made from."""
+
+
+Source = VideoPath | Video | Features
+"""A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
+
+
+def path_of(source: VideoPath | Video) -> str:
+    """The path of a video or feature file.
+
+    Raises:
+        UsageError: this is no path.
+    """
+    path: object = source.path if isinstance(source, Video) else source
+    if not isinstance(path, str | os.PathLike):
+        hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
+        raise UsageError(f"the path of a video or features are needed, not {type(path).__name__}", hint=hint)
+    return os.fspath(path)
+
+
+def kept_of(source: Source) -> dict[str, Any] | None:
+    """Where a source keeps what was made of it, if it does."""
+    return source.kept if isinstance(source, Video) else None
+
+
+def has_pictures(source: VideoPath | Video) -> bool:
+    """Whether a source is a video by its name, not a feature file."""
+    return not is_feature_file(path_of(source))
+
+
+def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
+    """What is known of a video; asked again in one run, it is not probed again unless the file changed.
+
+    Raises:
+        InputError: see `vidsum.probe`.
+    """
+    try:
+        status = Path(source).stat()
+    except (OSError, ValueError):  # probing names the fault
+        return probe(source, allow_playlists=extraction.allow_playlists)
+    return _probe_unchanged(os.fspath(source), extraction.allow_playlists, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _probe_unchanged(path: str, allow_playlists: bool, size: int, mtime_ns: int) -> VideoInfo:
+    return probe(path, allow_playlists=allow_playlists)
