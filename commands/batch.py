@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vidsum.commands import assignment
+from vidsum.commands.assignment import CommandLine, Work
+from vidsum.commands.jobs import in_workers
 from vidsum.commands.options import Outputs, View
 from vidsum.commands.outputs import Files
 from vidsum.commands.progress import Display
@@ -45,6 +48,14 @@ class Batch:
             shared=False,
         ),
     ] = None
+    jobs: Annotated[
+        int,
+        Option(
+            "Worker processes. They share the cores; each loads its own models.",
+            flags=("--jobs", "-j"),
+            min=1,
+        ),
+    ] = 1
     summary_json: Annotated[
         Path | None,
         Option("Also write what became of each input into this file.", metavar="FILE", shared=False),
@@ -57,6 +68,8 @@ class Batch:
             UsageError: there is none.
             InputError: the list cannot be read.
         """
+        if assignment.current:
+            return [*assignment.current[0].inputs]
         from vidsum.pipelines.inputs import expand, read_list
 
         listed = read_list(self.from_file) if self.from_file else []
@@ -107,10 +120,13 @@ def run_batch(
         made = existing(command, path, files) if files and outputs and outputs.skip_existing else None
         return made or step(path, progress)
 
+    if assignment.current:
+        assignment.current[0].serve(work)
+        return
     outcomes = [Outcome(path) for path in inputs]
     results: list[Result] = []
     with _summarized(command, outcomes, batch), Display(view) as display:
-        for number, result in enumerate(one_by_one(inputs, work, display)):
+        for number, result in enumerate(_results(command, inputs, work, batch, display)):
             with display.aside():
                 render(result, view)
             outcomes[number] = Outcome.of(inputs[number], result)
@@ -118,28 +134,30 @@ def run_batch(
                 results.append(result)
             if result.exit_code and outputs and outputs.fail_fast:
                 break
-    if len(inputs) > 1 and not view.json and not view.quiet:
-        tables = [tally(outcomes) if batch else None, closing(results) if closing else None]
-        for table in filter(None, tables):
-            print_table(table, aside(results[0]))
+    tables = [tally(outcomes) if batch else None, closing(results) if closing else None]
+    for table in filter(None, tables if len(inputs) > 1 and not view.json and not view.quiet else ()):
+        print_table(table, aside(results[0]))
     if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
         raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
 
 
-def one_by_one(
-    inputs: Sequence[str], work: Callable[[str, "Progress | None"], Result], display: Display
+def _results(
+    command: str, inputs: Sequence[str], work: Work, batch: Batch | None, display: Display
 ) -> Iterator[Result]:
-    """The result of each input, in this process."""
-    for number, path in enumerate(inputs, 1):
-        label = label_of(number, inputs)
+    """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`."""
+    names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
+    labels = names if len(inputs) > 1 else [""]
+    jobs = min(batch.jobs, len(inputs)) if batch else 1
+    if jobs > 1:
+        line = CommandLine.here(command, inputs)
+        yield from in_workers(
+            line, jobs, lambda number: display.of(labels[number]), lambda number: display.end(labels[number])
+        )
+        return
+    for path, label in zip(inputs, labels, strict=True):
         result = work(path, display.of(label))
         display.end(label)
         yield result
-
-
-def label_of(number: int, inputs: Sequence[str]) -> str:
-    """What the steps of an input are named after: `3/200 film.mp4`; nothing where it is the only one."""
-    return f"{number}/{len(inputs)} {Path(inputs[number - 1]).name}" if len(inputs) > 1 else ""
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from vidsum.commands.options import View
@@ -26,6 +27,7 @@ class Display:
         self._is_quiet = view.quiet
         self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _bars()
         self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
         return self
@@ -42,25 +44,28 @@ class Display:
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
-        for key in [key for key in self._tasks if key[0] == label]:
-            task = self._tasks.pop(key)
-            if self._bars is not None:
-                self._bars.remove_task(task)
+        with self._lock:
+            for key in [key for key in self._tasks if key[0] == label]:
+                task = self._tasks.pop(key)
+                if self._bars is not None:
+                    self._bars.remove_task(task)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Take the bars away while something is printed."""
-        if self._bars is not None:
-            self._bars.stop()
-        yield
+        with self._lock:
+            if self._bars is not None:
+                self._bars.stop()
+            yield
 
     def _bar(self, bars: "Bars", label: str) -> "Progress":
         def report(what: str, done: float, total: float) -> None:
             key = (label, what)
-            if key not in self._tasks:
-                self._tasks[key] = bars.add_task(printable(_named(label, what)), total=total or None)
-            bars.start()
-            bars.update(self._tasks[key], completed=done, total=total or None)
+            with self._lock:
+                if key not in self._tasks:
+                    self._tasks[key] = bars.add_task(printable(_named(label, what)), total=total or None)
+                bars.start()
+                bars.update(self._tasks[key], completed=done, total=total or None)
 
         return report
 

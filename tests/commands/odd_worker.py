@@ -1,0 +1,31 @@
+"""A worker that dies at an input called `deadly`, and is held while it writes an output called `slow`."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from vidsum.commands.worker import main
+from vidsum.pipelines import extraction
+
+_probe, _replace = extraction.probe, Path.replace
+
+
+def _probe_or_die(path: Any, **how: Any) -> Any:
+    if "deadly" in str(path):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _probe(path, **how)
+
+
+def _replace_slowly(part: Path, target: Any) -> Path:
+    if "slow" in Path(target).name:
+        Path("held").write_text(str(os.getpid()))
+        for _ in range(1200):  # two minutes, in steps in which a signal is seen
+            time.sleep(0.1)
+    return _replace(part, target)
+
+
+extraction.probe = _probe_or_die
+Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
+work = main

@@ -1,0 +1,157 @@
+"""Batches in several processes: the same as in one, whatever happens to one of them."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Run
+from vidsum.commands import jobs
+from vidsum.commands.assignment import CommandLine
+from vidsum.commands.jobs import Worker
+from vidsum.text_files import read_stdin
+
+ROOT = Path(__file__).parents[2]
+ODD_PROGRAM = "import sys; sys.path[:] = {path}; from tests.commands.odd_worker import work; work()"
+ODD_PARENT = (
+    "from vidsum.commands import jobs\n"
+    f"jobs._PROGRAM = {ODD_PROGRAM!r}\n"
+    "from vidsum.commands.app import main\n"
+    "main()"
+)
+UNIFORM = ("--shots", "uniform", "--output-dir", "out")
+pytestmark = [pytest.mark.weights, pytest.mark.skipif(os.name != "posix", reason="signals are sent")]
+
+
+@pytest.fixture(autouse=True)
+def own_home(default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder of the test's own, with the user's weights and cache."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def make_films(film: Path, *names: str) -> list[Path]:
+    """Copies of the film under these names; of `bad` ones only the beginning."""
+    for name in names:
+        Path(name).write_bytes(film.read_bytes()[: 500 if "bad" in name else None])
+    return [Path(name) for name in names]
+
+
+def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -> None:
+    films = make_films(film, "c.mp4", "bad.mp4", "a.mp4", "b.mp4")
+    one = run("shots", *films, *UNIFORM, "--json", "--no-cache")
+    written = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    two = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--jobs", "2", "--overwrite")
+    assert (two.code, two.out) == (one.code, one.out) == (1, one.out)
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
+    assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]
+
+
+def test_stdin_reaches_the_workers(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"query": 1}')))
+    monkeypatch.setattr(sys, "argv", ["vidsum", "ground", "a.mp4", "--queries", "-"])
+    read_stdin()
+    worker = Worker(CommandLine.here("ground", ["a.mp4"]), {})
+    result = worker.run(0, None)
+    worker.stop()
+    assert "looks like JSON" in result.errors[0].message
+
+
+def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_PROGRAM", ODD_PROGRAM)
+    films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
+    ran = run("info", *films, "--json", "--jobs", "2")
+    assert ran.code == 1
+    lines = ran.json_lines
+    assert [line["exit_code"] for line in lines] == [0, 1, 0, 1, 0]
+    assert all("SIGKILL" in line["errors"][0]["message"] for line in lines if not line["ok"])
+
+
+def test_the_first_failure_ends_the_batch_if_asked_to(run: Run, film: Path) -> None:
+    films = make_films(film, "a.mp4", "bad.mp4", "b.mp4")
+    ran = run("shots", *films, *UNIFORM, "--json", "--jobs", "2", "--fail-fast")
+    assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
+
+
+@pytest.fixture
+def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """A batch in two workers, one of which is held while it writes."""
+    films = make_films(film, "a.mp4", "slow.mp4", "b.mp4")
+    command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        _wait_until(lambda: Path("held").exists() and Path("held").read_text() != "")
+        assert list(Path("out").glob(".*part*"))
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("to_all", [True, False])
+def test_an_interruption_leaves_nothing_half(
+    held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool
+) -> None:
+    worker = int(Path("held").read_text())
+    (os.killpg if to_all else os.kill)(held.pid, number)  # a terminal sends Ctrl-C to all
+    _, told = held.communicate(timeout=60)
+    assert held.returncode == code
+    assert told.decode().split() in (["interrupted"], ["stopped"])
+    assert not _is_running(worker)
+    assert {path.name for path in Path("out").iterdir()} <= {"a_shots.json", "b_shots.json"}
+
+
+def test_workers_end_with_the_process_that_started_them(held: "subprocess.Popen[bytes]") -> None:
+    worker = int(Path("held").read_text())
+    held.kill()
+    _wait_until(lambda: not _is_running(worker))
+    assert not list(Path("out").glob(".*part*"))
+
+
+def test_workers_share_the_threads(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "6")
+    given = []
+
+    def started(line: CommandLine, environment: dict[str, str]) -> Worker:
+        given.append(environment)
+        return Worker(line, environment)
+
+    monkeypatch.setattr(jobs, "Worker", started)
+    monkeypatch.setattr(sys, "argv", ["vidsum", "info", "a.mp4", "b.mp4", "--jobs", "4"])
+    make_films(film, "a.mp4", "b.mp4")
+    line = CommandLine.here("info", ["a.mp4", "b.mp4"])
+    results = list(jobs.in_workers(line, 4, lambda number: None, lambda number: None))
+    assert [result.input for result in results] == ["a.mp4", "b.mp4"]
+    assert {each["OMP_NUM_THREADS"] for each in given} == {"1"}
+
+
+def test_what_fails_in_a_worker_before_its_batch_fails_for_each_input(film: Path) -> None:
+    line = CommandLine("shots", ("shots", "a.mp4", "--nonsense"), ("a.mp4", "b.mp4"), b"")
+    worker = Worker(line, {})
+    codes = [worker.run(number, None).exit_code for number in (0, 1)]
+    worker.stop()
+    assert codes == [1, 1]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/status")
+    return not (status.exists() and "State:\tZ" in status.read_text())
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if is_so():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not come to this in a minute")
