@@ -9,7 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from vidsum.commands import evaluate, extract, ground, highlights, info, shots, summarize, train, weights
+from vidsum.commands import (
+    evaluate,
+    extract,
+    ground,
+    highlights,
+    info,
+    shots,
+    summarize,
+    train,
+    transcribe,
+    weights,
+)
 from vidsum.commands.config import share_variables
 from vidsum.commands.options import View, lone
 from vidsum.commands.result import failed, render
@@ -33,6 +44,7 @@ app.command("shots")(shots.shots)
 app.command("summarize", cls=lone("--plot", "importance", summarize.PLOTS))(summarize.summarize)
 app.command("ground", cls=lone("--clips"))(ground.ground)
 app.command("highlights", cls=lone("--clips"))(highlights.highlights)
+app.command("transcribe")(transcribe.transcribe)
 app.command("info")(info.info)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")

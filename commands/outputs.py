@@ -124,6 +124,8 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
 
 def _stem(source: str) -> str:
     """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
+    if "#" not in source:
+        return Path(source).stem
     from vidsum.pipelines.sources import has_pictures
 
     path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")

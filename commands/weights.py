@@ -34,7 +34,7 @@ def list_weights(view: View) -> None:
     def step() -> Result:
         from vidsum import checkpoints
 
-        statuses = [status for status in checkpoints.entries() if not status.entry.reserved_for]
+        statuses = checkpoints.entries()
         rows = tuple(
             (
                 status.entry.name,
@@ -68,7 +68,7 @@ def pull(options: PullOptions, view: View, names: Names = None) -> None:
     from vidsum import checkpoints
     from vidsum.settings import DEFAULT_EXTRACTOR
 
-    every = [status.entry.name for status in checkpoints.entries() if not status.entry.reserved_for]
+    every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
     def step(name: str, progress: "Progress | None") -> Result:

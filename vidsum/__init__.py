@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.sources import Video as Video
+    from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.results import load as load
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from vidsum.results import to_html as to_html
     from vidsum.results import to_pandas as to_pandas
     from vidsum.results import write_json as write_json
+    from vidsum.speech.transcript import Transcript as Transcript
     from vidsum.types import Features as Features
     from vidsum.types import Grounding as Grounding
     from vidsum.types import Highlights as Highlights
@@ -62,6 +64,7 @@ _HOMES = {
     "summarize": "vidsum.pipelines.summary",
     "ground": "vidsum.pipelines.moments",
     "find_highlights": "vidsum.pipelines.highlights",
+    "transcribe": "vidsum.pipelines.speech",
     "write_json": "vidsum.results",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
@@ -79,6 +82,7 @@ _HOMES = {
     "Result": "vidsum.types",
     "Shots": "vidsum.types",
     "Summary": "vidsum.types",
+    "Transcript": "vidsum.speech.transcript",
     "VideoInfo": "vidsum.types",
     "probe": "vidsum.video.probe",
 }

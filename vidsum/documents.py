@@ -1,4 +1,4 @@
-"""The JSON documents that vidsum writes: summaries, shots, moments, highlights; schemas are in schemas/.
+"""The JSON documents that vidsum writes: summaries, shots, moments, highlights, transcripts; see schemas/.
 
 The same inputs give the same bytes: nothing in a document depends on when or where it was made. Each ends
 with a digest of the rest, so that one which was changed since is not taken for what vidsum wrote.
@@ -16,6 +16,7 @@ from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import digest_of
+from vidsum.speech.transcript import Transcript, segments_data
 from vidsum.text_files import read_json
 from vidsum.types import (
     Features,
@@ -34,6 +35,7 @@ SUMMARY_SCHEMA = "vidsum.summary/1"
 SHOTS_SCHEMA = "vidsum.shots/1"
 MOMENTS_SCHEMA = "vidsum.moments/1"
 HIGHLIGHTS_SCHEMA = "vidsum.highlights/1"
+TRANSCRIPT_SCHEMA = "vidsum.transcript/1"
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """What JSON lets through, but a terminal may act upon: names of files may hold it."""
@@ -134,6 +136,27 @@ def highlights_document(highlights: Highlights) -> dict[str, Any]:
     )
 
 
+def transcript_document(transcript: Transcript, *, with_words: bool) -> dict[str, Any]:
+    """A transcript as JSON-ready data."""
+    segments = segments_data(transcript.segments)
+    if not with_words:
+        for segment in segments:
+            del segment["words"]
+    return sealed(
+        {
+            "schema": TRANSCRIPT_SCHEMA,
+            "provenance": dict(transcript.provenance),
+            "video": _video(transcript.video),
+            "duration_s": _number(transcript.duration_s),
+            "language": transcript.language,
+            "language_probability": _optional(transcript.language_probability),
+            "translated": transcript.translated,
+            "segments": segments,
+            "warnings": list(transcript.warnings),
+        }
+    )
+
+
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document with the digest of the rest of it, which `read_record` checks."""
     return {**document, "digest": digest_of(document)}
@@ -202,12 +225,16 @@ def _number(value: float) -> float:
     return round(float(value), _DECIMALS)
 
 
+def _optional(value: float | None) -> float | None:
+    return None if value is None else _number(value)
+
+
 def _interval(interval: Interval) -> dict[str, float]:
     return {"start_s": _number(interval[0]), "end_s": _number(interval[1])}
 
 
 def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
-    present = None if one.present is None else _number(one.present)
+    present = _optional(one.present)
     moments = [_moment(moment) for moment in one.moments]
     document: dict[str, Any] = {"query": one.query, "present": present, "moments": moments}
     if with_saliency:

@@ -228,6 +228,22 @@ class Retrieval:
         check(self)
 
 
+@dataclass(frozen=True)
+class Transcription:
+    """How speech is turned into text."""
+
+    PANEL = "Speech"
+
+    language: Annotated[
+        str | None,
+        Option("Language that is spoken, as a code: en, de, fr.", shown="found out", metavar="CODE"),
+    ] = None
+    translate: Annotated[bool, Option("Translate to English.")] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
 def parse_attention_part(text: str) -> AttentionPart:
     """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
 

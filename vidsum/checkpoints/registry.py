@@ -109,8 +109,6 @@ class Entry:
     """The first is that of `sha256_of`."""
     instead: str | None = None
     """Advice for a user who cannot reach the sources."""
-    reserved_for: str | None = None
-    """The future user of weights that nothing uses yet: they are not offered, only fetched by name."""
 
     @property
     def is_shipped(self) -> bool:

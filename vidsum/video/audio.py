@@ -1,8 +1,9 @@
-"""Sound for written clips: a source's samples by time, and an AAC track in step with the pictures."""
+"""Sound: a source's samples by time, to be heard or written, and an AAC track in step with the pictures."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from vidsum.types import FloatArray, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
-from vidsum.video.pyav_reader import can_seek, decode_packet, open_source, read_packets, seek
+from vidsum.video.pyav_reader import can_seek, decode_packet, open_media, open_source, read_packets, seek
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -30,19 +31,36 @@ _SLACK_S = 0.01
 
 
 @contextmanager
-def open_sound(info: VideoInfo, jumps: Jumps) -> "Iterator[SoundSource | None]":
-    """The sound of a video, counted from its first picture; None where none of it can be decoded."""
+def open_sound(
+    source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None
+) -> "Iterator[SoundSource | None]":
+    """The sound of a video, or of a file without pictures; None where none of it can be decoded.
+
+    It is counted from the video's first picture, or from its own start. For `mono_rate` see `SoundSource`.
+    """
+
+    def opened() -> av.container.InputContainer:
+        return open_media(source, "audio or video") if isinstance(source, Path) else open_source(source)
+
     with ExitStack() as files:
-        container = files.enter_context(open_source(info))
+        container = files.enter_context(opened())
         stream = next(iter(container.streams.audio), None)
         if stream is None or stream.codec_context is None:
             yield None
             return
         first = next(_decoded(container, stream, Jumps(), DecodeLog()), None)
         if first is not None and not can_seek(container, stream, jumps):  # then not even back to the start
-            container = files.enter_context(open_source(info))
+            container = files.enter_context(opened())
             stream = container.streams.audio[0]
-        yield SoundSource(container, stream, first, info.start_s, jumps) if first is not None else None
+        if first is None:
+            yield None
+            return
+        start_s = _start_s(stream) if isinstance(source, Path) else source.start_s
+        yield SoundSource(container, stream, first, start_s, jumps, mono_rate)
+
+
+def _start_s(stream: av.AudioStream) -> float:
+    return float((stream.start_time or 0) * (stream.time_base or 0))
 
 
 def _decoded(
@@ -62,7 +80,8 @@ class SoundSource:
     """The sound of a video as float samples, numbered from the video's first picture on.
 
     Where the source has no sound (before it starts, after it ends, in a gap) there is silence. The rate is
-    that of the source where AAC has it, mono stays mono, and more than two channels become stereo.
+    that of the source where AAC has it, mono stays mono, and more than two channels become stereo; with
+    `mono_rate` all is mono at that rate.
     """
 
     def __init__(
@@ -72,6 +91,7 @@ class SoundSource:
         first: av.AudioFrame,
         start_s: float,
         jumps: Jumps,
+        mono_rate: int | None = None,
     ) -> None:
         """The sound of `stream`, counted from `start_s` in the file; `first` is a frame of it.
 
@@ -82,8 +102,9 @@ class SoundSource:
         self.log = DecodeLog()
         """Damage."""
         self._time_base = stream.time_base or Fraction(1, first.sample_rate)
-        self.rate: int = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
-        self.n_channels = min(first.layout.nb_channels, 2)
+        own_rate = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
+        self.rate: int = mono_rate or own_rate
+        self.n_channels = 1 if mono_rate else min(first.layout.nb_channels, 2)
         self.layout = "mono" if self.n_channels == 1 else "stereo"
         self._blocks: Iterator[tuple[int, FloatArray]] = iter(())
         self._block: tuple[int, FloatArray] | None = None
@@ -95,6 +116,11 @@ class SoundSource:
             self._block = next(self._blocks, None)
         else:
             self._seek(0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of the sound has been read."""
+        return self._block is None
 
     def read(self, first: int, count: int) -> FloatArray:
         """Samples [first, first + count) as [channels, count]; meant to be called in rising order."""
@@ -116,7 +142,7 @@ class SoundSource:
     def _seek(self, first: int) -> None:
         """Make `_block` the first block of sound, or one that starts at or before sample `first`."""
         first_s, back_s = first / self.rate + self._start_s, _PREROLL_S
-        sound_start_s = float((self._stream.start_time or 0) * self._time_base)
+        sound_start_s = _start_s(self._stream)
         while True:
             target_s = max(first_s - back_s, sound_start_s)
             seek(self._container, self._stream, round(target_s / self._time_base))

@@ -74,6 +74,19 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
     No other file is opened, unless `allow_playlists` takes a playlist of local files for a video. Raises
     InputError where it cannot be read, is not a video, or has no video stream.
     """
+    container = open_media(path, allow_playlists=allow_playlists)
+    try:
+        video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
+    except InputError:
+        container.close()
+        raise
+    return container
+
+
+def open_media(
+    path: str | os.PathLike[str], what: str = "a video", *, allow_playlists: bool = False
+) -> av.container.InputContainer:
+    """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         raise InputError(f"{path}: is a URL, and only files can be read", hint="download it first")
     path = Path(path)
@@ -81,7 +94,7 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
     options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}
     try:
         # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
-        container = av.open(f"file:{path}", options=options, metadata_errors="replace")
+        return av.open(f"file:{path}", options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
         # "invalid argument" is what FFmpeg says where it knows a format, but may not use it
         is_unused = isinstance(error, av.error.ArgumentError) and is_text(path)
@@ -90,14 +103,8 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
         with path.open("rb") as file:
             is_mp4 = file.read(12)[4:8] == b"ftyp"
         cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
-        fault = cut_short if is_mp4 else "is not a video, or is damaged at its start"
+        fault = cut_short if is_mp4 else f"is not {what}, or is damaged at its start"
         raise InputError(f"{path}: {fault}") from error
-    try:
-        video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
-    except InputError:
-        container.close()
-        raise
-    return container
 
 
 def check_readable(path: Path) -> None:

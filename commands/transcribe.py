@@ -1,0 +1,146 @@
+"""`vidsum transcribe`: what is said in videos and recordings, as JSON, subtitles or text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.options import Only, Outputs, View, command
+from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, Table
+from vidsum.errors import OutputError
+from vidsum.options import Option
+from vidsum.settings import Extraction, Transcription
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.speech.transcript import Transcript
+    from vidsum.types import Progress
+
+_MOST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class TranscriptOutputs:
+    """What is written."""
+
+    PANEL = "Output"
+
+    format: Annotated[
+        Literal["json", "srt", "vtt", "txt"],
+        Option(
+            "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
+            shared=False,
+        ),
+    ] = "json"
+    words: Annotated[bool, Option("Include each word with its times in the JSON.", shared=False)] = False
+
+
+@command
+def transcribe(
+    sources: Annotated[
+        list[str], typer.Argument(help="Video or audio files.", show_default=False, metavar="VIDEO|AUDIO")
+    ],
+    batch: Batch,
+    settings: Transcription,
+    outputs: Outputs,
+    extra: TranscriptOutputs,
+    extraction: Annotated[Extraction, Only(("device", "cache"))],
+    view: View,
+) -> None:
+    """Write down what is said in videos and recordings.
+
+    Writes {video}_transcript.json into the current folder and prints the segments. A file is heard once: its
+    transcript stays in the cache.
+
+    vidsum transcribe talk.mp4
+
+    vidsum transcribe talk.mp4 --format srt
+
+    vidsum transcribe *.mp4 --output-dir transcripts --words
+
+    vidsum transcribe rede.mp4 --language de --translate --format txt -o -
+    """
+    sources = batch.inputs(sources)
+    targets = _targets(sources, outputs, extra.format)
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.documents import to_text, transcript_document, write_document
+        from vidsum.pipelines.speech import as_text, plan_transcript, write_text
+
+        plan, files = plan_transcript(source, settings, extraction), targets[source]
+
+        def make() -> Result:
+            transcript = plan.run(progress)
+            document = transcript_document(transcript, with_words=extra.words)
+            if outputs.to_stdout:
+                if extra.format == "json":
+                    text = to_text(document)
+                else:
+                    text = as_text(transcript.segments, extra.format)
+                return Result("transcribe", source, document, document=text, messages=transcript.warnings)
+            if extra.format != "json":
+                write_text(transcript, files.named[extra.format], extra.format)
+            write_document(document, files.record)
+            return Result(
+                "transcribe",
+                source,
+                {**files.facts(), **document},
+                lines=(_line(files, transcript),),
+                table=_table(transcript),
+                messages=transcript.warnings,
+            )
+
+        def needs(document: Mapping[str, Any]) -> None:
+            if extra.words and any("words" not in segment for segment in document["segments"]):
+                raise OutputError(f"{files.record}: already exists, without words", hint="--overwrite")
+
+        if outputs.to_stdout:
+            return make()
+        return unless_up_to_date(
+            "transcribe", source, files, plan.provenance, make, overwrite=outputs.overwrite, needs=needs
+        )
+
+    run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets)
+
+
+def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:
+    """Where the JSON of each source goes, and the text beside it; either may be named by `--output`."""
+    suffixes = (".json",) if form == "json" else (f".{form}", ".json")
+    targets = {}
+    for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
+        texts = {} if form == "json" else {form: named.with_suffix(f".{form}")}
+        targets[source] = Files({"json": named.with_suffix(".json"), **texts})
+    if not outputs.to_stdout:
+        check_outputs(
+            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
+        )
+    return targets
+
+
+def _line(files: Files, transcript: "Transcript") -> str:
+    """The files, and what they hold in short."""
+    names = ", ".join(map(str, files.all))
+    if not transcript.segments:
+        return f"{names}: no segments"
+    count = len(transcript.segments)
+    language = f"{transcript.language} ({transcript.language_probability:.0%})"
+    translated = ", translated to en" if transcript.translated else ""
+    return f"{names}: {count} segment{'s' if count > 1 else ''}, language: {language}{translated}"
+
+
+def _table(transcript: "Transcript") -> Table | None:
+    """The first segments, if there are any."""
+    if not transcript.segments:
+        return None
+    rows = [
+        (format_time(segment.start_s), format_time(segment.end_s), f"{segment.probability:.0%}", segment.text)
+        for segment in transcript.segments[:_MOST_ROWS]
+    ]
+    more = len(transcript.segments) - _MOST_ROWS
+    if more > 0:
+        rows.append(("", "", "", f"... and {more} more"))
+    return Table(("start", "end", "sure", "text"), tuple(rows))

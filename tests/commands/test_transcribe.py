@@ -1,0 +1,101 @@
+"""`vidsum transcribe`."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from docs.benchmarks.voices import write_wav
+from tests import media
+from tests.commands.conftest import Run
+from tests.speech import stub
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcript.schema.json").read_text())
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
+    return stub.install(monkeypatch)
+
+
+def test_a_transcript_is_written_and_stays(run: Run, film: Path, model: stub.StubModel) -> None:
+    ran = run("transcribe", film)
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("film_transcript.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["language"] == "de"
+    assert document["segments"][0]["text"].startswith("word0 word1")
+    assert "words" not in document["segments"][0]
+    assert "word0" in ran.out
+    assert "up to date" in run("transcribe", film).out
+    assert len(model.tasks) == 1
+
+
+def test_words_are_written_where_asked_for(run: Run, film: Path, model: stub.StubModel) -> None:
+    run("transcribe", film)
+    without = run("transcribe", film, "--words")
+    assert (without.code, "--overwrite" in without.err) == (1, True)
+    document = run("transcribe", film, "--words", "--json", "-o", "-").json["data"]
+    jsonschema.validate(document, SCHEMA)
+    assert document["segments"][0]["words"][1]["text"] == "word1"
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("srt", "1\n00:00:0"), ("vtt", "WEBVTT\n"), ("txt", "word0 word1")]
+)
+def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: str, start: str) -> None:
+    assert run("transcribe", film, "--format", form).code == 0
+    assert Path("film_transcript.json").exists()
+    text = Path(f"film_transcript.{form}").read_text()
+    assert text.startswith(start)
+    assert run("transcribe", film, "--format", form, "-o", "-").out == text
+    assert run("transcribe", film, "--format", form, "-o", f"mine.{form}").code == 0
+    assert Path(f"mine.{form}").read_text() == text
+    jsonschema.validate(json.loads(Path("mine.json").read_text()), SCHEMA)
+    wrong = run("transcribe", film, "--format", form, "-o", "mine.mp4")
+    assert (wrong.code, f".{form} or .json" in wrong.err) == (2, True)
+
+
+def test_speech_is_translated(run: Run, film: Path, model: stub.StubModel) -> None:
+    document = run("transcribe", film, "--language", "de", "--translate", "-o", "-").json
+    assert (document["translated"], model.tasks) == (True, [("translate", "de")])
+
+
+def test_silence_is_no_error(run: Run, tmp_path: Path, model: stub.StubModel) -> None:
+    write_wav(np.zeros(16_000), tmp_path / "silence.wav")
+    ran = run("transcribe", tmp_path / "silence.wav")
+    assert (ran.code, "no segments" in ran.out) == (0, True)
+    assert "no speech" in ran.err
+
+
+def test_one_bad_file_does_not_stop_the_others(
+    run: Run, film: Path, tmp_path: Path, model: stub.StubModel
+) -> None:
+    mute = media.make_video(tmp_path / "mute.mp4", n_frames=5).path
+    ran = run("transcribe", mute, film, "--json")
+    first, second = ran.json_lines
+    assert ran.code == 1
+    assert (first["ok"], first["exit_code"], first["errors"][0]["kind"]) == (False, 3, "InputError")
+    assert "no sound" in first["errors"][0]["message"]
+    assert second["ok"]
+
+
+def test_damaged_sound_is_told_of(run: Run, film: Path, tmp_path: Path, model: stub.StubModel) -> None:
+    media.cut_short(film, tmp_path / "cut.mp4", 0.1)
+    ran = run("transcribe", tmp_path / "cut.mp4")
+    assert (ran.code, ran.err.count("\n")) == (3, 1)
+
+
+def test_an_unknown_language_is_wrong_usage(run: Run, film: Path, model: stub.StubModel) -> None:
+    ran = run("transcribe", film, "--language", "klingon")
+    assert (ran.code, "klingon" in ran.err) == (2, True)
+
+
+def test_missing_weights_name_the_command_that_fetches_them(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    ran = run("transcribe", film)
+    assert (ran.code, "vidsum weights pull whisper_base" in ran.err) == (4, True)

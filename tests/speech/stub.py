@@ -1,0 +1,53 @@
+"""A recognizer that needs no weights."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vidsum.speech.voice import RATE
+
+
+class StubModel:
+    """Hears one word per second of speech: `word0`, `word1` ..., surely, in German."""
+
+    def __init__(self, probability: float = 0.9, text: str | None = None) -> None:
+        self.windows: list[int] = []
+        self.tasks: list[tuple[str, str]] = []
+        self.probability, self.text = probability, text
+
+    def detect_language(self, samples: np.ndarray) -> tuple[str, float, list[Any]]:
+        return "de", 0.97, []
+
+    def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
+        self.windows.append(len(samples))
+        self.tasks.append((how["task"], how["language"]))
+        seconds = max(1, len(samples) // 16_000)
+        words = [
+            SimpleNamespace(start=float(at), end=at + 0.5, word=f" word{at}", probability=self.probability)
+            for at in range(seconds)
+        ]
+        segment = SimpleNamespace(
+            start=0.0,
+            end=seconds - 0.5,
+            text=self.text or "".join(word.word for word in words),
+            words=words if how["word_timestamps"] else None,
+            avg_logprob=float(np.log(self.probability)),
+            no_speech_prob=0.01,
+        )
+        return iter([segment]), None
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **how: Any) -> StubModel:
+    """Put a stub in the place of Whisper, to which all that is loud is speech."""
+    model = StubModel(**how)
+    monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
+
+    def loud(samples: np.ndarray) -> list[tuple[int, int]]:
+        at = np.flatnonzero(np.abs(samples) > 0.01)
+        return [(int(at[0]), min(int(at[-1]) + 1, int(at[0]) + 28 * RATE))] if len(at) else []
+
+    monkeypatch.setattr("vidsum.speech.voice._spans", loud)
+    return model

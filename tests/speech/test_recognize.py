@@ -1,0 +1,79 @@
+"""Whisper itself, on recordings; needs its weights."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs.benchmarks.voices import with_noise, write_wav
+from tests.conftest import real_weights
+from vidsum import checkpoints
+from vidsum.pipelines.speech import transcribe
+from vidsum.speech.languages import LANGUAGES
+from vidsum.speech.recognize import load_recognizer
+
+KENNEDY = (
+    "and so my fellow americans ask not what your country can do for you ask what you can do for your country"
+)
+
+
+def plain(text: str) -> str:
+    return " ".join("".join(letter for letter in text.lower() if letter.isalnum() or letter == " ").split())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def weights() -> Path:
+    return real_weights("whisper_base")
+
+
+@pytest.mark.weights
+def test_the_languages_are_those_of_the_tokenizer() -> None:
+    tokens = load_recognizer("cpu").hf_tokenizer.get_vocab()
+    known = {token[2:-2] for token in tokens if token.startswith("<|") and 2 <= len(token[2:-2]) <= 3}
+    assert known == LANGUAGES
+
+
+@pytest.mark.weights
+@pytest.mark.shared
+def test_a_speech_is_understood_with_times_of_words(shared: Path) -> None:
+    transcript = transcribe(shared / "speech" / "jfk.flac", cache=False)
+    assert plain(transcript.text) == KENNEDY
+    assert transcript.language == "en"
+    assert transcript.video is None
+    starts = [word.start_s for word in transcript.words]
+    assert starts == sorted(starts)
+    assert [plain(word.text) for word in transcript.words] == KENNEDY.split()
+    times = {plain(word.text): word.start_s for word in transcript.words}
+    assert times["country"] == pytest.approx(9.9, abs=0.4)  # the last; the pause before it is at 7.4 s
+    assert transcript.words[15].start_s > 7.3
+    again = transcribe(shared / "speech" / "jfk.flac", cache=False)
+    assert again.segments == transcript.segments
+
+
+@pytest.mark.weights
+def test_a_synthetic_voice_in_noise_is_understood(sentence: np.ndarray, tmp_path: Path) -> None:
+    write_wav(with_noise(sentence, 20, seed=0), tmp_path / "fox.wav")
+    transcript = transcribe(tmp_path / "fox.wav", "en", cache=False)
+    assert "fox jumps over the lazy dog" in plain(transcript.text)
+    assert transcript.language_probability == 1
+
+
+@pytest.mark.weights
+def test_other_languages_are_found_and_translated(tmp_path: Path) -> None:
+    if not shutil.which("espeak-ng"):
+        pytest.skip("espeak-ng is not installed")
+    from docs.benchmarks.voices import speak
+
+    speak("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de", tmp_path / "de.wav")
+    heard = transcribe(tmp_path / "de.wav", cache=False)
+    assert heard.language == "de"
+    assert "schnee" in heard.text.lower()
+    translated = transcribe(tmp_path / "de.wav", "de", translate=True, cache=False)
+    assert translated.translated
+    assert "morning" in translated.text.lower()
+    assert translated.words == []
+
+
+def test_the_recognizer_is_the_registered_one() -> None:
+    assert checkpoints.sha256_of("whisper_base").startswith("d01c3014")

@@ -1,0 +1,86 @@
+"""Sound of any file as mono samples."""
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from docs.benchmarks.voices import write_wav
+from tests import media
+from vidsum.errors import InputError
+from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound, read_sound
+
+RATE = 16_000
+
+
+def tone(rate: int, seconds: float, hertz: float = 440.0) -> np.ndarray:
+    return np.asarray(0.4 * np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate), np.float32)
+
+
+def heard(path: Path, block_s: float = 10.0) -> np.ndarray:
+    return np.concatenate(list(read_sound(probe_sound(path), RATE, block_s, DecodeLog())))
+
+
+def pitch(samples: np.ndarray) -> float:
+    """The strongest frequency, in hertz."""
+    return float(np.abs(np.fft.rfft(samples)).argmax() * RATE / len(samples))
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 96_000])
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_any_rate_and_number_of_channels_becomes_mono(tmp_path: Path, rate: int, channels: int) -> None:
+    write_wav(np.tile(tone(rate, 2.0), (channels, 1)), tmp_path / "tone.wav", rate)
+    sound = probe_sound(tmp_path / "tone.wav")
+    assert (sound.video, sound.duration_s) == (None, pytest.approx(2.0))
+    samples = heard(tmp_path / "tone.wav", 0.7)
+    assert len(samples) == 3 * round(0.7 * RATE)
+    assert pitch(samples[:RATE]) == pytest.approx(440, abs=2)
+    assert np.abs(samples[round(2.05 * RATE) :]).max() < 1e-3
+
+
+def test_blocks_of_any_length_give_the_same_samples(tmp_path: Path) -> None:
+    write_wav(
+        np.random.default_rng(0).normal(0, 0.1, 48_000).astype(np.float32), tmp_path / "noise.wav", 22_050
+    )
+    whole = heard(tmp_path / "noise.wav")
+    pieces = heard(tmp_path / "noise.wav", 0.31)
+    n = min(len(whole), len(pieces))
+    assert np.array_equal(whole[:n], pieces[:n])
+
+
+def test_time_0_of_a_video_is_its_first_picture(film: Path) -> None:
+    sound = probe_sound(film)
+    assert sound.video is not None
+    assert sound.duration_s == pytest.approx(10.0, abs=0.1)
+    assert np.abs(heard(film)[: RATE // 2]).max() > 0.01
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("f") / "film.mp4", n_frames=250, fps=25, sound=True).path
+
+
+def test_damaged_sound_is_silence_and_is_counted(film: Path, tmp_path: Path) -> None:
+    media.damage(film, tmp_path / "damaged.mp4", at=0.5, n_bytes=20_000)
+    log = DecodeLog()
+    samples = np.concatenate(list(read_sound(probe_sound(tmp_path / "damaged.mp4"), RATE, 5.0, log)))
+    assert np.isfinite(samples).all()
+    assert len(samples) >= 9 * RATE
+
+
+def test_files_without_sound_are_refused(tmp_path: Path) -> None:
+    silent = media.make_video(tmp_path / "silent.mp4", n_frames=5).path
+    (tmp_path / "words.txt").write_text("only words\n" * 50)
+    (tmp_path / "noise.mp3").write_bytes(np.random.default_rng(0).bytes(100))
+    for path, word in ((silent, "no sound"), (tmp_path / "words.txt", ""), (tmp_path / "noise.mp3", "")):
+        with pytest.raises(InputError, match=f"{path.name}.*{word}"):
+            probe_sound(path)
+
+
+def test_a_cover_does_not_make_a_song_a_video(tmp_path: Path) -> None:
+    song = media.make_sound(tmp_path / "song.mp3", cover=True)
+    assert probe_sound(song).video is None
+    with av.open(str(song)) as container:
+        assert container.streams.video

@@ -1,0 +1,162 @@
+"""What is said in a video or a recording: plan (what the transcript would be made from), then run."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from vidsum import checkpoints, provenance
+from vidsum.errors import UsageError
+from vidsum.memory import trimming
+from vidsum.options import build
+from vidsum.outputs import atomic_write
+from vidsum.settings import Extraction, Transcription
+from vidsum.speech import cached
+from vidsum.speech.languages import LANGUAGES
+from vidsum.speech.recognize import BEAMS, CHECKPOINT, detect_language, load_recognizer, recognize
+from vidsum.speech.transcript import Segment, TextFormat, Transcript
+from vidsum.speech.transcript import as_text as as_text
+from vidsum.speech.voice import RATE, speech_in, windows_of
+from vidsum.types import FloatArray, Progress
+from vidsum.version import __version__
+from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import SoundInfo, probe_sound, read_sound
+
+if TYPE_CHECKING:
+    from faster_whisper import WhisperModel
+
+_BLOCK_S = 30.0
+"""Sound that is in memory at once."""
+_SURE_OF_LANGUAGE = 0.5
+_NO_SPEECH = "no speech found"
+
+
+def transcribe(
+    path: str | os.PathLike[str],
+    language: str | None = None,
+    *,
+    translate: bool = False,
+    progress: Progress | None = None,
+    **how: Any,
+) -> Transcript:
+    """What is said in a video or a recording, of any length.
+
+    Args:
+        path: any file with sound that FFmpeg reads; of several tracks the first is heard.
+        language: code of the language that is spoken (`en`, `de` ...); found out by default.
+        translate: translate to English.
+        progress: called while it runs.
+        **how: the fields `device` and `cache` of `vidsum.settings.Extraction`.
+
+    Returns:
+        Segments of speech with their words and times; none where nothing is said.
+
+    Raises:
+        InputError: the file cannot be read, or has no sound.
+        WeightsError: the weights are missing and cannot be fetched.
+        UsageError: the language is unknown.
+    """
+    return plan_transcript(path, Transcription(language, translate), build(Extraction, how)).run(progress)
+
+
+@dataclass(frozen=True)
+class TranscriptPlan:
+    """A transcript that is to be made: of which sound, and how."""
+
+    sound: SoundInfo
+    settings: Transcription
+    extraction: Extraction
+    provenance: dict[str, Any]
+    """What it would be made from."""
+
+    def cached(self) -> Transcript | None:
+        """The transcript, if it was made before."""
+        found = cached.get(self.provenance) if self.extraction.cache else None
+        return found and replace(found, video=self.sound.video, warnings=_warnings(found))
+
+    def run(self, progress: Progress | None = None) -> Transcript:
+        """The transcript; see `transcribe`."""
+        if (found := self.cached()) is not None:
+            return found
+        model = load_recognizer(self.extraction.device, progress)
+        log = DecodeLog()
+        language, probability, segments = self._heard(model, self._blocks(log, progress))
+        end_s = max([self.sound.duration_s, *(segment.end_s for segment in segments)])
+        transcript = Transcript(
+            segments=segments,
+            language=language,
+            language_probability=probability,
+            duration_s=end_s,
+            translated=self.settings.translate,
+            video=self.sound.video,
+            provenance=self.provenance,
+        )
+        if log.errors:  # of damaged sound the warning must come every time
+            fault = f"{self.sound.path}: {log.errors} packets of its sound are damaged, and count as silence"
+            return replace(transcript, warnings=(fault, *_warnings(transcript)))
+        if self.extraction.cache:
+            cached.put(transcript)
+        return replace(transcript, warnings=_warnings(transcript))
+
+    def _heard(
+        self, model: "WhisperModel", blocks: Iterator[FloatArray]
+    ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
+        """Language, its probability and the segments; the first speech tells the language."""
+        language, probability = self.settings.language, 1.0 if self.settings.language else None
+        segments: list[Segment] = []
+        for window in trimming(windows_of(speech_in(blocks))):
+            if language is None:
+                language, probability = detect_language(model, window)
+            segments += recognize(model, window, language, translate=self.settings.translate)
+        return (language, probability, tuple(segments)) if segments else (None, None, ())
+
+    def _blocks(self, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+        for number, block in enumerate(read_sound(self.sound, RATE, _BLOCK_S, log)):
+            if progress:
+                progress("listening", number * _BLOCK_S, self.sound.duration_s)
+            yield block
+
+
+def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextFormat) -> None:
+    """Write a transcript as subtitles or plain text, in UTF-8.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_write(path) as part:
+        part.write_text(as_text(transcript.segments, form), encoding="utf-8")
+
+
+def _warnings(transcript: Transcript) -> tuple[str, ...]:
+    if not transcript.segments:
+        return (_NO_SPEECH,)
+    probability = transcript.language_probability or 0.0
+    if probability < _SURE_OF_LANGUAGE:
+        return (f"the language may not be {transcript.language} ({probability:.0%}): --language",)
+    return ()
+
+
+def plan_transcript(
+    path: str | os.PathLike[str], settings: Transcription, extraction: Extraction
+) -> TranscriptPlan:
+    """Plan a transcript: the file is probed and hashed, not decoded.
+
+    Raises:
+        InputError, UsageError: see `transcribe`.
+    """
+    if settings.language is not None and settings.language not in LANGUAGES:
+        hint = "a code such as en, de or fr; without --language it is found out"
+        raise UsageError(f"unknown language {settings.language!r}", hint=hint)
+    sound = probe_sound(path)
+    made_from = {
+        "vidsum": __version__,
+        "video": provenance.of_file(sound.path),
+        "speech": {
+            "model": CHECKPOINT,
+            "weights_sha256": checkpoints.sha256_of(CHECKPOINT),
+            "language": settings.language,
+            "translate": settings.translate,
+            "beams": BEAMS,
+        },
+    }
+    return TranscriptPlan(sound, settings, extraction, made_from)

@@ -1,0 +1,105 @@
+"""Speech to text by Whisper (Radford et al. 2022), run by CTranslate2 through faster-whisper."""
+
+import math
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.speech.transcript import Segment, Word
+from vidsum.speech.voice import Window
+from vidsum.types import Progress
+
+if TYPE_CHECKING:
+    from faster_whisper import WhisperModel
+
+CHECKPOINT = "whisper_base"
+BEAMS = 5
+_REPEATS = 2.4
+"""Text that zlib makes smaller by more than this repeats itself: Whisper does so where it hears no words."""
+
+
+def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
+    """Whisper base, kept for the next call; its weights are fetched on first use.
+
+    `device` is `cpu`, `cuda` or `cuda:N`; `auto` is the CPU, with weights of 8 bits, and so is `mps`, which
+    CTranslate2 does not know.
+
+    Raises:
+        WeightsError: the weights are missing, cannot be fetched or fail their check.
+        UsageError: CTranslate2 does not run on the device.
+    """
+    folder = checkpoints.path_of(CHECKPOINT, progress)
+    return _load(str(folder), device)
+
+
+@lru_cache(maxsize=1)
+def _load(folder: str, device: str) -> "WhisperModel":
+    from faster_whisper import WhisperModel
+
+    kind, _, number = device.partition(":")
+    if kind in ("auto", "mps"):
+        kind = "cpu"
+    precision = "int8" if kind == "cpu" else "float16"
+    try:
+        return WhisperModel(folder, kind, int(number or 0), compute_type=precision)
+    except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
+        fault = str(error).strip().splitlines()[0]
+        raise UsageError(f"Whisper does not run on {device} ({fault})", hint="--device cpu") from error
+
+
+def detect_language(model: "WhisperModel", window: Window) -> tuple[str, float]:
+    """Code of the language that is spoken, and its probability."""
+    language, probability, _ = model.detect_language(window.samples)
+    return language, float(probability)
+
+
+def recognize(
+    model: "WhisperModel", window: Window, language: str, *, translate: bool = False
+) -> Iterator[Segment]:
+    """The segments of a window, with words unless they are translated."""
+    found, _ = model.transcribe(
+        window.samples,
+        language=language,
+        task="translate" if translate else "transcribe",
+        beam_size=BEAMS,
+        temperature=0.0,  # no sampling: the same sound gives the same words
+        condition_on_previous_text=False,
+        word_timestamps=not translate,
+    )
+    for heard in found:
+        text = heard.text.strip()
+        if text and not _repeats_itself(text):
+            yield _segment(window, heard, text)
+
+
+def _repeats_itself(text: str) -> bool:
+    encoded = text.encode()
+    return len(encoded) > _REPEATS * len(zlib.compress(encoded))
+
+
+def _segment(window: Window, heard: Any, text: str) -> Segment:
+    """A segment of faster-whisper, with times of the source."""
+    words = tuple(
+        Word(
+            _start_s(window, word), _end_s(window, word), word.word.strip(), round(float(word.probability), 4)
+        )
+        for word in heard.words or ()
+    )
+    start_s, end_s = _start_s(window, heard), _end_s(window, heard)
+    if words:
+        start_s, end_s = words[0].start_s, words[-1].end_s
+    probability = round(math.exp(min(heard.avg_logprob, 0.0)), 4)
+    return Segment(
+        start_s, max(end_s, start_s), text, probability, round(float(heard.no_speech_prob), 4), words
+    )
+
+
+def _start_s(window: Window, heard: Any) -> float:
+    return round(window.time_in_source(float(heard.start)), 3)
+
+
+def _end_s(window: Window, heard: Any) -> float:
+    return round(window.time_in_source(float(heard.end), is_end=True), 3)

@@ -1,0 +1,119 @@
+"""A transcript: segments of speech with their words and times, and its text as SRT, WebVTT or plain text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from vidsum.types import VideoInfo
+
+TextFormat = Literal["srt", "vtt", "txt"]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word [start_s, end_s) as it is written, punctuation included."""
+
+    start_s: float
+    end_s: float
+    text: str
+    probability: float
+    """How sure the recognizer is of it."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of speech [start_s, end_s), about a line of subtitles."""
+
+    start_s: float
+    end_s: float
+    text: str
+    probability: float
+    """Geometric mean of the probabilities of its tokens."""
+    no_speech: float
+    """How likely there is no speech where it was heard."""
+    words: tuple[Word, ...] = ()
+    """None where the speech was translated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """What is said in a video or a recording."""
+
+    segments: tuple[Segment, ...]
+    """In time order; none where nothing is said."""
+    language: str | None
+    """Code of the language that is spoken; None where nothing is said."""
+    language_probability: float | None
+    """How sure that is: 1 where the caller said so."""
+    duration_s: float
+    translated: bool = False
+    """Whether the text is a translation to English."""
+    video: VideoInfo | None = None
+    """None for sound without pictures."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All that is said, in one line."""
+        return " ".join(segment.text for segment in self.segments)
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of all segments."""
+        return list(chain.from_iterable(segment.words for segment in self.segments))
+
+    @property
+    def confidence(self) -> float:
+        """Geometric mean of the segments' probabilities, each counted by its length; 0 without any."""
+        if not self.segments:
+            return 0.0
+        lengths = [max(segment.end_s - segment.start_s, 1e-3) for segment in self.segments]
+        logs = np.log([max(segment.probability, 1e-9) for segment in self.segments])
+        return float(np.exp(np.average(logs, weights=lengths)))
+
+    @property
+    def no_speech(self) -> float:
+        """Mean chance that there is no speech after all; 1 without any segment."""
+        return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
+
+
+def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
+    """Segments as JSON-ready data."""
+    return [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
+
+
+def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
+    """The segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
+    return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
+
+
+def as_text(segments: Sequence[Segment], form: TextFormat) -> str:
+    """Segments as the text of a file: SubRip, WebVTT, or one line per segment."""
+    if form == "txt":
+        return "".join(f"{segment.text}\n" for segment in segments)
+    if form == "vtt":
+        cues = [f"{_span(segment, '.')}\n{_escaped(segment.text)}\n" for segment in segments]
+        return "\n".join(["WEBVTT\n", *cues])
+    return "\n".join(
+        f"{number}\n{_span(segment, ',')}\n{segment.text}\n" for number, segment in enumerate(segments, 1)
+    )
+
+
+def _span(segment: Segment, point: str) -> str:
+    return f"{_stamp(segment.start_s, point)} --> {_stamp(segment.end_s, point)}"
+
+
+def _stamp(time_s: float, point: str) -> str:
+    """`HH:MM:SS,mmm`, which both formats ask for, with their own decimal point."""
+    seconds, ms = divmod(round(time_s * 1000), 1000)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{point}{ms:03d}"
+
+
+def _escaped(text: str) -> str:
+    """Text of a WebVTT cue, where `&`, `<` and `>` are markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

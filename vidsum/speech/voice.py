@@ -1,0 +1,102 @@
+"""Where somebody speaks: sound without speech is dropped before it is recognized, and costs little.
+
+Silero's voice-activity detection, which comes with faster-whisper, finds speech; pieces of it are packed into
+windows as long as those that Whisper hears.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from vidsum.types import FloatArray
+
+RATE = 16_000
+WINDOW_S = 30.0
+"""What Whisper hears at once."""
+_LONGEST_S = 28.0
+"""Longer speech is cut at a pause."""
+_PAUSE_S = 0.5
+"""A shorter pause does not end a piece."""
+_PAD_S = 0.2
+"""Sound that is kept on either side of a piece."""
+
+
+@dataclass(frozen=True, eq=False)
+class Speech:
+    """A piece of sound in which somebody speaks."""
+
+    start_s: float
+    samples: FloatArray
+    """[N] at RATE."""
+
+    @property
+    def length_s(self) -> float:
+        """Its length in seconds."""
+        return len(self.samples) / RATE
+
+
+def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
+    """The pieces of speech, in time order, of sound that comes in blocks [N] at RATE.
+
+    Speech that goes on at the end of a block is joined with the next one.
+    """
+    rest, at = np.zeros(0, np.float32), 0
+    for block in blocks:
+        heard = np.concatenate([rest, block])
+        spans = _spans(heard)
+        end = len(heard)
+        if spans and end - spans[-1][1] < _PAUSE_S * RATE and (end - spans[-1][0]) < _LONGEST_S * RATE:
+            end = spans.pop()[0]
+        else:  # the start of a word may lie here
+            end = max(end - round(_PAD_S * RATE), spans[-1][1] if spans else 0)
+        yield from (Speech((at + low) / RATE, heard[low:high]) for low, high in spans)
+        rest, at = heard[end:].copy(), at + end
+    yield from (Speech((at + low) / RATE, rest[low:high]) for low, high in _spans(rest))
+
+
+def _spans(samples: FloatArray) -> list[tuple[int, int]]:
+    """[low, high) of each piece of speech in samples [N]."""
+    from faster_whisper.vad import VadOptions, get_speech_timestamps
+
+    options = VadOptions(
+        max_speech_duration_s=_LONGEST_S,
+        min_silence_duration_ms=round(_PAUSE_S * 1000),
+        speech_pad_ms=round(_PAD_S * 1000),
+    )
+    return [(span["start"], span["end"]) for span in get_speech_timestamps(samples, options)]
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Pieces of speech one after the other, no longer than Whisper hears at once."""
+
+    pieces: tuple[Speech, ...]
+
+    @property
+    def samples(self) -> FloatArray:
+        """[N] of all pieces."""
+        return np.concatenate([piece.samples for piece in self.pieces])
+
+    def time_in_source(self, time_s: float, *, is_end: bool = False) -> float:
+        """Seconds in the source of a time in the window.
+
+        At the border of two pieces, an end belongs to the one before, a start to the one after.
+        """
+        begins = np.cumsum([0.0, *(piece.length_s for piece in self.pieces[:-1])])
+        number = int(np.searchsorted(begins, time_s, side="left" if is_end else "right")) - 1
+        number = min(max(number, 0), len(self.pieces) - 1)
+        piece = self.pieces[number]
+        return piece.start_s + min(max(time_s - float(begins[number]), 0.0), piece.length_s)
+
+
+def windows_of(pieces: Iterable[Speech]) -> Iterator[Window]:
+    """Pieces of speech packed into windows."""
+    packed: list[Speech] = []
+    for piece in pieces:
+        if packed and sum(one.length_s for one in packed) + piece.length_s > WINDOW_S:
+            yield Window(tuple(packed))
+            packed = []
+        packed.append(piece)
+    if packed:
+        yield Window(tuple(packed))
