@@ -42,7 +42,13 @@ class TranscriptOutputs:
 @command
 def transcribe(
     sources: Annotated[
-        list[str], typer.Argument(help="Video or audio files.", show_default=False, metavar="VIDEO|AUDIO")
+        list[str],
+        typer.Argument(
+            default_factory=list,
+            help="Video or audio files, or folders of videos.",
+            show_default=False,
+            metavar="VIDEO|AUDIO|FOLDER...",
+        ),
     ],
     batch: Batch,
     settings: Transcription,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from vidsum import checkpoints, provenance
 from vidsum.errors import UsageError
 from vidsum.memory import trimming
-from vidsum.options import build
 from vidsum.outputs import atomic_write
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
@@ -36,8 +35,9 @@ def transcribe(
     language: str | None = None,
     *,
     translate: bool = False,
+    device: str = "auto",
+    cache: bool = True,
     progress: Progress | None = None,
-    **how: Any,
 ) -> Transcript:
     """What is said in a video or a recording, of any length.
 
@@ -45,8 +45,9 @@ def transcribe(
         path: any file with sound that FFmpeg reads; of several tracks the first is heard.
         language: code of the language that is spoken (`en`, `de` ...); found out by default.
         translate: translate to English.
+        device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
+        cache: read and keep the transcript in the cache.
         progress: called while it runs.
-        **how: the fields `device` and `cache` of `vidsum.settings.Extraction`.
 
     Returns:
         Segments of speech with their words and times; none where nothing is said.
@@ -56,7 +57,8 @@ def transcribe(
         WeightsError: the weights are missing and cannot be fetched.
         UsageError: the language is unknown.
     """
-    return plan_transcript(path, Transcription(language, translate), build(Extraction, how)).run(progress)
+    extraction = Extraction(device=device, cache=cache)
+    return plan_transcript(path, Transcription(language, translate), extraction).run(progress)
 
 
 @dataclass(frozen=True)
