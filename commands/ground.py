@@ -1,5 +1,6 @@
 """`vidsum ground`: the moments of a video that texts describe."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +9,13 @@ from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
+from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Retrieval
 
 if TYPE_CHECKING:
+    from vidsum.speech.transcript import SpokenQuery
     from vidsum.types import Grounding, Progress
 
 _OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
@@ -31,6 +33,13 @@ class QueryOptions:
     queries: Annotated[
         str | None, Option("File with one query per line (UTF-8); - for stdin.", metavar="FILE")
     ] = None
+    query_audio: Annotated[
+        tuple[str, ...],
+        Option("Recording of a spoken query; - for WAV on stdin. Can be repeated.", metavar="FILE"),
+    ] = ()
+    force: Annotated[bool, Option("Take a spoken query even if it is not clear, or long.", shared=False)] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,8 @@ def ground(
 
     vidsum ground *.mp4 --queries queries.txt --output-dir moments
 
+    vidsum ground film.mp4 --query-audio question.wav
+
     vidsum ground holiday --query "a sailing boat" --output-dir moments
 
     A score ranks the moments of one query in one video. `present`, the
@@ -84,10 +95,12 @@ def ground(
     """
     from vidsum.pipelines.moments import plan_moments, read_queries
 
-    if batch.from_file == asked.queries == "-":
-        raise UsageError("stdin is either --from-file or --queries", hint="write one of them to a file")
+    if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
+        fault = "stdin is one of --from-file, --queries and --query-audio"
+        raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    queries = read_queries(asked.query, asked.queries)
+    spoken = _heard(asked, extraction, view)
+    queries = read_queries(asked.query, asked.queries, spoken)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -126,6 +139,19 @@ def ground(
         return result
 
     run_batch("ground", sources, view, step, batch=batch, outputs=outputs, targets=targets, closing=_ranking)
+
+
+def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:
+    """The spoken queries; people read what was understood."""
+    if not asked.query_audio:
+        return []
+    from vidsum.pipelines.speech import hear_query
+
+    spoken = [hear_query(file, extraction, force=asked.force) for file in asked.query_audio]
+    if not view.quiet:
+        for one in spoken:
+            print(f"{one.file}: '{printable(one.text)}' ({one.confidence:.0%} sure)", file=sys.stderr)
+    return spoken
 
 
 def _table(grounding: "Grounding") -> Table:

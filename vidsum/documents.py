@@ -237,6 +237,8 @@ def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
     present = _optional(one.present)
     moments = [_moment(moment) for moment in one.moments]
     document: dict[str, Any] = {"query": one.query, "present": present, "moments": moments}
+    if one.spoken is not None:
+        document["spoken"] = {name: value for name, value in one.spoken.items() if name != "text"}
     if with_saliency:
         document["saliency"] = [_number(value) for value in one.saliency.tolist()]
     return document

@@ -181,7 +181,11 @@ def _grounding(document: Document) -> Grounding:
     return Grounding(
         queries=tuple(
             QueryMoments(
-                one["query"], _moments(one["moments"]), _scores(one.get("saliency", [])), one.get("present")
+                one["query"],
+                _moments(one["moments"]),
+                _scores(one.get("saliency", [])),
+                one.get("present"),
+                {**one["spoken"], "text": one["query"]} if "spoken" in one else None,
             )
             for one in document["queries"]
         ),

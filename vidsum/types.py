@@ -305,6 +305,8 @@ class QueryMoments:
     """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
     present: float | None = None
     """How likely the query is true of the video at all; compares across videos. None: not known."""
+    spoken: Mapping[str, Any] | None = None
+    """What was heard, if the query was spoken: the fields of `vidsum.speech.transcript.SpokenQuery`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,17 @@ from vidsum.speech.voice import RATE
 
 
 class StubModel:
-    """Hears one word per second of speech: `word0`, `word1` ..., surely, in German."""
+    """Hears one word per second of speech: `word0`, `word1` ..., or a text, in German."""
 
-    def __init__(self, probability: float = 0.9, text: str | None = None) -> None:
+    def __init__(
+        self, probability: float = 0.9, text: str | None = None, language: tuple[str, float] = ("de", 0.97)
+    ) -> None:
         self.windows: list[int] = []
         self.tasks: list[tuple[str, str]] = []
-        self.probability, self.text = probability, text
+        self.probability, self.text, self.language = probability, text, language
 
     def detect_language(self, samples: np.ndarray) -> tuple[str, float, list[Any]]:
-        return "de", 0.97, []
+        return *self.language, []
 
     def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
         self.windows.append(len(samples))

@@ -3,12 +3,14 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
+from vidsum.speech.transcript import SpokenQuery
 from vidsum.text_files import read_stdin
+from vidsum.types import QueryMoments
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
@@ -32,16 +34,30 @@ class Queries:
     texts: tuple[str, ...]
     """At least one; each has a letter or digit and no control characters."""
     warnings: tuple[str, ...] = ()
+    spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
+    """Those that were spoken, by their number from 0."""
+
+    def told_apart(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
+        """The answers to all of them, the spoken ones with what was heard."""
+        return tuple(
+            replace(answer, spoken=asdict(self.spoken[number]) if number in self.spoken else None)
+            for number, answer in enumerate(answers)
+        )
 
 
-def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = None) -> Queries:
-    """The given queries, then those of a UTF-8 file (`-` is stdin): one per line, blank lines skipped.
+def read_queries(
+    texts: Sequence[str], file: str | os.PathLike[str] | None = None, spoken: Sequence[SpokenQuery] = ()
+) -> Queries:
+    """The given queries, those spoken, then those of a UTF-8 file.
+
+    The file (`-` is stdin) has one per line; blank lines are skipped.
 
     Raises:
         UsageError: no query is given, or one holds no text.
         InputError: the file cannot be read, or holds no text.
     """
     given = [(f"query {number}", text) for number, text in enumerate(texts, 1)]
+    given += [(one.file, one.text) for one in spoken]
     if file is not None:
         given += _lines_of(file)
     if not given:
@@ -55,7 +71,7 @@ def read_queries(texts: Iterable[str], file: str | os.PathLike[str] | None = Non
         "does not look like English, the only language that the models understand well": foreign,
     }
     warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
-    return Queries(tuple(cleaned), warnings)
+    return Queries(tuple(cleaned), warnings, dict(enumerate(spoken, len(texts))))
 
 
 def in_short(query: str, most: int = _SHOWN) -> str:

@@ -131,7 +131,7 @@ class MomentsPlan:
         if (present := presence.probabilities(clips, vectors)) is not None:
             answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return Grounding(
-            queries=tuple(answers),
+            queries=self.queries.told_apart(answers),
             timestamps=clips.timestamps,
             step_s=clips.step_s,
             video_duration_s=clips.duration_s,
@@ -260,6 +260,8 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     facts = {**asdict(retrieval), "model": model, "space": space}
     del facts["mask"]  # the model that was chosen for it tells
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
+    if queries.spoken:
+        facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]
     if space != "own":
         facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
     if space == "conse":

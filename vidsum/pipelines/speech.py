@@ -3,19 +3,22 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints, provenance
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.memory import trimming
 from vidsum.outputs import atomic_write
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
 from vidsum.speech.languages import LANGUAGES
 from vidsum.speech.recognize import BEAMS, CHECKPOINT, detect_language, load_recognizer, recognize
-from vidsum.speech.transcript import Segment, TextFormat, Transcript
+from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcript
 from vidsum.speech.transcript import as_text as as_text
 from vidsum.speech.voice import RATE, speech_in, windows_of
+from vidsum.text_files import read_stdin
 from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -28,6 +31,11 @@ _BLOCK_S = 30.0
 """Sound that is in memory at once."""
 _SURE_OF_LANGUAGE = 0.5
 _NO_SPEECH = "no speech found"
+_LONGEST_QUERY_S = 60.0
+_SURE = 0.37
+"""Whisper's own bound: a mean log-probability of -1."""
+_MOST_NO_SPEECH = 0.6
+"""Whisper's own bound too."""
 
 
 def transcribe(
@@ -100,6 +108,10 @@ class TranscriptPlan:
             cached.put(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
+    def translated(self, language: str) -> "TranscriptPlan":
+        """The plan of its translation to English."""
+        return plan_transcript(self.sound.path, Transcription(language, translate=True), self.extraction)
+
     def _heard(
         self, model: "WhisperModel", blocks: Iterator[FloatArray]
     ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
@@ -117,6 +129,47 @@ class TranscriptPlan:
             if progress:
                 progress("listening", number * _BLOCK_S, self.sound.duration_s)
             yield block
+
+
+def hear_query(
+    file: str, extraction: Extraction, *, force: bool = False, progress: Progress | None = None
+) -> SpokenQuery:
+    """A spoken query in English, translated if another language is spoken.
+
+    Args:
+        file: a recording; `-` is a WAV file on stdin.
+        extraction: device and cache.
+        force: take it even if it is long, or the words are unsure.
+        progress: called while it runs.
+
+    Raises:
+        InputError: the file cannot be read, holds no speech, or is not understood for sure.
+        WeightsError: the weights are missing and cannot be fetched.
+    """
+    if file == "-":
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "stdin"
+            path.write_bytes(read_stdin())
+            return hear_query(str(path), extraction, force=force, progress=progress)
+    name = Path(file).name
+    plan = plan_transcript(file, Transcription(), extraction)
+    if plan.sound.duration_s > _LONGEST_QUERY_S and not force:
+        fault = f"{name}: is {plan.sound.duration_s:.0f} s long, and a spoken query is a sentence"
+        raise InputError(fault, hint="--force, to hear all of it")
+    heard = plan.run(progress)
+    if not heard.segments or heard.language is None:
+        raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
+    english = heard if heard.language == "en" else plan.translated(heard.language).run(progress)
+    confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
+    is_clear = confidence >= _SURE and probability >= _SURE_OF_LANGUAGE and heard.no_speech <= _MOST_NO_SPEECH
+    if not is_clear and not force:
+        language = f"{heard.language}, {probability:.0%} sure"
+        fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
+        raise InputError(fault, hint="--force, to take it all the same, or --query TEXT")
+    sha256 = plan.provenance["video"]["sha256"]
+    return SpokenQuery(
+        name, sha256, english.text, heard.language, round(probability, 4), round(confidence, 4)
+    )
 
 
 def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextFormat) -> None:

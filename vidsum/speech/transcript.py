@@ -81,6 +81,22 @@ class Transcript:
         return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
 
 
+@dataclass(frozen=True)
+class SpokenQuery:
+    """A query that was spoken."""
+
+    file: str
+    sha256: str
+    """Of the file."""
+    text: str
+    """What was understood, in English."""
+    language: str
+    """Code of the language that was spoken."""
+    language_probability: float
+    confidence: float
+    """See `Transcript.confidence`."""
+
+
 def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
     """Segments as JSON-ready data."""
     return [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
