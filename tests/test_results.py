@@ -8,6 +8,7 @@ import pytest
 
 import vidsum
 from tests import media
+from vidsum.speech.transcript import Segment, Transcript, Word
 from vidsum.types import (
     Features,
     Grounding,
@@ -44,6 +45,18 @@ MOMENTS_MADE_FROM = {
     },
 }
 
+HEARD = {
+    "vidsum": "1",
+    "video": {"bytes": 1, "sha256": SHA256},
+    "speech": {
+        "model": "whisper_base",
+        "weights_sha256": SHA256,
+        "language": None,
+        "translate": False,
+        "beams": 1,
+    },
+}
+
 
 @pytest.fixture(scope="module")
 def video(tmp_path_factory: pytest.TempPathFactory) -> VideoInfo:
@@ -65,11 +78,23 @@ def results(video: VideoInfo) -> dict[str, Result]:
         "moments": Grounding(
             queries, TIMES, 1.0, 3.0, "similarity", "clip", **{**common, "provenance": MOMENTS_MADE_FROM}
         ),
+        "transcript": Transcript(
+            (
+                Segment(
+                    0.0, 1.5, "a <dog>", 0.75, 0.25, (Word(0.0, 0.5, "a", 0.5), Word(0.5, 1.5, "<dog>", 1.0))
+                ),
+                Segment(2.0, 3.0, "barks", 0.5, 0.125, ()),
+            ),
+            "en",
+            0.75,
+            3.0,
+            **{**common, "provenance": HEARD},
+        ),
         "highlights": Highlights(CURVE, TIMES, 1.0, moments, 3.0, "ridge", "why", **common),
     }
 
 
-KINDS = ["summary", "shots", "moments", "highlights"]
+KINDS = ["summary", "shots", "moments", "transcript", "highlights"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,6 +172,7 @@ def test_tables_of_pandas(results: dict[str, Result]) -> None:
         ["a <dog>", 2, 0.0],
     ]
     assert results["highlights"].to_pandas()["score"].tolist() == [0.75, 0.5]
+    assert results["transcript"].to_pandas()["text"].tolist() == ["a <dog>", "barks"]
     assert results["shots"].to_pandas()["end_s"].tolist() == [1.0, 3.0]
     rows = Features.from_array(np.eye(3), fps=2.0).to_pandas()
     assert rows.index.tolist() == [0, 0.5, 1]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
+    from vidsum.pipelines.reusable import Transcriber as Transcriber
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
@@ -58,6 +59,7 @@ _HOMES = {
     "extract": "vidsum.pipelines.extraction",
     "Grounder": "vidsum.pipelines.reusable",
     "Summarizer": "vidsum.pipelines.reusable",
+    "Transcriber": "vidsum.pipelines.reusable",
     "unload": "vidsum.memory",
     "Video": "vidsum.pipelines.sources",
     "find_shots": "vidsum.pipelines.summary",

@@ -19,10 +19,12 @@ from vidsum.documents import (
     read_record,
     shots_document,
     summary_document,
+    transcript_document,
     write_document,
 )
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import is_feature_file, read_features, write_features
+from vidsum.speech.transcript import Transcript, segments_of
 from vidsum.times import format_time
 from vidsum.types import (
     Features,
@@ -55,6 +57,8 @@ def to_dict(result: Result) -> dict[str, Any]:
         return grounding_document(result, with_saliency=True)
     if isinstance(result, Highlights):
         return highlights_document(result)
+    if isinstance(result, Transcript):
+        return transcript_document(result, with_words=True)
     return shots_document(result) if isinstance(result, Shots) else summary_document(cast("Summary", result))
 
 
@@ -98,12 +102,13 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
     kind = document["schema"].removeprefix("vidsum.").split("/")[0]
     if kind not in _READERS:
-        raise InputError(f"{os.fspath(path)}: holds {kind}, not a summary, shots, moments or highlights")
+        raise InputError(f"{os.fspath(path)}: holds {kind}, which is no result of a video")
     return _READERS[kind](document)
 
 
 def to_pandas(result: Result) -> "DataFrame":
-    """A table: shots of a summary, shots, moments of queries, highlights, or features by time.
+    """A table: shots of a summary, shots, moments of queries, highlights, segments of speech, or features by
+    time.
 
     Raises UsageError where pandas is not installed.
     """
@@ -143,6 +148,11 @@ def _rows(result: Result) -> list[dict[str, Any]]:
         return [{"start_s": start, "end_s": end} for start, end in result.intervals]
     if isinstance(result, Highlights):
         return _ranked(result.moments)
+    if isinstance(result, Transcript):
+        return [
+            {name: value for name, value in vars(segment).items() if name != "words"}
+            for segment in result.segments
+        ]
     return [
         {"query": one.query, "present": one.present, **row}
         for one in cast("Grounding", result).queries
@@ -211,7 +221,24 @@ def _highlights(document: Document) -> Highlights:
     )
 
 
-_READERS = {"summary": _summary, "shots": _shots, "moments": _grounding, "highlights": _highlights}
+def _transcript(document: Document) -> Transcript:
+    return Transcript(
+        segments=segments_of([{"words": (), **segment} for segment in document["segments"]]),
+        language=document["language"],
+        language_probability=document["language_probability"],
+        duration_s=document["duration_s"],
+        translated=document["translated"],
+        **_common(document),
+    )
+
+
+_READERS = {
+    "summary": _summary,
+    "shots": _shots,
+    "moments": _grounding,
+    "highlights": _highlights,
+    "transcript": _transcript,
+}
 
 
 def _common(document: Document) -> dict[str, Any]:

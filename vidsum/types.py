@@ -194,7 +194,7 @@ class Features(Result):
 
     def __repr__(self) -> str:
         rows, dim = self.array.shape
-        return f"Features({_named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
+        return f"Features({named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
 
     @property
     def dim(self) -> int:
@@ -222,7 +222,7 @@ class Shots(Result):
         return len(self.edges_s) - 1
 
     def __repr__(self) -> str:
-        return f"Shots({_named(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
+        return f"Shots({named(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
 
     @property
     def intervals(self) -> list[Interval]:
@@ -281,7 +281,7 @@ class Summary(Result):
 
     def __repr__(self) -> str:
         lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
-        return f"Summary({_named(self.video)}{len(self.segments)} segments, {lengths}, by {self.model})"
+        return f"Summary({named(self.video)}{len(self.segments)} segments, {lengths}, by {self.model})"
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class Grounding(Result):
     def __repr__(self) -> str:
         found = sum(len(one.moments) for one in self.queries)
         return (
-            f"Grounding({_named(self.video)}{found} moments of {len(self.queries)} queries, by {self.model})"
+            f"Grounding({named(self.video)}{found} moments of {len(self.queries)} queries, by {self.model})"
         )
 
 
@@ -357,9 +357,9 @@ class Highlights(Result):
 
     def __repr__(self) -> str:
         found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
-        return f"Highlights({_named(self.video)}{found}, by {self.model})"
+        return f"Highlights({named(self.video)}{found}, by {self.model})"
 
 
-def _named(video: VideoInfo | None) -> str:
+def named(video: VideoInfo | None) -> str:
     """The name of a video's file and a colon, for `repr`."""
     return f"{Path(video.path).name}: " if video else ""

@@ -1,4 +1,4 @@
-"""`summarize` and `ground` with their options chosen once, for many videos and queries.
+"""`summarize`, `ground` and `transcribe` with their options chosen once, for many videos and queries.
 
     summarizer = vidsum.Summarizer(budget="10%", device="cpu")
     for path in paths:
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from vidsum.options import from_keywords
 from vidsum.pipelines.moments import EncodeText, plan_moments, queries_of
 from vidsum.pipelines.sources import Source
+from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import model_of, plan_summary
 from vidsum.settings import (
     DEFAULT_MODEL,
@@ -25,7 +26,9 @@ from vidsum.settings import (
     ShotMethod,
     ShotSettings,
     Snap,
+    Transcription,
 )
+from vidsum.speech.transcript import Transcript
 from vidsum.summary.own_scorers import OwnScores
 from vidsum.types import Grounding, Interval, Progress, Summary
 
@@ -70,6 +73,27 @@ class Summarizer:
         selection = replace(self._selection, budget=budget, keep=tuple(keep), drop=tuple(drop))
         plan = plan_summary(source, selection, self._shots, self._extraction, self._own)
         return plan.run(progress)
+
+
+class Transcriber:
+    """Writes down what is said, in one file per call. Arguments, results and errors are those of
+    `vidsum.transcribe`.
+    """
+
+    def __init__(
+        self,
+        language: str | None = None,
+        *,
+        translate: bool = False,
+        device: str = "auto",
+        cache: bool = True,
+    ) -> None:
+        self._settings = Transcription(language, translate)
+        self._extraction = Extraction(device=device, cache=cache)
+
+    def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
+        """What is said in a video or a recording."""
+        return plan_transcript(path, self._settings, self._extraction).run(progress)
 
 
 class Grounder:

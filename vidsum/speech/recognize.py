@@ -3,11 +3,11 @@
 import math
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.memory import kept
 from vidsum.speech.transcript import Segment, Word
 from vidsum.speech.voice import Window
 from vidsum.types import Progress
@@ -35,7 +35,7 @@ def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "
     return _load(str(folder), device)
 
 
-@lru_cache(maxsize=1)
+@kept(maxsize=1)
 def _load(folder: str, device: str) -> "WhisperModel":
     from faster_whisper import WhisperModel
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vidsum.types import VideoInfo
+from vidsum.types import Result, VideoInfo, named
 
 TextFormat = Literal["srt", "vtt", "txt"]
 
@@ -39,7 +39,7 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
-class Transcript:
+class Transcript(Result):
     """What is said in a video or a recording."""
 
     segments: tuple[Segment, ...]
@@ -55,6 +55,10 @@ class Transcript:
     """None for sound without pictures."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        said = f"{len(self.segments)} segments, language {self.language}"
+        return f"Transcript({named(self.video)}{said}, {self.duration_s:g} s)"
 
     @property
     def text(self) -> str:
