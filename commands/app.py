@@ -13,6 +13,7 @@ from vidsum.commands import (
     evaluate,
     extract,
     ground,
+    help,
     highlights,
     info,
     shots,
@@ -21,7 +22,7 @@ from vidsum.commands import (
     transcribe,
     weights,
 )
-from vidsum.commands.config import share_variables
+from vidsum.commands.config import origin_of, share_variables
 from vidsum.commands.options import View, lone
 from vidsum.commands.result import failed, render
 from vidsum.errors import OutputError, UsageError
@@ -46,6 +47,7 @@ app.command("ground", cls=lone("--clips"))(ground.ground)
 app.command("highlights", cls=lone("--clips"))(highlights.highlights)
 app.command("transcribe")(transcribe.transcribe)
 app.command("info")(info.info)
+app.command("help")(help.show_help)
 app.add_typer(train.app, name="train")
 app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(weights.app, name="weights")
@@ -66,11 +68,15 @@ def root(
         bool,
         typer.Option(
             "--version",
+            "-V",
             help="Show the version.",
             callback=_show_version,
             is_eager=True,
             allow_from_autoenv=False,
         ),
+    ] = False,
+    no_color: Annotated[
+        bool, typer.Option("--no-color", help="No colours.", allow_from_autoenv=False)
     ] = False,
 ) -> None:
     """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
@@ -80,6 +86,8 @@ def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
     use_one_arena()
+    if "--no-color" in sys.argv:
+        os.environ["NO_COLOR"] = "1"  # before Rich is loaded, which prints the help
     if sys.stdout is None or sys.stderr is None:  # closed by who started us: nobody wants to hear of it
         nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
@@ -169,7 +177,7 @@ def _origin(error: Any) -> str:
         general, own = option.envvar, f"{context.auto_envvar_prefix}_{option.name.upper()}"
         return f" (from {general if general and os.environ.get(general) else own})"
     if source is not None and source.name == "DEFAULT_MAP":
-        return f" (from {context.params['config']})"
+        return f" (from {origin_of(context, option.name)})"
     return ""
 
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vidsum.commands.result import Result
-
 if TYPE_CHECKING:
+    from vidsum.commands.result import Result
     from vidsum.types import Progress
 
-Work = Callable[[str, "Progress | None"], Result]
+Work = Callable[[str, "Progress | None"], "Result"]
 """What a command does with one input; never raises an Exception."""
 
 

@@ -3,9 +3,9 @@
 A bad input is reported, the rest go on, and the exit code says so.
 """
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +15,12 @@ import typer
 from vidsum.commands import assignment
 from vidsum.commands.assignment import CommandLine, Work
 from vidsum.commands.jobs import in_workers
+from vidsum.commands.log import LOG
 from vidsum.commands.options import Outputs, View
 from vidsum.commands.outputs import Files
 from vidsum.commands.progress import Display
 from vidsum.commands.records import existing
-from vidsum.commands.result import Result, Table, aside, print_table, render, run_one
+from vidsum.commands.result import Result, Table, aside, print_table, printable, render, run_one
 from vidsum.commands.tally import Outcome, tally, write_summary
 from vidsum.errors import InputError, UsageError
 from vidsum.options import Option
@@ -125,8 +126,12 @@ def run_batch(
         return
     outcomes = [Outcome(path) for path in inputs]
     results: list[Result] = []
-    with _summarized(command, outcomes, batch), Display(view) as display:
-        for number, result in enumerate(_results(command, inputs, work, batch, display)):
+    with (
+        _summarized(command, outcomes, batch),
+        Display(view) as display,
+        contextlib.closing(_results(command, inputs, work, batch, display)) as made,
+    ):
+        for number, result in enumerate(made):
             with display.aside():
                 render(result, view)
             outcomes[number] = Outcome.of(inputs[number], result)
@@ -134,16 +139,24 @@ def run_batch(
                 results.append(result)
             if result.exit_code and outputs and outputs.fail_fast:
                 break
-    tables = [tally(outcomes) if batch else None, closing(results) if closing else None]
-    for table in filter(None, tables if len(inputs) > 1 and not view.json and not view.quiet else ()):
-        print_table(table, aside(results[0]))
+    if len(inputs) > 1:
+        counts = tally(outcomes)
+        LOG.info(printable(f"{command}: {counts.title}"))
+        tables = [counts if batch else None, closing(results) if closing else None]
+        _print_last(tables, results[0], view)
     if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
         raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
 
 
+def _print_last(tables: Sequence[Table | None], first: Result, view: View) -> None:
+    """Print the tables that end a batch where people read the results; `first` is one of these."""
+    for table in () if view.json or view.quiet else filter(None, tables):
+        print_table(table, aside(first))
+
+
 def _results(
     command: str, inputs: Sequence[str], work: Work, batch: Batch | None, display: Display
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`."""
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
     labels = names if len(inputs) > 1 else [""]
@@ -160,7 +173,7 @@ def _results(
         yield result
 
 
-@contextmanager
+@contextlib.contextmanager
 def _summarized(command: str, outcomes: Sequence[Outcome], batch: Batch | None) -> Iterator[None]:
     """Write `--summary-json`, if asked for, at the end or after an interruption.
 

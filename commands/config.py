@@ -1,4 +1,7 @@
-"""Defaults for options from `--config FILE.yaml` and the environment, below flags.
+"""Defaults for options from files and the environment, below flags.
+
+The files are vidsum.yaml beside the inputs and that of the user's configuration folder, the former first; or
+`--config FILE` in place of both.
 
 A key is an option's long name; a key that is a command's name holds options for that command alone:
 
@@ -15,12 +18,15 @@ the same in all commands that have it.
 
 import inspect
 import os
+import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import typer
+from platformdirs import user_config_path
 
 from vidsum.errors import InputError, UsageError
 from vidsum.options import Option, required
@@ -55,17 +61,90 @@ def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
                 yield parameter.name, parameter.annotation
 
 
+NAME = "vidsum.yaml"
+_OWN_VARIABLES = ("HOME", "OFFLINE", "CACHE_LIMIT", "CONFIG", "REGENERATE", "SHARED")
+"""Those that set no option; the last two are of the tests."""
+_FOR_USERS_ONLY = ("overwrite", "output", "output_dir", "clips", "log_file")
+"""What a file beside the inputs may not set, for it may have come with them: where something is written."""
+_in_force: list[Path] = []
+
+
+def files_in_force() -> tuple[Path, ...]:
+    """The files that the command running now has its defaults from, the one that wins first."""
+    return tuple(_in_force)
+
+
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Typer callback of `--config`: make the file's values the defaults of this command's options.
+    """Typer callback of `--config`: make the values of files the defaults of this command's options.
 
     Raises:
-        UsageError: the file is not valid, or a variable has the name of several options.
+        UsageError: a file is not valid, or a variable has the name of several options.
     """
     _refuse_unclear_variables(context)
-    if path is not None:
-        defaults = _defaults_for(context, read_config(path), path)
-        context.default_map = {**(context.default_map or {}), **defaults}
+    beside = None if path else _beside(_inputs(context))
+    users = None if path else _if_file(user_config_path("vidsum") / NAME)
+    _in_force[:] = dict.fromkeys(file for file in (path, beside, users) if file)
+    defaults: dict[str, Any] = {}
+    for file in reversed(_in_force):
+        own = _defaults_for(context, read_config(file), file)
+        if file == beside and (kept := sorted(set(own) & set(_FOR_USERS_ONLY))):
+            raise UsageError(
+                f"{file}: {kept[0]!r} cannot be set by a file beside the inputs", hint=f"--config {file}"
+            )
+        defaults |= own
+        context.meta.update({f"vidsum {name}": file for name in own})
+    context.default_map = {**(context.default_map or {}), **defaults}
     return path
+
+
+def origin_of(context: Any, option: str) -> Path:
+    """The file that a default of an option came from."""
+    file: Path = context.meta[f"vidsum {option}"]
+    return file
+
+
+def _inputs(context: typer.Context) -> list[str]:
+    """The inputs that are named on the command line: typer has read these arguments already."""
+    names = [each.name for each in context.command.params if each.param_type_name == "argument"]
+    return [path for name in names for path in context.params.get(str(name)) or ()]
+
+
+def _beside(inputs: list[str]) -> Path | None:
+    """The file in the deepest folder that holds all inputs; an input that is a folder counts itself."""
+    folders = [path if Path(path).is_dir() else Path(path).parent for path in inputs]
+    try:
+        common = os.path.commonpath([os.path.abspath(folder) for folder in folders])  # noqa: PTH100
+    except ValueError:  # there are none, or on several drives
+        return None
+    file = _if_file(Path(common) / NAME)
+    return Path(os.path.relpath(file)) if file else None
+
+
+def _if_file(path: Path) -> Path | None:
+    try:
+        return path if path.is_file() else None
+    except OSError:
+        return None
+
+
+def warn_of_unknown_variables(context: Any) -> None:
+    """Tell of variables that begin with `VIDSUM_` and set nothing, with the known name that is most alike."""
+    known = {f"VIDSUM_{name}" for name in _OWN_VARIABLES} | set(_variables(context.find_root().command))
+    for name in sorted(os.environ):
+        if name.startswith("VIDSUM_") and name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            print(f"warning: {name} is not a variable of vidsum{hint}", file=sys.stderr)
+
+
+def _variables(command: Any, prefix: str = "VIDSUM") -> Iterator[str]:
+    """Those of all options of a command and of the commands below it."""
+    for name, option in _options_of(command).items():
+        yield f"{prefix}_{name.upper()}"
+        if option.envvar:
+            yield option.envvar
+    for name, inner in _subcommands(command).items():
+        yield from _variables(inner, f"{prefix}_{name.upper()}")
 
 
 def _refuse_unclear_variables(context: Any) -> None:

@@ -6,6 +6,7 @@ from importlib import metadata
 from typing import Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.config import files_in_force
 from vidsum.commands.options import Only, Videos, View, command
 from vidsum.commands.result import Result, run_alone
 from vidsum.options import Option
@@ -58,6 +59,8 @@ def _video(path: str, extraction: Extraction) -> Result:
 
     video = probe_video(path, extraction)
     facts = asdict(video)
+    if files_in_force():
+        facts["config"] = _config()
     return Result("info", path, facts, lines=_lines(facts), messages=describe_jumps(video))
 
 
@@ -89,6 +92,7 @@ def _machine() -> Result:
         **{name: _version(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
         "device": _device_name(device),
+        "config": _config(),
         "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
         or "none here yet",
     }
@@ -96,6 +100,11 @@ def _machine() -> Result:
     return Result(
         "info", data={**facts, **cache.data}, lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}")
     )
+
+
+def _config() -> str:
+    """The files that set defaults, the one that wins first."""
+    return ", ".join(map(str, files_in_force())) or "none"
 
 
 def _version(package: str) -> str:

@@ -18,7 +18,9 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.core import TyperCommand
 
-from vidsum.commands.config import use_config
+from vidsum.commands import assignment
+from vidsum.commands.config import use_config, warn_of_unknown_variables
+from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
@@ -26,18 +28,20 @@ Sources = Annotated[
     list[str],
     typer.Argument(
         default_factory=list,
+        is_eager=True,  # before --config, which looks beside them
         help="Videos, folders of videos, or feature files (.npz, .h5).",
         show_default=False,
-        metavar="VIDEO|FOLDER|FEATURES...",
+        metavar="VIDEO|FOLDER|FEATURES",
     ),
 ]
 Videos = Annotated[
     list[str],
     typer.Argument(
         default_factory=list,
+        is_eager=True,  # before --config, which looks beside them
         help="Videos, or folders of videos.",
         show_default=False,
-        metavar="VIDEO|FOLDER...",
+        metavar="VIDEO|FOLDER",
     ),
 ]
 
@@ -51,6 +55,10 @@ class View:
     json: Annotated[bool, Option("Print one JSON object per input to stdout.")] = False
     quiet: Annotated[bool, Option("Print errors only.", flags=("--quiet", "-q"))] = False
     verbose: Annotated[bool, Option("Show tracebacks of internal errors.", flags=("--verbose", "-v"))] = False
+    no_color: Annotated[bool, Option("No colours, as with the variable NO_COLOR.")] = False
+    log_file: Annotated[
+        Path | None, Option("Also append steps, results, warnings and errors to this file.", metavar="FILE")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             chosen = {leaf.name: _value(leaf, values[leaf.parameter]) for leaf in given}
             kind = _kind(parameter.annotation)
             arguments[parameter.name] = build(kind, chosen) if kind else chosen
+        for view in (value for value in arguments.values() if isinstance(value, View)):
+            _begin(context, view)
         function(**arguments)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -153,6 +163,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__name__, run.__doc__ = function.__name__, _with_examples(inspect.getdoc(function) or "")
     return run
+
+
+def _begin(context: typer.Context, view: View) -> None:
+    """What a command does first; a worker process leaves it to the process that started it."""
+    if assignment.current:
+        return
+    if view.log_file:
+        start_log(view.log_file)
+    if not view.quiet:
+        warn_of_unknown_variables(context)
 
 
 def _with_examples(text: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from vidsum.commands.log import LOG
 from vidsum.commands.options import View
 from vidsum.commands.result import printable
 
@@ -24,8 +25,8 @@ class Display:
     """Shows the steps of one or several inputs; nothing with `--quiet`. Use it in a `with`."""
 
     def __init__(self, view: View) -> None:
-        self._is_quiet = view.quiet
-        self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _bars()
+        self._is_quiet, self._is_logged = view.quiet, view.log_file is not None
+        self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _bars(view)
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
@@ -39,8 +40,9 @@ class Display:
     def of(self, label: str) -> "Progress | None":
         """The function to report the progress of an input to; its steps are named after `label`, if any."""
         if self._is_quiet:
-            return None
-        return self._line(label) if self._bars is None else self._bar(self._bars, label)
+            return _logged(None, label) if self._is_logged else None
+        shown = self._line(label) if self._bars is None else self._bar(self._bars, label)
+        return _logged(shown, label) if self._is_logged else shown
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
@@ -86,10 +88,24 @@ def _named(label: str, what: str) -> str:
     return f"{label}: {what}" if label else what
 
 
-def _bars() -> "Bars":
+def _logged(shown: "Progress | None", label: str) -> "Progress":
+    """The same function, which logs the beginning of each step."""
+    begun = set[str]()
+
+    def report(what: str, done: float, total: float) -> None:
+        if what not in begun:
+            begun.add(what)
+            LOG.info(printable(_named(label, what)))
+        if shown is not None:
+            shown(what, done, total)
+
+    return report
+
+
+def _bars(view: View) -> "Bars":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     text = TextColumn("{task.description}", markup=False)
     columns = (text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Progress(*columns, console=Console(stderr=True, no_color=view.no_color or None), transient=True)

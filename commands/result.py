@@ -6,10 +6,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from logging import ERROR, INFO, WARNING
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from vidsum.commands.log import LOG
 from vidsum.commands.options import View
 from vidsum.errors import VidsumError
 from vidsum.times import format_time
@@ -126,7 +128,8 @@ def failed(command: str, path: str | None, view: View, error: Exception) -> Resu
 
 
 def render(result: Result, view: View) -> None:
-    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr."""
+    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr; log it."""
+    _log(result)
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
@@ -141,6 +144,17 @@ def render(result: Result, view: View) -> None:
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
+
+
+def _log(result: Result) -> None:
+    what = f"{result.command} {result.input or ''}".strip()
+    for level, texts in (
+        (INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
+        (WARNING, result.messages),
+        (ERROR, [problem.message for problem in result.errors]),
+    ):
+        for text in texts:
+            LOG.log(level, printable(f"{what}: {text}"))
 
 
 def aside(result: Result) -> TextIO:

@@ -50,7 +50,7 @@ def _row(option: Any) -> str:
     flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
     cells = [
         flags,
-        _value(option),
+        value_of(option),
         _default(option),
         option.help,
         f"`{option.envvar}`" if option.envvar else "",
@@ -58,7 +58,8 @@ def _row(option: Any) -> str:
     return "| " + " | ".join(str(cell).replace("\\[", "[").replace("|", "\\|") for cell in cells) + " |"
 
 
-def _value(option: Any) -> str:
+def value_of(option: Any) -> str:
+    """What an option takes: choices, a placeholder, limits."""
     choices = _choices(option.type_descriptor.annotation)
     limits = [
         f"{sign} {limit:g}" for sign, limit in (("≥", option.min), ("≤", option.max)) if limit is not None

@@ -24,6 +24,7 @@ PAGE_OF = {
     "train ridge": "train_ridge",
     "train mrnet": "train_mrnet",
     "train detr": "train_detr",
+    "help": "cli",
     "evaluate summary": "evaluate",
     "evaluate moments": "evaluate_moments",
     "evaluate highlights": "evaluate_highlights",

@@ -1,0 +1,81 @@
+"""Write the manual pages vidsum.1, vidsum-summarize.1, ... of the program's help into a folder.
+
+    python -m docs.man FOLDER
+
+`man -l FOLDER/vidsum.1` shows one; in ~/.local/share/man/man1, `man vidsum-summarize` finds it.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from docs.options import commands, value_of
+from vidsum.commands.app import app
+from vidsum.version import __version__
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Name and text of each page: that of the program, and one for each command."""
+    inner = dict(commands())
+    program: Any = typer.main.get_command(app)
+    listed = "".join(
+        f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(one))}\n" for words, one in inner.items()
+    )
+    epilog = f".SH SETTING OPTIONS\n{_text(program.epilog)}\n"
+    yield "vidsum", _page("vidsum", program, f".SH COMMANDS\n{listed}{epilog}")
+    for words, command in inner.items():
+        yield f"vidsum-{words.replace(' ', '-')}", _page(f"vidsum {words}", command, "")
+
+
+def _page(words: str, command: Any, rest: str) -> str:
+    name = words.replace(" ", "-")
+    prose, _, examples = (command.help or "").partition("\b\nExamples:\n")
+    options = [each for each in command.params if each.param_type_name == "option"]
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    places = " ".join(each.metavar or each.name.upper() for each in arguments)
+    paragraphs = "".join(
+        f".PP\n{_text(' '.join(each.split()))}\n" for each in prose.split("\n\n") if each.strip()
+    )
+    parts = [
+        f'.TH "{_text(name).upper()}" 1 "" "vidsum {__version__}"\n',
+        f".SH NAME\n{_text(name)} \\- {_text(_first(command).rstrip('.'))}\n",
+        f".SH SYNOPSIS\n.B {_text(words)}\n[OPTIONS] {_text(places)}\n",
+        f".SH DESCRIPTION\n{paragraphs}",
+        rest,
+        ".SH OPTIONS\n" + "".join(map(_option, options)) if options else "",
+        f".SH EXAMPLES\n.nf\n{_text(examples)}\n.fi\n" if examples else "",
+        "" if name == "vidsum" else ".SH SEE ALSO\n.BR vidsum (1)\n",
+    ]
+    return "".join(parts)
+
+
+def _option(option: Any) -> str:
+    flags = ", ".join([*option.opts, *option.secondary_opts])
+    return f".TP\n\\fB{_text(flags)}\\fR \\fI{_text(value_of(option))}\\fR\n{_text(option.help or '')}\n"
+
+
+def _first(command: Any) -> str:
+    """The first sentence of a command's help."""
+    return re.split(r"(?<=\.)\s", " ".join((command.help or "").split()))[0]
+
+
+def _text(text: str) -> str:
+    """A text for roff: what it would take for a request or an escape, quoted."""
+    lines = text.replace("\\[", "[").replace("\\", "\\e").replace("-", "\\-").splitlines()
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in lines)
+
+
+def main() -> None:
+    """Write all pages."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages():
+        (folder / f"{name}.1").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
