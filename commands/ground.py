@@ -159,20 +159,24 @@ def _table(grounding: "Grounding") -> Table:
     from vidsum.pipelines.moments import in_short
 
     is_known = any(query.present is not None for query in grounding.queries)
+    tells = grounding.evidence != "seen"
     rows = []
     for query in grounding.queries:
         about = (in_short(query.query), *([_percent(query.present)] if is_known else []))
         for rank, moment in enumerate(query.moments, 1):
-            rows.append((*(about if rank == 1 else [""] * len(about)), *moment_row(rank, moment)))
-    return Table(("query", *(["present"] if is_known else []), *MOMENT_COLUMNS), tuple(rows))
+            found_in = [moment.evidence] if tells else []
+            rows.append((*(about if rank == 1 else [""] * len(about)), *moment_row(rank, moment), *found_in))
+    columns = ("query", *(["present"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if tells else []))
+    return Table(columns, tuple(rows))
 
 
 def _doubts(grounding: "Grounding") -> Iterator[str]:
-    """A line for each query that has no moments, or is probably not true of the video."""
+    """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
     from vidsum.pipelines.moments import UNLIKELY, in_short
 
     for query in grounding.queries:
-        if query.present is None or (query.moments and query.present >= UNLIKELY):
+        is_said = bool(query.moments) and query.moments[0].evidence == "said"
+        if query.present is None or is_said or (query.moments and query.present >= UNLIKELY):
             continue
         nothing = "" if query.moments else ", below --min-present: no moments"
         if query.present < UNLIKELY:

@@ -107,6 +107,7 @@ def grounding_document(grounding: Grounding, *, with_saliency: bool) -> dict[str
         "duration_s": _number(grounding.video_duration_s),
         "model": grounding.model,
         "space": grounding.space,
+        **({} if grounding.evidence == "seen" else {"evidence": grounding.evidence}),
         "queries": [_query(one, with_saliency) for one in grounding.queries],
         "warnings": list(grounding.warnings),
     }
@@ -235,12 +236,18 @@ def _interval(interval: Interval) -> dict[str, float]:
 
 def _query(one: QueryMoments, with_saliency: bool) -> dict[str, Any]:
     present = _optional(one.present)
-    moments = [_moment(moment) for moment in one.moments]
+    moments: list[dict[str, Any]] = [_moment(moment) for moment in one.moments]
+    if one.said is not None:
+        moments = [
+            {**each, "evidence": moment.evidence} for each, moment in zip(moments, one.moments, strict=True)
+        ]
     document: dict[str, Any] = {"query": one.query, "present": present, "moments": moments}
     if one.spoken is not None:
         document["spoken"] = {name: value for name, value in one.spoken.items() if name != "text"}
     if with_saliency:
         document["saliency"] = [_number(value) for value in one.saliency.tolist()]
+        if one.said is not None:
+            document["said"] = [_number(value) for value in one.said.tolist()]
     return document
 
 

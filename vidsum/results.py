@@ -195,6 +195,7 @@ def _grounding(document: Document) -> Grounding:
                 _moments(one["moments"]),
                 _scores(one.get("saliency", [])),
                 one.get("present"),
+                _scores(one["said"]) if "said" in one else None,
                 {**one["spoken"], "text": one["query"]} if "spoken" in one else None,
             )
             for one in document["queries"]
@@ -204,6 +205,7 @@ def _grounding(document: Document) -> Grounding:
         video_duration_s=document["duration_s"],
         model=document["model"],
         space=document["space"],
+        evidence=document.get("evidence", "seen"),
         **_common(document),
     )
 
@@ -247,7 +249,9 @@ def _common(document: Document) -> dict[str, Any]:
 
 
 def _moments(found: Sequence[Document]) -> tuple[Moment, ...]:
-    return tuple(Moment(one["start_s"], one["end_s"], one["score"]) for one in found)
+    return tuple(
+        Moment(one["start_s"], one["end_s"], one["score"], one.get("evidence", "seen")) for one in found
+    )
 
 
 def _scores(values: Sequence[float]) -> FloatArray:

@@ -33,6 +33,10 @@ ShotMethod = Literal["kts", "uniform", "transnetv2"]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
+Evidence = Literal["auto", "seen", "said", "both"]
+"""Where moments are looked for: in the pictures, in what is said, or in both. `auto`: in both where the
+transcript is in the cache, else in the pictures."""
+
 MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
@@ -223,6 +227,14 @@ class Retrieval:
             shown="none, or the file's",
         ),
     ] = None
+    evidence: Annotated[
+        Evidence,
+        Option(
+            "Look in what is seen, what is said, or both. auto: both where the transcript is in the cache "
+            "(vidsum transcribe), else seen.",
+            flags=("--in",),
+        ),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         check(self)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -292,6 +292,8 @@ class Moment:
     end_s: float
     score: float
     """Higher is better; comparable among the moments of one query on one video only."""
+    evidence: Literal["seen", "said"] = "seen"
+    """What found it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +307,8 @@ class QueryMoments:
     """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
     present: float | None = None
     """How likely the query is true of the video at all; compares across videos. None: not known."""
+    said: FloatArray | None = None
+    """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
     spoken: Mapping[str, Any] | None = None
     """What was heard, if the query was spoken: the fields of `vidsum.speech.transcript.SpokenQuery`."""
 
@@ -327,6 +331,8 @@ class Grounding(Result):
     video: VideoInfo | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    evidence: str = "seen"
+    """What moments were found in: `seen`, `said` or `both`."""
 
     def __repr__(self) -> str:
         found = sum(len(one.moments) for one in self.queries)

@@ -17,6 +17,8 @@ from vidsum.types import FloatArray, Grounding, Highlights, Moment
 
 MOST_ROWS = 12
 _CURVE, _BEST, _OTHERS = "#374151", "#2563eb", "#93c5fd"
+_SAID, _BEST_SAID, _OTHERS_SAID = "#c2410c", "#ea580c", "#fdba74"
+"""Of what is said."""
 _MOST_LETTERS = 110
 _BAR = 0.13
 """Height of a moment, of a curve's; the moments stand below the curve, one above the other."""
@@ -37,9 +39,13 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
     edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
     for axes, query in zip(panels, shown, strict=True):
         _draw_row(axes, query.saliency, edges_s, query.moments)
+        if query.said is not None:
+            axes.stairs(query.said, edges_s, baseline=None, color=_SAID, linewidth=1.0)
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
     heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
+    if grounding.evidence != "seen":
+        heading += " (orange: what is said)"
     _finish(figure, panels[-1], grounding.video_duration_s, heading)
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS
@@ -61,10 +67,11 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
     axes.stairs(saliency, edges_s, baseline=None, color=_CURVE, linewidth=1.2)
     for rank, moment in enumerate(moments, 1):
         length_s = moment.end_s - moment.start_s
-        colour = _BEST if rank == 1 else _OTHERS
+        best, others = (_BEST_SAID, _OTHERS_SAID) if moment.evidence == "said" else (_BEST, _OTHERS)
+        colour = best if rank == 1 else others
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
         if rank == 1:
-            axes.axvspan(moment.start_s, moment.end_s, color=_BEST, alpha=0.12, linewidth=0)
+            axes.axvspan(moment.start_s, moment.end_s, color=best, alpha=0.12, linewidth=0)
     axes.set_ylim(-(len(moments) + 1.2) * _BAR, 1.06)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -30,9 +30,10 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
 from vidsum.options import from_keywords
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, Extraction, MaskKind, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, Evidence, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import Features, FloatArray, Grounding, Moment, Progress, QueryMoments, TimeArray
@@ -63,6 +64,7 @@ def ground(
     snap: Snap = Retrieval.snap,
     min_present: float = Retrieval.min_present,
     mask: MaskKind | None = None,
+    evidence: Evidence = "auto",
     encode_text: EncodeText | None = None,
     progress: Progress | None = None,
     **how: "Unpack[ReadingOptions]",
@@ -78,6 +80,8 @@ def ground(
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
         min_present: a query that is less likely to be true of the video gets no moments; space `conse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
+        evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
+            transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
@@ -92,7 +96,7 @@ def ground(
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
+    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence)
     extraction = from_keywords(ground, Extraction, how)
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
 
@@ -198,7 +202,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-) -> MomentsPlan:
+) -> SeenPlan | SaidPlan:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
     Args:
@@ -212,7 +216,9 @@ def plan_moments(
         InputError, WeightsError, UsageError: see `ground`.
     """
     if isinstance(source, Features) or not has_pictures(source):
-        return _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
+        return with_said(
+            _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
+        )
     if encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     video = probe_video(path_of(source), extraction)
@@ -231,7 +237,7 @@ def plan_moments(
         "grounding": _facts(queries, retrieval, model, space),
     }
     given = Input(extraction, video, tuple(jobs), kept=kept_of(source))
-    return MomentsPlan(queries, retrieval, given, model, space, provenance)
+    return with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
 
 
 def _plan_in_features(
@@ -258,7 +264,7 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
     facts = {**asdict(retrieval), "model": model, "space": space}
-    del facts["mask"]  # the model that was chosen for it tells
+    del facts["mask"], facts["evidence"]  # the model tells which mask; `with_said` adds what is not seen
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]

@@ -1,0 +1,97 @@
+"""`vidsum ground --in`: what is seen, what is said, or both."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests import media
+from tests.commands.conftest import Run
+from tests.grounding.colours import use_colours
+from tests.speech import stub
+from vidsum.grounding import said
+from vidsum.results import load
+from vidsum.types import Grounding
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
+ASK = ("--device", "cpu", "-k", "2")
+
+
+@pytest.fixture(autouse=True)
+def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
+    """Queries are colours; to what is said, a query means what it has words in common with."""
+    use_colours(monkeypatch)
+
+    class Encoder:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.array([[float("word3" in text), 0.01] for text in texts], np.float32)
+
+    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    return stub.install(monkeypatch, language=("en", 0.99))
+
+
+def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.pipelines.extraction.read_frames", None)
+    ran = run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency")
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("film_moments.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["evidence"] == "said"
+    best = document["queries"][0]["moments"][0]
+    assert best["evidence"] == "said"
+    assert best["start_s"] <= 3 < best["end_s"]
+    assert document["queries"][0]["present"] is None
+    assert "said" in ran.out
+    assert "up to date" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
+
+
+def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
+    ran = run(
+        "ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency"
+    )
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("film_moments.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    spoken, colour = document["queries"]
+    assert [moment["evidence"] for moment in spoken["moments"]] == ["said", "seen"]
+    assert {moment["evidence"] for moment in colour["moments"]} == {"seen"}
+    assert len(colour["said"]) == len(colour["saliency"])
+    again = load("film_moments.json")
+    assert isinstance(again, Grounding)
+    assert (again.evidence, again.queries[0].moments[0].evidence) == ("both", "said")
+    assert again.to_dict()["queries"] == document["queries"]
+
+
+def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
+    seen = run("ground", film, *ASK, "--query", "green", "--in", "seen", "-o", "-").json
+    both = run("ground", film, *ASK, "--query", "green", "--in", "both", "-o", "-").json
+    kept = [{**moment, "evidence": "seen"} for moment in seen["queries"][0]["moments"]]
+    assert both["queries"][0]["moments"] == kept
+    assert "evidence" not in seen
+
+
+def test_by_default_speech_counts_where_it_was_transcribed(
+    run: Run, film: Path, model: stub.StubModel
+) -> None:
+    how = (*ASK, "--query", "green", "-o", "-")
+    assert "evidence" not in run("ground", film, *how).json
+    assert model.tasks == []
+    run("transcribe", film)
+    assert run("ground", film, *how).json["evidence"] == "both"
+    assert "evidence" not in run("ground", film, *how, "--in", "seen").json
+    assert len(model.tasks) == 1
+
+
+def test_a_foreign_transcript_is_translated(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = stub.install(monkeypatch)
+    assert run("ground", film, *ASK, "--query", "word3", "--in", "said", "-o", "-").code == 0
+    assert [task for task, _ in model.tasks] == ["transcribe", "translate"]
+
+
+def test_a_video_without_sound(run: Run, tmp_path: Path) -> None:
+    mute = media.make_video(tmp_path / "mute.mp4", n_frames=60).path
+    asked = run("ground", mute, *ASK, "--query", "green", "--in", "said")
+    assert (asked.code, "mute.mp4: has no sound" in asked.err) == (3, True)
+    assert run("ground", mute, *ASK, "--query", "green", "-o", "-").code == 0

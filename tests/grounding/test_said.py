@@ -1,0 +1,125 @@
+"""Moments that are said: sentences, passages, evidence, and both kinds together."""
+
+import numpy as np
+import pytest
+
+from tests.conftest import real_weights
+from vidsum.grounding import said
+from vidsum.grounding.said import (
+    SURE,
+    Passage,
+    both,
+    curve_said,
+    evidence_of,
+    moments_said,
+    passages_of,
+    sentences_of,
+)
+from vidsum.speech.transcript import Segment, Transcript, Word
+from vidsum.types import Moment, QueryMoments
+
+
+def transcript(*words: tuple[float, float, str]) -> Transcript:
+    """One segment of these words."""
+    parts = tuple(Word(start, end, text, 0.9) for start, end, text in words)
+    text = " ".join(word.text for word in parts)
+    return Transcript((Segment(parts[0].start_s, parts[-1].end_s, text, 0.9, 0.0, parts),), "en", 1.0, 60.0)
+
+
+def test_sentences_end_at_full_stops_and_pauses() -> None:
+    heard = transcript(
+        (0, 1, "It"), (1, 2, "rains."), (2.1, 3, "We"), (3, 4, "stay"), (7, 8, "at"), (8, 9, "home")
+    )
+    assert sentences_of(heard) == [
+        Passage(0, 2, "It rains."),
+        Passage(2.1, 4, "We stay"),
+        Passage(7, 9, "at home"),
+    ]
+
+
+def test_speech_without_full_stops_is_cut() -> None:
+    heard = transcript(*((at, at + 1, f"w{at}") for at in range(50)))
+    found = sentences_of(heard)
+    assert " ".join(one.text for one in found) == heard.text
+    assert max(one.end_s - one.start_s for one in found) <= 20
+
+
+def test_a_translation_has_its_segments_as_sentences() -> None:
+    segments = (Segment(0, 2, "One", 0.9, 0.0), Segment(2, 4, "two", 0.9, 0.0))
+    assert sentences_of(Transcript(segments, "de", 1.0, 4.0, translated=True)) == [
+        Passage(0, 2, "One"),
+        Passage(2, 4, "two"),
+    ]
+
+
+def test_passages_are_runs_without_a_long_pause() -> None:
+    one, two, three = Passage(0, 2, "a."), Passage(2.5, 4, "b."), Passage(9, 10, "c.")
+    assert list(passages_of([one, two, three])) == [one, Passage(0, 4, "a. b."), two, three]
+    long = [Passage(10.0 * at, 10.0 * at + 10, f"{at}") for at in range(6)]
+    assert max(run.end_s - run.start_s for run in passages_of(long)) == 30
+
+
+@pytest.fixture
+def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All texts mean the same, so that words alone decide."""
+
+    class Encoder:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
+
+    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+
+
+def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None:
+    texts = ["the harbour of Aarhus", "a harbour at night", "another harbour", "sailors sing", "the of and"]
+    evidence = evidence_of([Passage(0, 1, text) for text in texts], ["Aarhus harbour", "the"])
+    assert evidence.shape == (2, 5)
+    aarhus, night, _, sailors, _ = evidence[0]
+    assert aarhus > night > sailors == 1
+    assert np.allclose(evidence[1], 1)  # stop words are no evidence
+
+
+def test_passages_of_stop_words_alone(no_meaning: None) -> None:
+    assert evidence_of([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
+
+
+PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b"), Passage(8, 9.5, "c")]
+
+
+def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
+    found = moments_said(PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
+    assert [(one.start_s, one.end_s, one.evidence) for one in found] == [
+        (0, 6, "said"),
+        (8, 9.5, "said"),
+        (4, 6, "said"),
+    ]
+    assert len(moments_said(PASSAGES, np.ones(4, np.float32), 1)) == 1
+
+
+def test_the_curve_is_that_of_the_best_passage_heard() -> None:
+    curve = curve_said(PASSAGES, np.array([0.2, 0.1, 0.6, 0.35], np.float32), np.arange(11.0), 1.0)
+    assert curve.tolist() == pytest.approx([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5, 0])
+
+
+def test_what_is_surely_said_comes_first_and_the_rest_is_left_out() -> None:
+    flat = np.zeros(3, np.float32)
+    seen = QueryMoments("q", (Moment(0, 1, 1.7), Moment(5, 6, 0.4)), flat, 0.1)
+    heard = QueryMoments(
+        "q", (Moment(2, 3, SURE + 0.1, "said"), Moment(7, 8, SURE - 0.1, "said")), flat, said=flat
+    )
+    answer = both(seen, heard, 5)
+    assert [one.start_s for one in answer.moments] == [2, 0, 5]
+    scores = [one.score for one in answer.moments]
+    assert scores == sorted(scores, reverse=True)
+    assert answer.present == 0.1
+    assert len(both(seen, heard, 1).moments) == 1
+    assert both(QueryMoments("q", (), flat), heard, 5).moments[0].score == pytest.approx(SURE + 0.1)
+
+
+@pytest.mark.weights
+def test_a_paraphrase_is_found() -> None:
+    real_weights("minilm")
+    texts = ["The bakery sells rye bread.", "He crossed the ocean on a ship.", "The numbers look bad."]
+    passages = [Passage(at, at + 1, text) for at, text in enumerate(texts)]
+    evidence = evidence_of(passages, ["a journey over the sea", "where to buy a loaf"])
+    assert evidence.argmax(axis=1).tolist() == [1, 0]

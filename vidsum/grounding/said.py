@@ -1,0 +1,124 @@
+"""What is said as evidence: passages of a transcript, how well they fit queries, and the moments they make.
+
+A passage is one sentence, or a few that follow each other without a long pause, and so is a moment of
+speech: its edges are those of sentences. docs/algorithms/speech.md explains the rules.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vidsum.grounding.proposals import MAX_IOU, suppress
+from vidsum.grounding.text import load_text_encoder
+from vidsum.scaling import unit_range
+from vidsum.speech.transcript import Segment, Transcript, Word
+from vidsum.types import FloatArray, Moment, QueryMoments, TimeArray
+
+ENCODER = "minilm"
+"""Compares texts, whatever the space of the video."""
+_SENTENCE_END = (".", "?", "!", "。", "？", "！")
+_PAUSE_S = 1.5
+"""A longer pause ends a sentence, and a passage."""
+_MOST_SENTENCES = 4
+_LONGEST_S = 30.0
+_LONGEST_SENTENCE_S = 20.0
+"""Speech without full stops is cut here."""
+_EXACT = 0.3
+"""Weight of exact words beside the cosine of meanings."""
+SURE = 0.45
+"""Evidence from which a passage is taken to be what a query means."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text that is said over [start_s, end_s)."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+def sentences_of(transcript: Transcript) -> list[Passage]:
+    """The sentences of a transcript; its segments where it has no words, as translations have none."""
+    if not all(segment.words for segment in transcript.segments):
+        return [_joined([segment]) for segment in transcript.segments]
+    sentences: list[Passage] = []
+    held: list[Word] = []
+    for word in transcript.words:
+        if held and (
+            word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _LONGEST_SENTENCE_S
+        ):
+            sentences.append(_joined(held))
+            held = []
+        held.append(word)
+        if word.text.endswith(_SENTENCE_END):
+            sentences.append(_joined(held))
+            held = []
+    return [*sentences, _joined(held)] if held else sentences
+
+
+def _joined(parts: Sequence[Word] | Sequence[Segment] | Sequence[Passage]) -> Passage:
+    return Passage(parts[0].start_s, parts[-1].end_s, " ".join(part.text for part in parts))
+
+
+def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
+    """Each run of sentences that is short enough and has no long pause."""
+    for first in range(len(sentences)):
+        for last in range(first, min(first + _MOST_SENTENCES, len(sentences))):
+            run = sentences[first : last + 1]
+            if last > first and (
+                run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _LONGEST_S
+            ):
+                break
+            yield _joined(run)
+
+
+def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str = "auto") -> FloatArray:
+    """[M, P] how well each passage fits each query: cosine of meanings, and of exact words by their rarity.
+
+    Raises WeightsError where the text encoder's weights cannot be had.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    encode = load_text_encoder(ENCODER, device).encode
+    texts = [passage.text for passage in passages]
+    meanings = encode(list(queries)) @ encode(texts).T
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    try:
+        counted = words.fit_transform(texts)
+    except ValueError:  # all words are stop words
+        return np.asarray(meanings, np.float32)
+    exact = (words.transform(list(queries)) @ counted.T).toarray()
+    return np.asarray(meanings + _EXACT * exact, np.float32)
+
+
+def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
+    """The passages that fit a query best, by evidence [P]; of those that overlap too much, the best stays."""
+    order = np.argsort(-evidence, kind="stable")
+    ranked = (
+        Moment(passages[at].start_s, passages[at].end_s, float(evidence[at]), "said") for at in order.tolist()
+    )
+    return suppress(ranked, MAX_IOU, top_k)
+
+
+def curve_said(
+    passages: Sequence[Passage], evidence: FloatArray, timestamps: TimeArray, step_s: float
+) -> FloatArray:
+    """[T] evidence of the best passage that each clip hears, scaled to [0, 1]; 0 where nothing is said."""
+    curve = np.zeros(len(timestamps), np.float32)
+    for passage, value in zip(passages, unit_range(evidence), strict=True):
+        heard = (timestamps < passage.end_s) & (timestamps + step_s > passage.start_s)
+        curve[heard] = np.maximum(curve[heard], value)
+    return curve
+
+
+def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
+    """What is seen and what is said: passages that surely fit come first, others are left out.
+
+    Their score is added to the best score of what is seen, so that scores fall from rank to rank.
+    """
+    best = max((moment.score for moment in seen.moments), default=0.0)
+    sure = [replace(moment, score=best + moment.score) for moment in said.moments if moment.score >= SURE]
+    kept = tuple([*sure, *seen.moments][:top_k])
+    return replace(seen, moments=kept, said=said.said)

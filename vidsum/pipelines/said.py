@@ -1,0 +1,135 @@
+"""Moments that are said: what is seen of a video and its transcript, together or apart."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.grounding.queries import Queries
+from vidsum.grounding.said import (
+    ENCODER,
+    both,
+    curve_said,
+    evidence_of,
+    moments_said,
+    passages_of,
+    sentences_of,
+)
+from vidsum.grounding.spaces import STEP_S
+from vidsum.grounding.windows import grid
+from vidsum.pipelines.extraction import Input
+from vidsum.pipelines.speech import TranscriptPlan, plan_transcript
+from vidsum.settings import Retrieval, Transcription
+from vidsum.speech.transcript import Transcript
+from vidsum.types import Grounding, Progress, QueryMoments, TimeArray
+
+
+class SeenPlan(Protocol):
+    """A plan of moments by what is seen: `vidsum.pipelines.moments.MomentsPlan`."""
+
+    @property
+    def queries(self) -> Queries: ...
+    @property
+    def retrieval(self) -> Retrieval: ...
+    @property
+    def input(self) -> Input: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def provenance(self) -> dict[str, Any]: ...
+    def run(self, progress: Progress | None = None) -> Grounding: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SaidPlan:
+    """Moments that are to be found in what is said, or in both."""
+
+    seen: SeenPlan
+    transcript: TranscriptPlan
+    evidence: str
+    """`said` or `both`."""
+    provenance: dict[str, Any]
+    """What the moments would be made from."""
+
+    def run(self, progress: Progress | None = None) -> Grounding:
+        """Find the moments; see `vidsum.ground`."""
+        transcript = english(self.transcript, progress)
+        only_said = self.evidence == "said"
+        grounding = self._nothing_seen(transcript) if only_said else self.seen.run(progress)
+        said = self._said(transcript, grounding.timestamps)
+        top_k = self.seen.retrieval.top_k
+        if not only_said:
+            said = [both(*pair, top_k) for pair in zip(grounding.queries, said, strict=True)]
+        warnings = dict.fromkeys([*grounding.warnings, *transcript.warnings])
+        return replace(
+            grounding,
+            queries=self.seen.queries.told_apart(said),
+            evidence=self.evidence,
+            provenance=self.provenance,
+            warnings=tuple(warnings),
+        )
+
+    def _nothing_seen(self, transcript: Transcript) -> Grounding:
+        duration_s = transcript.duration_s
+        model, space = self.seen.model, self.seen.space
+        times = grid(duration_s, STEP_S)
+        warnings = self.seen.queries.warnings
+        return Grounding(
+            (), times, STEP_S, duration_s, model, space, self.seen.input.video, warnings=warnings
+        )
+
+    def _said(self, transcript: Transcript, times: TimeArray) -> list[QueryMoments]:
+        """The answers by what is said alone."""
+        texts, passages = self.seen.queries.texts, list(passages_of(sentences_of(transcript)))
+        if not passages:
+            silent = np.zeros(len(times), np.float32)
+            return [QueryMoments(text, (), silent, said=silent) for text in texts]
+        evidence = evidence_of(passages, texts, self.seen.input.extraction.device)
+        answers = []
+        for text, row in zip(texts, evidence, strict=True):
+            moments = moments_said(passages, row, self.seen.retrieval.top_k)
+            curve = curve_said(passages, row, times, STEP_S)
+            answers.append(QueryMoments(text, tuple(moments), curve, said=curve))
+        return answers
+
+
+def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
+    """The plan with what is said, where that is asked for, or by default where a transcript is at hand.
+
+    Raises:
+        InputError: what is said is asked for, and the video has no sound.
+    """
+    evidence, video = plan.retrieval.evidence, plan.input.video
+    assert video is not None
+    if evidence == "seen" or (evidence == "auto" and video.audio_codec is None):
+        return plan
+    transcript = plan_transcript(video.path, Transcription(), plan.input.extraction)
+    if evidence == "auto":
+        if not _is_at_hand(transcript):
+            return plan
+        evidence = "both"
+    provenance = {
+        **plan.provenance,
+        "grounding": {**plan.provenance["grounding"], "evidence": evidence},
+        "speech": {**transcript.provenance["speech"], "text_weights_sha256": checkpoints.sha256_of(ENCODER)},
+    }
+    return SaidPlan(plan, transcript, evidence, provenance)
+
+
+def english(plan: TranscriptPlan, progress: Progress | None = None) -> Transcript:
+    """The transcript, translated if it is not in English, the only language that queries are in."""
+    heard = plan.run(progress)
+    if heard.language in (None, "en"):
+        return heard
+    return plan.translated(str(heard.language)).run(progress)
+
+
+def _is_at_hand(plan: TranscriptPlan) -> bool:
+    """Whether a transcript in English that holds speech is in the cache."""
+    found = plan.cached()
+    if found is not None and found.language not in (None, "en"):
+        found = plan.translated(str(found.language)).cached()
+    return found is not None and bool(found.segments)
