@@ -45,9 +45,10 @@ def transcribe(
         list[str],
         typer.Argument(
             default_factory=list,
+            is_eager=True,  # before --config, which looks beside them
             help="Video or audio files, or folders of videos.",
             show_default=False,
-            metavar="VIDEO|AUDIO|FOLDER...",
+            metavar="VIDEO|AUDIO|FOLDER",
         ),
     ],
     batch: Batch,

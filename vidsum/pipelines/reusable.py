@@ -19,6 +19,7 @@ from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import model_of, plan_summary
 from vidsum.settings import (
     DEFAULT_MODEL,
+    Evidence,
     Extraction,
     MaskKind,
     Retrieval,
@@ -110,10 +111,11 @@ class Grounder:
         snap: Snap = Retrieval.snap,
         min_present: float = Retrieval.min_present,
         mask: MaskKind | None = None,
+        evidence: Evidence = "auto",
         encode_text: EncodeText | None = None,
         **how: "Unpack[ReadingOptions]",
     ) -> None:
-        self._retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask)
+        self._retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence)
         self._extraction = from_keywords(Grounder, Extraction, how)
         self._encode_text = encode_text
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import (
     ENCODER,
@@ -101,11 +102,13 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
 
     Raises:
         InputError: what is said is asked for, and the video has no sound.
+        UsageError: it is asked for of features alone.
     """
     evidence, video = plan.retrieval.evidence, plan.input.video
-    assert video is not None
-    if evidence == "seen" or (evidence == "auto" and video.audio_codec is None):
+    if evidence == "seen" or (evidence == "auto" and (video is None or video.audio_codec is None)):
         return plan
+    if video is None:
+        raise UsageError("features have no sound", hint="give the video")
     transcript = plan_transcript(video.path, Transcription(), plan.input.extraction)
     if evidence == "auto":
         if not _is_at_hand(transcript):
