@@ -239,7 +239,7 @@ def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.M
     def broken(path: str, **_: object) -> None:
         raise RuntimeError("something inside")
 
-    monkeypatch.setattr("vidsum.pipelines.extraction.probe", broken)
+    monkeypatch.setattr("vidsum.pipelines.sources.probe", broken)
     quiet, loud = run("extract", "a.mp4"), run("extract", "a.mp4", "-v")
     assert (quiet.code, loud.code) == (1, 1)
     assert "something inside" in quiet.err
@@ -251,7 +251,7 @@ def test_an_interruption_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vidsum.pipelines.extraction.probe", interrupted)
+    monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
     ran = run("extract", "a.mp4")
     assert (ran.code, ran.err) == (130, "interrupted\n")
 

@@ -69,7 +69,7 @@ def test_the_summary_is_written_after_an_interruption(
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vidsum.pipelines.extraction.probe", interrupted)
+    monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
     assert run("shots", folder, "--summary-json", "batch.json").code == 130
     assert json.loads(Path("batch.json").read_text())["counts"]["not run"] == 2
 

@@ -14,7 +14,7 @@ from tests import media
 from tests.commands.conftest import Run
 from vidsum import provenance
 from vidsum.features.store import write_features
-from vidsum.pipelines import extraction
+from vidsum.pipelines import sources
 from vidsum.types import Features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/summary.schema.json").read_text())
@@ -202,8 +202,8 @@ def test_a_video_is_probed_and_hashed_once(
     def counted(name: str, function: Any) -> Any:
         return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
 
-    extraction._probe_unchanged.cache_clear()
-    monkeypatch.setattr("vidsum.pipelines.extraction.probe", counted("probe", extraction.probe))
+    sources._probe_unchanged.cache_clear()
+    monkeypatch.setattr("vidsum.pipelines.sources.probe", counted("probe", sources.probe))
     monkeypatch.setattr("vidsum.provenance.hash_file", counted("hash", provenance.hash_file))
     assert run("summarize", film, "--storyboard").code == 0
     assert calls.count("probe") == 1

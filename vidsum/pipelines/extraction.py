@@ -124,6 +124,7 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
     Raises:
         InputError, UsageError: see `extract`.
     """
+    spec_of(extraction)  # an unknown extractor is told before the file is looked at
     video = probe_video(path_of(source), extraction)
     return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
 
