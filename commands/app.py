@@ -11,6 +11,7 @@ import typer
 
 from vidsum.commands import (
     evaluate,
+    export,
     extract,
     ground,
     help,
@@ -46,6 +47,7 @@ app.command("summarize", cls=lone("--plot", "importance", summarize.PLOTS))(summ
 app.command("ground", cls=lone("--clips"))(ground.ground)
 app.command("highlights", cls=lone("--clips"))(highlights.highlights)
 app.command("transcribe")(transcribe.transcribe)
+app.command("export")(export.export)
 app.command("info")(info.info)
 app.command("help")(help.show_help)
 app.add_typer(train.app, name="train")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
@@ -70,6 +71,7 @@ def ground(
     retrieval: Retrieval,
     outputs: Outputs,
     extra: GroundOutputs,
+    exports: Exports,
     extraction: Annotated[
         Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
@@ -102,6 +104,7 @@ def ground(
     spoken = _heard(asked, extraction, view)
     queries = read_queries(asked.query, asked.queries, spoken)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
+    targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import grounding_document, to_text
@@ -133,6 +136,7 @@ def ground(
                 "ground", source, files, plan.provenance, make, overwrite=outputs.overwrite, needs=needs
             )
         )
+        result = exports.write(result, files, overwrite=outputs.overwrite)
         is_ranked = all(query.get("present") is not None for query in result.data["queries"])
         if len(sources) > 1 and source == sources[0] and not is_ranked:  # once is enough
             return replace(result, messages=(*result.messages, _OF_SEVERAL))

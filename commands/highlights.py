@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
@@ -49,6 +50,7 @@ def highlights(
     settings: HighlightOptions,
     outputs: Outputs,
     extra: HighlightOutputs,
+    exports: Exports,
     extraction: Annotated[Extraction, Without(("fps", "clip_frames", "stride_frames", "logits"))],
     view: View,
 ) -> None:
@@ -63,6 +65,7 @@ def highlights(
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "highlights")
+    targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import highlights_document, to_text
@@ -84,8 +87,9 @@ def highlights(
 
         if outputs.to_stdout:
             return make()
-        return unless_up_to_date(
+        result = unless_up_to_date(
             "highlights", source, files, plan.provenance, make, overwrite=outputs.overwrite
         )
+        return exports.write(result, files, overwrite=outputs.overwrite)
 
     run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets)

@@ -160,6 +160,8 @@ class Files:
     """Folder of an MP4 for each moment, if these are asked for."""
     clip_stem: str = ""
     """What the names of these MP4 files begin with."""
+    beside: tuple[Path, ...] = ()
+    """Files that are made of the record once it is there."""
 
     @property
     def record(self) -> Path:

@@ -63,7 +63,7 @@ def existing(command: str, source: str, files: Files) -> Result | None:
 
     MP4 files of moments are not looked for: how many there are depends on the result.
     """
-    if not all(path.exists() for path in files.all) or _read_mark(files.record) is not None:
+    if not all(path.exists() for path in (*files.all, *files.beside)) or _read_mark(files.record) is not None:
         return None
     names = ", ".join(map(str, files.all))
     return Result(command, source, {"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
@@ -18,6 +19,7 @@ def shots(
     sources: Sources,
     batch: Batch,
     outputs: Outputs,
+    exports: Exports,
     settings: ShotSettings,
     extraction: Annotated[Extraction, Without(("logits",))],
     view: View,
@@ -33,6 +35,7 @@ def shots(
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     bases = destinations(sources, outputs, "_shots.json", (".json",))
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
+    targets = exports.beside(targets, outputs)
     if not outputs.to_stdout:
         check_outputs(
             [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
@@ -62,6 +65,7 @@ def shots(
                 messages=shots.warnings,
             )
 
-        return unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
+        result = unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
+        return exports.write(result, files, overwrite=outputs.overwrite)
 
     run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets)

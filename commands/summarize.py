@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
@@ -68,6 +69,7 @@ def summarize(
     shots: ShotSettings,
     outputs: Outputs,
     extra: SummaryOutputs,
+    exports: Exports,
     extraction: Annotated[Extraction, Without(("logits",))],
     view: View,
 ) -> None:
@@ -86,6 +88,7 @@ def summarize(
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
+    targets = exports.beside(targets, outputs)
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
         check_outputs(
@@ -108,9 +111,10 @@ def summarize(
             summary = plan.run(progress, attention=attention, attention_part=part)
             return _written(source, summary, files, extra.copy, progress)
 
-        return unless_up_to_date(
+        result = unless_up_to_date(
             "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, copy=extra.copy
         )
+        return exports.write(result, files, overwrite=outputs.overwrite)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets)
 

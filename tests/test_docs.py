@@ -30,7 +30,7 @@ PAGE_OF = {
     "evaluate highlights": "evaluate_highlights",
 }
 """The page of a command, where it is not called like its first word."""
-SHARED_PAGES = ("cli", "extract", "shots")
+SHARED_PAGES = ("cli", "extract", "shots", "export")
 """Pages that explain flags of several commands."""
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
+    from vidsum.pipelines.timelines import write_timeline as write_timeline
     from vidsum.results import load as load
     from vidsum.results import save as save
     from vidsum.results import to_dict as to_dict
@@ -70,6 +71,7 @@ _HOMES = {
     "write_json": "vidsum.results",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
+    "write_timeline": "vidsum.pipelines.timelines",
     "write_video": "vidsum.pipelines.export",
     "load": "vidsum.results",
     "save": "vidsum.results",

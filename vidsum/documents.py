@@ -203,23 +203,51 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         InputError: it is missing, of no schema that is known, not valid by it, or its digest does not fit.
             The message does not name the file.
     """
-    from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is a record to check
-
     unknown = InputError("is not known to be made by vidsum")
     try:
         document = read_document(path)
     except InputError:
         raise unknown from None
+    if _rules_of(document) is None:
+        raise unknown
+    rest = {name: value for name, value in document.items() if name != "digest"}
+    is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
+    if not is_whole or not _is_valid(document):
+        raise InputError("is not as vidsum wrote it: it was changed since, or written by another version")
+    return document
+
+
+def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A document of summarize, shots, ground or highlights, as vidsum wrote it or edited since.
+
+    Raises:
+        InputError: it cannot be read, is a document of another kind, or not valid by its schema.
+    """
+    document, schemas = read_document(path), (SUMMARY_SCHEMA, SHOTS_SCHEMA, MOMENTS_SCHEMA, HIGHLIGHTS_SCHEMA)
+    if document.get("schema") not in schemas:
+        raise InputError(
+            f"{os.fspath(path)}: not a result of summarize, shots, ground or highlights",
+            hint="give the JSON file that one of these wrote",
+        )
+    if not _is_valid(document):
+        raise InputError(f"{os.fspath(path)}: not valid by the schema {document['schema']}")
+    return document
+
+
+def _rules_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The JSON schema that a document names; None where there is none."""
     kind = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
     schema = files("vidsum") / "schemas" / f"{kind[1]}.schema.json" if kind else None
     if schema is None or not schema.is_file():
-        raise unknown
-    rules = json.loads(schema.read_text(encoding="utf-8"))
-    rest = {name: value for name, value in document.items() if name != "digest"}
-    is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
-    if not is_whole or not Draft202012Validator(rules).is_valid(document):
-        raise InputError("is not as vidsum wrote it: it was changed since, or written by another version")
-    return document
+        return None
+    rules: dict[str, Any] = json.loads(schema.read_text(encoding="utf-8"))
+    return rules
+
+
+def _is_valid(document: Mapping[str, Any]) -> bool:
+    from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is one to check
+
+    return Draft202012Validator(_rules_of(document) or False).is_valid(document)
 
 
 def _number(value: float) -> float:

@@ -41,6 +41,11 @@ MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
 
+ExportFormat = Literal[
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "csv", "srt", "vtt", "chapters"
+]  # fmt: skip
+"""Timelines of editors, then lists."""
+MediaPaths = Literal["absolute", "relative"]
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]

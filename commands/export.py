@@ -1,0 +1,166 @@
+"""`vidsum export`: results as timelines and lists; `--export` of other commands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vidsum.commands.batch import run_batch
+from vidsum.commands.options import Outputs, View, command
+from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.result import Result
+from vidsum.errors import OutputError, UsageError
+from vidsum.options import Option
+from vidsum.outputs import atomic_write
+from vidsum.settings import ExportFormat, MediaPaths
+
+if TYPE_CHECKING:
+    from vidsum.types import Progress
+
+Results = Annotated[
+    list[str],
+    typer.Argument(
+        help="JSON files of summarize, ground, highlights or shots.",
+        show_default=False,
+        metavar="RESULT.json",
+    ),
+]
+_MEDIA = Option("How exported timelines name the video.")
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """What `vidsum export` writes."""
+
+    PANEL = "Output"
+
+    format: Annotated[
+        ExportFormat | None,
+        Option("Format of the files.", shown="by the suffix of --output, else otio", shared=False),
+    ] = None
+    media: Annotated[MediaPaths, _MEDIA] = "absolute"
+    video: Annotated[
+        Path | None, Option("The video, if it has moved.", shown="where the result says", metavar="FILE")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Exports:
+    """What other commands export beside their JSON."""
+
+    PANEL = "Output"
+
+    export: Annotated[
+        tuple[ExportFormat, ...],
+        Option("Also a timeline for an editor, or a list, named like the JSON. Can be repeated."),
+    ] = ()
+    media: Annotated[MediaPaths, _MEDIA] = "absolute"
+
+    def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
+        """The files of each source with its exports, checked before any work.
+
+        Raises:
+            UsageError: the JSON goes to stdout, or see `check_outputs`.
+            OutputError: see `check_outputs`.
+        """
+        if not self._kinds:
+            return dict(targets)
+        if outputs.to_stdout:
+            raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --export")
+        exported = {
+            source: replace(files, beside=tuple(self._targets(files.record).values()))
+            for source, files in targets.items()
+        }
+        check_outputs(
+            [(source, files.beside) for source, files in exported.items()], make_folders=outputs.makes_folders
+        )
+        return exported
+
+    def write(self, result: Result, files: Files, *, overwrite: bool) -> Result:
+        """The result of a command with its exports, made of its data and written beside its JSON.
+
+        Raises:
+            OutputError: an export exists and differs.
+        """
+        lines, messages = list(result.lines), list(result.messages)
+        for kind, target in self._targets(files.record).items():
+            text, warnings = self._text(kind, result.data, files.record, target)
+            lines.append(save_text(text, target, overwrite=overwrite))
+            messages += warnings
+        if not self._kinds:
+            return result
+        data = {"exports": [str(path) for path in files.beside], **result.data}
+        return replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.export))
+
+    def _targets(self, record: Path) -> dict[str, Path]:
+        from vidsum.pipelines.timelines import suffix_of
+
+        return {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
+
+    def _text(
+        self, kind: str, document: Mapping[str, Any], record: Path, target: Path
+    ) -> tuple[str, tuple[str, ...]]:
+        from vidsum.pipelines.timelines import timeline_text
+
+        return timeline_text(document, kind, target, self.media)
+
+
+@command
+def export(results: Results, outputs: Outputs, settings: ExportSettings, view: View) -> None:
+    """Turn results into timelines for editors, or lists.
+
+    Writes {result}.otio into the current folder, or what the suffix of -o stands for: .otio (OpenTimelineIO),
+    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .csv, .srt,
+    .vtt or .chapters.txt.
+
+    vidsum export film_summary.json -o cut.edl
+
+    vidsum export *_moments.json --format fcpxml --media relative
+    """
+    from vidsum.pipelines.timelines import format_of, suffix_of
+
+    output = None if outputs.to_stdout else outputs.output
+    format = settings.format or (format_of(output) if output else "otio")
+    ending = suffix_of(format)
+    bases = destinations(results, outputs, ending, (ending[ending.rindex(".") :],))
+    targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
+    if not outputs.to_stdout:
+        check_outputs(
+            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
+        )
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.documents import read_result
+        from vidsum.pipelines.timelines import timeline_text
+
+        document, target = read_result(source), bases[source]
+        text, warnings = timeline_text(document, format, target, settings.media, settings.video)
+        if outputs.to_stdout:
+            return Result("export", source, {"format": format}, document=text, messages=warnings)
+        line = save_text(text, target, overwrite=outputs.overwrite)
+        data = {"output": str(target), "format": format}
+        return Result("export", source, data, lines=(line,), messages=warnings)
+
+    run_batch("export", results, view, step, outputs=outputs, targets=targets)
+
+
+def save_text(text: str, target: Path, *, overwrite: bool) -> str:
+    """Write a file, unless the same one is there already; return a line about it.
+
+    Raises:
+        OutputError: it exists and differs, or cannot be written.
+    """
+    content = text.encode()
+    if target.is_file() and not overwrite:
+        if target.read_bytes() != content:
+            raise OutputError(f"{target}: already exists, and differs", hint="--overwrite, or -o FILE")
+        return f"{target}: up to date"
+    with atomic_write(target) as part:
+        part.write_bytes(content)
+    return str(target)

@@ -1,0 +1,171 @@
+"""`vidsum export`, and `--export` of the commands that find something to cut."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests import media
+from tests.commands.conftest import Run
+
+RESULT_SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "vidsum" / "schemas" / "result.schema.json").read_text()
+)
+CPU = ("--device", "cpu")
+EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt")
+LISTS = ("csv", "srt", "vtt", "chapters.txt")
+
+otio = pytest.importorskip("opentimelineio")
+pytestmark = pytest.mark.usefixtures("loads")
+
+
+@pytest.fixture
+def summary(run: Run, film: Path) -> dict[str, Any]:
+    """The summary of the film in film.json."""
+    assert run("summarize", film, *CPU, "--budget", "40%", "-o", "film.json").code == 0
+    document: dict[str, Any] = json.loads(Path("film.json").read_text())
+    return document
+
+
+def spans_of(path: str) -> list[tuple[float, float]]:
+    """The source times of the clips of a timeline's video track."""
+    timeline = otio.adapters.read_from_file(path)
+    spans = [clip.source_range for clip in timeline.video_tracks()[0]]
+    return [(span.start_time.to_seconds(), span.end_time_exclusive().to_seconds()) for span in spans]
+
+
+@pytest.mark.parametrize("suffix", [*EDITORS, *LISTS])
+def test_each_suffix_is_written_and_up_to_date_the_second_time(
+    run: Run, summary: dict[str, Any], suffix: str
+) -> None:
+    name = f"cut.{suffix}"
+    assert (run("export", "film.json", "-o", name).out, Path(name).stat().st_size > 20) == (f"{name}\n", True)
+    assert run("export", "film.json", "-o", name).out == f"{name}: up to date\n"
+    Path(name).write_text("mine")
+    kept = run("export", "film.json", "-o", name)
+    assert (kept.code, "--overwrite" in kept.err, Path(name).read_text()) == (1, True, "mine")
+    assert run("export", "film.json", "-o", name, "--overwrite").code == 0
+    assert run("export", "film.json", "-o", "-", "--format", suffix.split(".")[0]).out.count("\n") > 1
+
+
+@pytest.mark.parametrize("suffix", ["otio", "xml"])
+def test_a_timeline_holds_the_segments_of_the_summary(
+    run: Run, summary: dict[str, Any], film: Path, suffix: str
+) -> None:
+    assert run("export", "film.json", "-o", f"cut.{suffix}").code == 0
+    assert spans_of(f"cut.{suffix}") == [(one["start_s"], one["end_s"]) for one in summary["segments"]]
+    for track in otio.adapters.read_from_file(f"cut.{suffix}").tracks:
+        assert {clip.media_reference.target_url for clip in track} == {f"file://{film.resolve()}"}
+
+
+@pytest.mark.usefixtures("summary")
+def test_names_of_a_batch_and_relative_paths(run: Run, film: Path, tmp_path: Path) -> None:
+    Path("other.json").write_bytes(Path("film.json").read_bytes())
+    ran = run("export", "film.json", "other.json", "--media", "relative", "--output-dir", "cuts", "--json")
+    assert [line["data"] for line in ran.json_lines] == [
+        {"output": f"cuts/{name}.otio", "format": "otio"} for name in ("film", "other")
+    ]
+    jsonschema.validate(ran.json_lines[0], RESULT_SCHEMA)
+    timeline = otio.adapters.read_from_file("cuts/film.otio")
+    clip = timeline.video_tracks()[0][0]
+    assert clip.media_reference.target_url == "../../film.mp4"
+    assert (Path("cuts") / clip.media_reference.target_url).resolve() == film.resolve()
+    assert run("export", "film.json", "other.json", "-o", "{n}_{stem}.edl").code == 0
+    assert Path("2_other.edl").exists()
+
+
+@pytest.mark.usefixtures("summary")
+def test_a_video_that_has_moved_is_named_and_another_refused(run: Run, film: Path) -> None:
+    film.rename("moved.mp4")
+    lost = run("export", "film.json", "-o", "cut.edl")
+    assert (lost.code, "no such file" in lost.err, "--video" in lost.err) == (3, True, True)
+    assert run("export", "film.json", "-o", "cut.csv").code == 0
+    assert run("export", "film.json", "-o", "cut.edl", "--video", "moved.mp4").code == 0
+    assert "moved.mp4" in Path("cut.edl").read_text()
+    media.make_video(film, n_frames=20)
+    other = run("export", "film.json", "-o", "other.edl")
+    assert (other.code, "not the video" in other.err, Path("other.edl").exists()) == (3, True, False)
+
+
+@pytest.mark.usefixtures("summary")
+def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
+    Path("run.json").write_text('{"schema": "vidsum.evaluation/1"}')
+    Path("list.json").write_text("[]")
+    document = json.loads(Path("film.json").read_text())
+    Path("bent.json").write_text(json.dumps({**document, "segments": [{"start_s": "x"}]}))
+    for arguments, code, said in (
+        (["film.json", "-o", "cut.txtx"], 2, ".otio"),
+        (["film.json", "-o", "cut.edl", "--format", "otio"], 2, "-o cut.otio"),
+        (["film.json", "-o", "film.json"], 2, "no format"),
+        (["none.json"], 3, "no such file"),
+        (["run.json"], 3, "not a result of"),
+        (["list.json"], 3, "JSON object"),
+        (["bent.json"], 3, "not valid"),
+        ([film], 3, "UTF-8"),
+        ([], 2, "Missing argument"),
+    ):
+        ran = run("export", *arguments)
+        assert (ran.code, said in ran.err, "Traceback" in ran.err) == (code, True, False), ran.err
+        assert len(ran.err.splitlines()) <= 2
+    assert run("export", "film.json", "none.json", "--json").code == 1
+
+
+def test_an_edited_result_is_exported_as_it_is(run: Run, summary: dict[str, Any]) -> None:
+    segment = {"start_s": 1.0, "end_s": 1.48}
+    Path("mine.json").write_text(json.dumps({**summary, "segments": [segment]}))
+    assert run("export", "mine.json").code == 0
+    assert spans_of("mine.otio") == [(1.0, 1.48)]
+
+
+def test_features_have_lists_alone(run: Run) -> None:
+    np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
+    assert run("shots", "own.npz", "-o", "shots.json", "--export", "csv").code == 0
+    with Path("shots.csv").open(newline="") as file:
+        assert [row["label"] for row in csv.DictReader(file)][:2] == ["shot 1", "shot 2"]
+    ran = run("export", "shots.json")
+    assert (ran.code, "features only" in ran.err) == (2, True)
+
+
+def test_without_opentimelineio_the_error_names_the_extra(
+    run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.pipelines.timelines.find_spec", lambda name: None)
+    ran = run("export", "film.json")
+    assert (ran.code, "vidsum[export]" in ran.err) == (2, True)
+    assert run("export", "film.json", "--format", "vtt").code == 0
+
+
+def test_a_variable_rate_is_conformed_with_a_warning(run: Run, tmp_path: Path) -> None:
+    times = [frame / 30 + (0.012 if frame % 3 == 1 else 0) for frame in range(300)]
+    media.make_video(tmp_path / "phone.mp4", times_s=times)
+    assert run("shots", tmp_path / "phone.mp4", *CPU).code == 0
+    ran = run("export", "phone_shots.json")
+    assert (ran.code, "variable frame rate" in ran.err, "30" in ran.err) == (0, True, True)
+
+
+def test_commands_export_beside_their_json(run: Run, film: Path) -> None:
+    for command, record in (
+        (("summarize",), "film_summary"),
+        (("highlights", "--top-k", "2"), "film_highlights"),
+        (("shots",), "film_shots"),
+    ):
+        ran = run(*command, film, *CPU, "--export", "otio", "--export", "chapters", "--json")
+        assert ran.code == 0, ran.err
+        jsonschema.validate(ran.json, RESULT_SCHEMA)
+        assert ran.json["data"]["exports"] == [f"{record}.otio", f"{record}.chapters.txt"]
+        document = json.loads(Path(f"{record}.json").read_text())
+        kind = {"film_summary": "segments", "film_shots": "shots"}.get(record, "moments")
+        assert spans_of(f"{record}.otio") == [(one["start_s"], one["end_s"]) for one in document[kind]]
+    again = run("shots", film, *CPU, "--export", "otio", "--export", "srt")
+    assert again.out.splitlines()[-2:] == ["film_shots.otio: up to date", "film_shots.srt"]
+
+
+def test_export_and_a_document_on_stdout_do_not_go_together(run: Run, film: Path) -> None:
+    for command in (("summarize",), ("highlights",), ("shots",), ("ground", "--query", "x")):
+        ran = run(*command, film, *CPU, "--export", "otio", "-o", "-")
+        assert (ran.code, ran.out) == (2, "")
+    assert list(Path().iterdir()) == []

@@ -1,0 +1,134 @@
+"""Results as files for editors: timelines and lists."""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, get_args
+
+from vidsum.errors import InputError, UsageError
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.pipelines.sources import probe_video
+from vidsum.results import to_dict
+from vidsum.settings import ExportFormat, Extraction, MediaPaths
+from vidsum.timelines.cuts import Cut, cuts_of
+from vidsum.timelines.lists import LISTS
+from vidsum.timelines.media import Media, media_of
+from vidsum.types import Grounding, Highlights, Shots, Summary, VideoInfo
+from vidsum.video.playlist import is_playlist
+
+PathLike = str | os.PathLike[str]
+Result = Summary | Shots | Grounding | Highlights
+
+
+def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
+    """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
+
+    Args:
+        result: of a video; lists (.csv, .srt, .vtt, .txt) can be written of features too.
+        path: ends in .otio, .edl, .fcpxml, .xml, .kdenlive, .mlt, .csv, .srt, .vtt or .chapters.txt.
+        media: how the file names the video.
+
+    Returns:
+        Warnings.
+
+    Raises:
+        UsageError: the suffix is none of these, or see `timeline_text`.
+        InputError: the video is not there any more.
+        OutputError: the file cannot be written.
+    """
+    text, warnings = timeline_text(to_dict(result), format_of(path), Path(path), media)
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+    return warnings
+
+
+def format_of(path: PathLike) -> ExportFormat:
+    """The format that a file's suffix stands for.
+
+    Raises:
+        UsageError: none.
+    """
+    suffix = Path(path).suffix
+    formats: tuple[ExportFormat, ...] = get_args(ExportFormat)
+    for format in formats:
+        if suffix and suffix_of(format).endswith(suffix):
+            return format
+    known = ", ".join(map(suffix_of, formats))
+    raise UsageError(f"{os.fspath(path)}: no format ends in '{suffix}'", hint=f"one of {known}")
+
+
+def suffix_of(format: str) -> str:
+    """How the names of files of a format end."""
+    return ".chapters.txt" if format == "chapters" else f".{format}"
+
+
+def timeline_text(
+    document: Mapping[str, Any],
+    format: str,
+    target: Path,
+    paths: MediaPaths = "absolute",
+    video: PathLike | None = None,
+) -> tuple[str, tuple[str, ...]]:
+    """The text of a timeline or list, and warnings.
+
+    Args:
+        document: of summarize, shots, ground or highlights.
+        format: one of `ExportFormat`.
+        target: the file that it is for; relative paths start at its folder.
+        paths: how it names the video.
+        video: where the video is, if not where the document says.
+
+    Raises:
+        UsageError: the result is of features and the format names frames, or OpenTimelineIO is missing.
+        InputError: the video is missing or another one, or the format cannot express it.
+    """
+    cuts = cuts_of(document)
+    if format in LISTS:
+        return as_utf8(LISTS[format](cuts)), ()
+    if not cuts:
+        raise InputError(f"{target}: cannot be written: the result has no moments")
+    if find_spec("opentimelineio") is None:
+        raise UsageError(f".{format} needs OpenTimelineIO", hint='pip install "vidsum[export]"')
+    info = _video_behind(document, format, video)
+    media = media_of(info)
+    place = str(Path(info.path).parent.resolve() / Path(info.path).name)
+    if paths == "relative":
+        place = os.path.relpath(place, target.parent.resolve())
+    text = _editor_text(format, cuts, media, target, place)
+    if not media.is_conformed:
+        return text, ()
+    own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
+    return text, (
+        f"{info.path}: has {own}: the timeline runs at {media.fps:g}, and cuts are exact to half a frame",
+    )
+
+
+def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place: str) -> str:
+    from xml.parsers.expat import ExpatError
+
+    from opentimelineio.exceptions import OTIOError
+
+    from vidsum.timelines.formats import to_editor
+
+    name = target.name.removesuffix(f".{format}")
+    try:
+        return to_editor(format, cuts, media, name, place)
+    except (ValueError, OTIOError, ExpatError, ModuleNotFoundError) as error:
+        raise InputError(f"{media.path}: cannot be written as .{format} ({error})") from error
+
+
+def _video_behind(document: Mapping[str, Any], format: str, video: PathLike | None) -> VideoInfo:
+    """The video of a result as it is now, which must be the one that the result was made from."""
+    if document["video"] is None:
+        hint = f"--format {', '.join(LISTS)}"
+        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
+    known = VideoInfo(**document["video"])
+    path = known.path if video is None else os.fspath(video)
+    try:
+        info = probe_video(path, Extraction(allow_playlists=is_playlist(known)))
+    except InputError as error:
+        raise InputError(error.message, hint=error.hint or "--video FILE, if it has moved") from error
+    if info.bytes != known.bytes:
+        raise InputError(f"{path}: not the video that the result was made from", hint="--video FILE")
+    return info

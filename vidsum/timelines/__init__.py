@@ -1,0 +1,1 @@
+"""Results as timelines for editors, by OpenTimelineIO, and as lists: CSV, subtitles, chapters."""
