@@ -17,6 +17,7 @@ from vidsum.commands import (
     help,
     highlights,
     info,
+    report,
     shots,
     summarize,
     train,
@@ -48,6 +49,7 @@ app.command("ground", cls=lone("--clips"))(ground.ground)
 app.command("highlights", cls=lone("--clips"))(highlights.highlights)
 app.command("transcribe")(transcribe.transcribe)
 app.command("export")(export.export)
+app.command("report")(report.report)
 app.command("info")(info.info)
 app.command("help")(help.show_help)
 app.add_typer(train.app, name="train")

@@ -1,4 +1,4 @@
-"""`vidsum export`: results as timelines and lists; `--export` of other commands."""
+"""`vidsum export`: results as timelines and lists; `--export` and `--report` of other commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -57,6 +57,9 @@ class Exports:
         Option("Also a timeline for an editor, or a list, named like the JSON. Can be repeated."),
     ] = ()
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
+    report: Annotated[
+        bool, Option("Also an HTML page with player, curve and pictures, named like the JSON.")
+    ] = False
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """The files of each source with its exports, checked before any work.
@@ -68,7 +71,7 @@ class Exports:
         if not self._kinds:
             return dict(targets)
         if outputs.to_stdout:
-            raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --export")
+            raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --export or --report")
         exported = {
             source: replace(files, beside=tuple(self._targets(files.record).values()))
             for source, files in targets.items()
@@ -96,7 +99,7 @@ class Exports:
 
     @property
     def _kinds(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.export))
+        return (*dict.fromkeys(self.export), *(["html"] if self.report else []))
 
     def _targets(self, record: Path) -> dict[str, Path]:
         from vidsum.pipelines.timelines import suffix_of
@@ -106,6 +109,10 @@ class Exports:
     def _text(
         self, kind: str, document: Mapping[str, Any], record: Path, target: Path
     ) -> tuple[str, tuple[str, ...]]:
+        if kind == "html":
+            from vidsum.pipelines.report import report_text
+
+            return report_text([(str(record), document)], target)
         from vidsum.pipelines.timelines import timeline_text
 
         return timeline_text(document, kind, target, self.media)

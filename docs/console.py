@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).parents[1]
-VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "export", "info")
+VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "export", "report", "info")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in VIDEO_PAGES))
 """The pages whose commands need the sample video and weights."""
 DATA_PAGES = ("docs/evaluate_moments.md", "docs/evaluate_highlights.md")

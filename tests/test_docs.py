@@ -30,7 +30,7 @@ PAGE_OF = {
     "evaluate highlights": "evaluate_highlights",
 }
 """The page of a command, where it is not called like its first word."""
-SHARED_PAGES = ("cli", "extract", "shots", "export")
+SHARED_PAGES = ("cli", "extract", "shots", "export", "report")
 """Pages that explain flags of several commands."""
 
 

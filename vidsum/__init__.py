@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
@@ -71,6 +72,7 @@ _HOMES = {
     "write_json": "vidsum.results",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
+    "write_report": "vidsum.pipelines.report",
     "write_timeline": "vidsum.pipelines.timelines",
     "write_video": "vidsum.pipelines.export",
     "load": "vidsum.results",

@@ -90,7 +90,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """How the result of `before` was made, where that differs from `now`: the first difference, in words."""
     if any(before.get(part) != now.get(part) for part in _READ):
         return "from another input, or one that has changed since"
-    old, new = dict(_flat(before)), dict(_flat(now))
+    old, new = dict(flat(before)), dict(flat(now))
     differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
     path = min(differing, key=_weight, default=())
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
@@ -105,14 +105,14 @@ def _weight(path: tuple[str, ...]) -> int:
     return next((place for place, part in enumerate(_SETTINGS, 1) if part in path), len(_SETTINGS) + 1)
 
 
-def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(path, value) of all that is not itself a mapping, or a list of them."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _flat(inner, (*path, name))
+            yield from flat(inner, (*path, name))
     elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         for number, one in enumerate(value):
-            yield from _flat(one, (*path, str(number)))
+            yield from flat(one, (*path, str(number)))
     else:
         yield path, value
 

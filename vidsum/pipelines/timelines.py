@@ -90,11 +90,12 @@ def timeline_text(
         raise InputError(f"{target}: cannot be written: the result has no moments")
     if find_spec("opentimelineio") is None:
         raise UsageError(f".{format} needs OpenTimelineIO", hint='pip install "vidsum[export]"')
-    info = _video_behind(document, format, video)
+    if document["video"] is None:
+        hint = f"--format {', '.join(LISTS)}"
+        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
+    info = video_behind(document, video)
     media = media_of(info)
-    place = str(Path(info.path).parent.resolve() / Path(info.path).name)
-    if paths == "relative":
-        place = os.path.relpath(place, target.parent.resolve())
+    place = absolute(info.path) if paths == "absolute" else relative(info.path, target)
     text = _editor_text(format, cuts, media, target, place)
     if not media.is_conformed:
         return text, ()
@@ -118,11 +119,26 @@ def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place
         raise InputError(f"{media.path}: cannot be written as .{format} ({error})") from error
 
 
-def _video_behind(document: Mapping[str, Any], format: str, video: PathLike | None) -> VideoInfo:
-    """The video of a result as it is now, which must be the one that the result was made from."""
-    if document["video"] is None:
-        hint = f"--format {', '.join(LISTS)}"
-        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
+def absolute(path: PathLike) -> str:
+    """An absolute path; a link stays the link that it is."""
+    return str(Path(path).parent.resolve() / Path(path).name)
+
+
+def relative(path: PathLike, target: Path) -> str:
+    """A path from the folder of the file that names it."""
+    return os.path.relpath(absolute(path), target.parent.resolve())
+
+
+def video_behind(document: Mapping[str, Any], video: PathLike | None = None) -> VideoInfo:
+    """The video of a result as it is now.
+
+    Args:
+        document: of a result that has a video.
+        video: where it is, if not where the document says.
+
+    Raises:
+        InputError: it cannot be read, or is not the one that the result was made from.
+    """
     known = VideoInfo(**document["video"])
     path = known.path if video is None else os.fspath(video)
     try:

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import opentimelineio as otio
 
 from vidsum.timelines.cuts import Cut
-from vidsum.timelines.media import Media
-from vidsum.timelines.otio import Layout, timeline_of, url_of
+from vidsum.timelines.media import Media, url_of
+from vidsum.timelines.otio import Layout, timeline_of
 
 Timeline = Any
 

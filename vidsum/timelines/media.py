@@ -1,12 +1,14 @@
 """The video behind a timeline: its frame rate as editors know it, its time code, its sound."""
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from vidsum.types import VideoInfo
 from vidsum.video.pyav_reader import open_source
@@ -100,6 +102,12 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
     multiples = [rate for rate in WHOLE_RATES if _is_whole(float(rate) / fps)]
     parts = [rate for rate in WHOLE_RATES[::-1] if _is_whole(fps / float(rate))]
     return next(iter(multiples + parts), min(WHOLE_RATES, key=lambda rate: abs(float(rate) - fps))), False
+
+
+def url_of(path: str) -> str:
+    """A path as a URL: `file:///...` for an absolute one."""
+    prefix = "file://" if Path(path).is_absolute() else ""
+    return prefix + quote(os.fsencode(Path(path).as_posix()))
 
 
 def _is_whole(ratio: float) -> bool:

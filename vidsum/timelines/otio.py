@@ -1,11 +1,8 @@
 """Cuts of a video as an OpenTimelineIO timeline: one video track, and tracks of sound beside it."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import opentimelineio as otio
 
@@ -60,12 +57,6 @@ def timeline_of(cuts: Sequence[Cut], media: Media, layout: Layout) -> Any:
                 clip.metadata["fcp_xml"] = {"sourcetrack": track_of}
             track.append(clip)
     return timeline
-
-
-def url_of(path: str) -> str:
-    """A path as a URL: `file:///...` for an absolute one."""
-    prefix = "file://" if Path(path).is_absolute() else ""
-    return prefix + quote(os.fsencode(Path(path).as_posix()))
 
 
 def one_line(text: str) -> str:

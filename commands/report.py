@@ -1,0 +1,53 @@
+"""`vidsum report`: results as one page for a browser."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from vidsum.commands.export import Results, save_text
+from vidsum.commands.options import View, command
+from vidsum.commands.outputs import check_outputs, require_suffix
+from vidsum.commands.result import Result, run_alone
+from vidsum.options import Option
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where the page goes."""
+
+    PANEL = "Output"
+
+    output: Annotated[
+        str, Option("The page; - for stdout.", flags=("--output", "-o"), metavar="FILE", shared=False)
+    ] = "report.html"
+    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+
+
+@command
+def report(results: Results, page: Page, view: View) -> None:
+    """Show results in a browser.
+
+    Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
+    the moments of each query, settings and provenance. It needs no network; paths of videos are relative.
+
+    vidsum report film_summary.json film_moments.json
+
+    vidsum report *_summary.json -o all.html
+    """
+    target = Path(page.output)
+
+    def step() -> Result:
+        from vidsum.documents import read_result
+        from vidsum.pipelines.report import report_text
+
+        if page.output != "-":
+            require_suffix(target, (".html",))
+            check_outputs([(results[0], [target])])
+        documents = [(source, read_result(source)) for source in dict.fromkeys(results)]
+        text, warnings = report_text(documents, target)
+        if page.output == "-":
+            return Result("report", document=text, messages=warnings)
+        line = save_text(text, target, overwrite=page.overwrite)
+        return Result("report", data={"output": str(target)}, lines=(line,), messages=warnings)
+
+    run_alone("report", view, step)
