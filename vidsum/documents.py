@@ -7,7 +7,7 @@ with a digest of the rest, so that one which was changed since is not taken for 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -231,7 +231,18 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if not _is_valid(document):
         raise InputError(f"{os.fspath(path)}: not valid by the schema {document['schema']}")
+    if any(len(times) != len(scores) for times, scores in _curves(document)):
+        raise InputError(f"{os.fspath(path)}: a curve has more times than scores, or fewer")
     return document
+
+
+def _curves(document: Mapping[str, Any]) -> Iterator[tuple[Sequence[float], Sequence[float]]]:
+    """The times and scores of each curve of a result."""
+    for name in ("importance", "saliency"):
+        if name in document:
+            yield document[name]["timestamps_s"], document[name]["scores"]
+    for query in document.get("queries", ()):
+        yield document.get("timestamps_s", ()), query.get("saliency", ())
 
 
 def _rules_of(document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -57,11 +57,16 @@ def test_a_clip_that_is_another_is_not_linked(run: Run, film: Path) -> None:
 def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
     assert run("shots", film, *CPU).code == 0
     Path("run.json").write_text(json.dumps({"schema": "vidsum.evaluation/1"}))
+    assert run("highlights", film, *CPU).code == 0
+    document = json.loads(Path("film_highlights.json").read_text())
+    document["saliency"]["scores"].pop()
+    Path("bent.json").write_text(json.dumps(document))
     for arguments, code, said in (
         (["film_shots.json", "-o", "page.pdf"], 2, "-o page.html"),
         (["film_shots.json", "-o", "none/page.html"], 1, "mkdir"),
         (["none.json"], 3, "no such file"),
         (["film_shots.json", "run.json"], 3, "run.json: not a result"),
+        (["bent.json"], 3, "a curve"),
         ([film], 3, "UTF-8"),
         ([], 2, "Missing argument"),
     ):

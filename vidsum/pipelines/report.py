@@ -69,12 +69,12 @@ def _bare_film(results: Sequence[tuple[str, Document]]) -> Film:
     """What the results themselves say."""
     name, first = results[0]
     video = first["video"]
-    ends = [shot["end_s"] for _, document in results for shot in document.get("shots", ())]
+    ends = [shot["end_s"] for shot in first.get("shots", ())]
     return Film(
         name=Path(video["path"]).name if video else Path(name).stem,
         source=None,
         video=video,
-        duration_s=first.get("duration_s") or (video["duration_s"] if video else max(ends)),
+        duration_s=first.get("duration_s") or (video and video["duration_s"]) or max(ends, default=0) or 1.0,
         documents=tuple((Path(name).name, document) for name, document in results),
     )
 

@@ -72,6 +72,6 @@ def _line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) 
     top = max(heights) or 1.0
     steps = []
     for (start, end), height in zip(pairwise([*starts, duration_s]), heights, strict=True):
-        y = round(HEIGHT * (1 - 0.95 * max(height, 0.0) / top), 2)
+        y = round(HEIGHT * (1 - 0.95 * (max(height, 0.0) / top)), 2)
         steps.append(f"{WIDTH * start / duration_s:.2f} {y:g}H{WIDTH * max(start, end) / duration_s:.2f}")
     return "M" + "L".join(steps)

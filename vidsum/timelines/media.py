@@ -37,6 +37,7 @@ class Media:
     n_frames: int
     width: int
     height: int
+    """As shown, with square pixels; even, as encoders want them and MLT's player takes them."""
     n_channels: int
     """Channels of sound; 0 without sound."""
     time_code: str | None
@@ -83,8 +84,8 @@ def media_of(video: VideoInfo) -> Media:
         is_conformed=is_conformed,
         fps=fps,
         n_frames=max(1, round(video.duration_s * fps)) if is_conformed else video.n_frames,
-        width=video.display_width,
-        height=video.display_height,
+        width=video.display_width + video.display_width % 2,
+        height=video.display_height + video.display_height % 2,
         n_channels=channels if video.has_audio else 0,
         time_code=None if is_conformed else code,
     )
