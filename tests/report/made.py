@@ -35,7 +35,9 @@ def results(film: Path) -> list[tuple[str, dict[str, Any]]]:
         **about,
     )
     queries = (
-        QueryMoments("a bird", (Moment(6.0, 7.5, 2.0), Moment(1.0, 2.0, 1.0)), scores, 0.9),
+        QueryMoments(
+            "a bird", (Moment(6.0, 7.5, 2.0, "said"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
+        ),
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )

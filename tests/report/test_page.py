@@ -98,6 +98,9 @@ def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
         "2 shots",
         "by similarity (space conse)",
         "90 % present",
+        "1.5 s, score 2.00, said",
+        "1.0 s, score 1.00, seen",
+        "what is said",
         "No moments.",
         "summary › model",
         "'><b>x",
@@ -145,6 +148,9 @@ def test_charts_place_segments_and_curve() -> None:
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
     assert chart("x", 10.0, []).area == ""
+    heard = chart("x", 10.0, [{**spans[0], "evidence": "said"}], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
+    assert [band.is_said for band in heard.chosen] == [True]
+    assert heard.said == "M0.00 5H500.00L500.00 100H1000.00"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))

@@ -16,7 +16,7 @@ MOMENTS = {
     "queries": [
         {"query": "a\nbird & <b>", "moments": [{"start_s": 8.0, "end_s": 9.5, "score": 1.25}]},
         {"query": "fog", "moments": []},
-        {"query": "snow", "moments": [{"start_s": 2.0, "end_s": 9.0, "score": 0.5}]},
+        {"query": "snow", "moments": [{"start_s": 2.0, "end_s": 9.0, "score": 0.5, "evidence": "said"}]},
     ]
 }
 
@@ -37,6 +37,7 @@ def test_the_cuts_of_each_kind_of_document() -> None:
 def test_csv_is_read_back_by_another_reader() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(cuts_of(MOMENTS)))))
     assert [row["query"] for row in rows] == ["a bird & <b>", "snow"]
+    assert [row["evidence"] for row in rows] == ["", "said"]
     assert [float(row["start_s"]) for row in rows] == [8.0, 2.0]
     assert (rows[0]["start"], rows[0]["end"], rows[0]["seconds"]) == ("00:00:08.000", "00:00:09.500", "1.5")
 

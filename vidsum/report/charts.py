@@ -17,6 +17,8 @@ class Band:
     width: float
     is_best: bool = False
     """Whether it is the first of a ranking."""
+    is_said: bool = False
+    """Whether it was found in what is said."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Chart:
     chosen: tuple[Band, ...]
     line: str
     """An SVG path of the curve; empty without one."""
+    said: str = ""
+    """The same of what is said."""
 
     @property
     def area(self) -> str:
@@ -44,6 +48,7 @@ def chart(
     chosen: Sequence[Mapping[str, Any]],
     curve: tuple[Sequence[float], Sequence[float]] = ((), ()),
     shots: Sequence[Mapping[str, Any]] = (),
+    said: Sequence[float] = (),
     *,
     is_ranked: bool = False,
 ) -> Chart:
@@ -54,12 +59,13 @@ def chart(
         tuple(_band(shot, duration_s) for shot in shots[1::2]),
         tuple(_band(each, duration_s, is_ranked and each is chosen[0]) for each in chosen),
         _line(*curve, duration_s),
+        _line(curve[0], said, duration_s) if said else "",
     )
 
 
 def _band(segment: Mapping[str, Any], duration_s: float, is_best: bool = False) -> Band:
     start, end = (WIDTH * segment[edge] / duration_s for edge in ("start_s", "end_s"))
-    return Band(round(start, 2), round(max(end - start, 1.0), 2), is_best)
+    return Band(round(start, 2), round(max(end - start, 1.0), 2), is_best, segment.get("evidence") == "said")
 
 
 def _line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:

@@ -51,6 +51,7 @@ class Card:
     picture: str | None
     clip: str | None
     score: float | None = None
+    evidence: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -84,6 +85,11 @@ class Section:
     groups: tuple[Group, ...]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
+
+    @property
+    def has_said(self) -> bool:
+        """Whether it was looked for what is said."""
+        return any(card.evidence for group in self.groups for card in group.cards)
 
 
 def render(films: Sequence[Film], title: str) -> str:
@@ -155,7 +161,12 @@ def _section(film: Film, name: str, document: Document) -> Section:
     for (segments, curve, query), times in zip(_groups_of(document), picture_times(document), strict=True):
         cards = tuple(
             Card(
-                each["start_s"], each["end_s"], film.pictures.get(time), next(clips, None), each.get("score")
+                each["start_s"],
+                each["end_s"],
+                film.pictures.get(time),
+                next(clips, None),
+                each.get("score"),
+                each.get("evidence"),
             )
             for each, time in zip(segments, times, strict=True)
         )
@@ -167,6 +178,7 @@ def _section(film: Film, name: str, document: Document) -> Section:
             segments,
             curve,
             document.get("shots", ()),
+            query.get("said", ()),
             is_ranked=kind in ("moments", "highlights"),
         )
         groups.append(Group(drawing, cards, text, query.get("present")))

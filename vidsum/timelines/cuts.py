@@ -16,6 +16,8 @@ class Cut:
     query: str = ""
     rank: int | None = None
     score: float | None = None
+    evidence: str = ""
+    """What found a moment, `seen` or `said`, where the result tells."""
 
 
 def cuts_of(document: Mapping[str, Any]) -> list[Cut]:
@@ -34,8 +36,8 @@ def cuts_of(document: Mapping[str, Any]) -> list[Cut]:
     ]
 
 
-def _moments(moments: list[dict[str, float]], query: str = "") -> Iterator[Cut]:
+def _moments(moments: list[dict[str, Any]], query: str = "") -> Iterator[Cut]:
     text = " ".join(query.split())
     for rank, one in enumerate(moments, 1):
         label = f"{text} ({rank})" if text else f"highlight {rank}"
-        yield Cut(one["start_s"], one["end_s"], label, text, rank, one["score"])
+        yield Cut(one["start_s"], one["end_s"], label, text, rank, one["score"], one.get("evidence", ""))

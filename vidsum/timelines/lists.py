@@ -7,7 +7,19 @@ from operator import attrgetter
 
 from vidsum.timelines.cuts import Cut
 
-_COLUMNS = ("number", "start", "end", "start_s", "end_s", "seconds", "label", "query", "rank", "score")
+_COLUMNS = (
+    "number",
+    "start",
+    "end",
+    "start_s",
+    "end_s",
+    "seconds",
+    "label",
+    "query",
+    "rank",
+    "score",
+    "evidence",
+)
 
 
 def to_csv(cuts: Sequence[Cut]) -> str:
@@ -17,7 +29,7 @@ def to_csv(cuts: Sequence[Cut]) -> str:
     rows.writerow(_COLUMNS)
     for number, cut in enumerate(cuts, 1):
         times = _clock(cut.start_s), _clock(cut.end_s), cut.start_s, cut.end_s
-        about = cut.label, cut.query, cut.rank, cut.score
+        about = cut.label, cut.query, cut.rank, cut.score, cut.evidence
         rows.writerow([number, *times, round(cut.end_s - cut.start_s, 6), *about])
     return text.getvalue()
 
