@@ -24,7 +24,7 @@ def unless_up_to_date(
     make: Callable[[], Result],
     *,
     overwrite: bool,
-    copy: bool = False,
+    form: str = "",
     needs: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Result:
     """Make the outputs of a result, unless they exist and were made from the same.
@@ -35,13 +35,13 @@ def unless_up_to_date(
         provenance: what they would be made from.
         make: makes and writes them.
         overwrite: make them whatever they are.
-        copy: an MP4 among them would be copied, not encoded.
+        form: of the encoding of an MP4 among them, see `vidsum.settings.Encoding`.
         needs: raises an OutputError where a document of an earlier run lacks what is needed now.
 
     Raises:
         OutputError: an output exists that was made from something else, was changed since, or is not ours.
     """
-    document = None if overwrite else _recorded(files, provenance, copy)
+    document = None if overwrite else _recorded(files, provenance, form)
     if document is not None:
         if needs:
             needs(document)
@@ -99,7 +99,7 @@ def write_moments(
     return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
 
 
-def _recorded(files: Files, provenance: Mapping[str, Any], copy: bool) -> dict[str, Any] | None:
+def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:
     """The document of an earlier run if all outputs exist and were made from `provenance`; else None."""
     outputs, record = files.all, files.record
     existing = [path for path in outputs if path.exists()]
@@ -116,12 +116,12 @@ def _recorded(files: Files, provenance: Mapping[str, Any], copy: bool) -> dict[s
     if document["provenance"] != provenance:
         how = difference(document["provenance"], provenance)
         raise OutputError(f"{existing[0]}: already exists, made {how}", hint=_HINT)
-    require_made_from(existing, provenance, copy=copy)
+    require_made_from(existing, provenance, form)
     is_whole = len(existing) == len(outputs) and _read_mark(record) is None
     return document if is_whole else None
 
 
-def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, copy: bool = False) -> None:
+def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form: str = "") -> None:
     """See to it that the MP4, PNG and SVG files among some say that they were made from `provenance`.
 
     Raises:
@@ -133,11 +133,15 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], *, c
         check_name(path)
         if path.suffix not in (".mp4", ".png", ".svg") or not path.exists():
             continue
-        if not is_made_from(path, provenance, copy=copy):
+        if not is_made_from(path, provenance, form):
             how = "and differs from what would be written"
-            if path.suffix == ".mp4" and is_made_from(path, provenance, copy=not copy):
-                how = f"made {'without' if copy else 'with'} --copy"
+            if is_made_from(path, provenance, "" if form else "copy"):
+                how = f"made {'without' if form else 'with'} {_option_of(form or 'copy')}"
             raise OutputError(f"{path}: already exists, {how}", hint=_HINT)
+
+
+def _option_of(form: str) -> str:
+    return "--copy" if form == "copy" else f"--codec {form.partition('-')[0]} and its options"
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -13,7 +13,7 @@ from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
-from vidsum.settings import Extraction, Selection, ShotSettings, parse_attention_part
+from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class SummaryOutputs:
     copy: Annotated[
         bool, Option("Do not re-encode: fast, but cuts fall on key frames and segments grow.")
     ] = False
+    encoding: Encoding = field(default_factory=Encoding)
     storyboard: Annotated[bool, Option("Also {video}_storyboard.png and a JPEG of each segment.")] = False
     plot: Annotated[
         tuple[Plot, ...],
@@ -57,6 +58,8 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         parse_attention_part(self.attention_of)
+        if self.copy and self.encoding not in (Encoding(), Encoding("copy")):
+            raise UsageError("--copy does not encode: leave out --codec, --encoder, --crf and --preset")
         if self.attention_of != "mean" and "attention" not in self.plot:
             raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
 
@@ -85,6 +88,7 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    encoding = Encoding("copy") if extra.copy else extra.encoding
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
@@ -109,10 +113,10 @@ def summarize(
         def make() -> Result:
             part = parse_attention_part(extra.attention_of)
             summary = plan.run(progress, attention=attention, attention_part=part)
-            return _written(source, summary, files, extra.copy, progress)
+            return _written(source, summary, files, encoding, progress)
 
         result = unless_up_to_date(
-            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, copy=extra.copy
+            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, form=encoding.form
         )
         return exports.write(result, files, overwrite=outputs.overwrite)
 
@@ -174,7 +178,7 @@ def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
 
 
 def _written(
-    source: str, summary: "Summary", files: Files, copy: bool, progress: "Progress | None"
+    source: str, summary: "Summary", files: Files, encoding: Encoding, progress: "Progress | None"
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.documents import summary_document, write_document
@@ -182,7 +186,7 @@ def _written(
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:
-        messages += export.write_video(summary, named["video"], copy=copy, progress=progress)
+        messages += export.write_video(summary, named["video"], encoding=encoding, progress=progress)
     if "storyboard" in named:
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:

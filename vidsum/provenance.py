@@ -65,14 +65,14 @@ def of_features(features: Features) -> dict[str, Any]:
     }
 
 
-def label_of(provenance: Mapping[str, Any], *, copy: bool = False) -> str:
-    """The label of a file that holds no provenance block; `copy` marks an MP4 that was not encoded."""
-    return f"vidsum {'copy ' if copy else ''}{digest_of(provenance)}"
+def label_of(provenance: Mapping[str, Any], form: str = "") -> str:
+    """The label of a file that holds no provenance block; `form` is `Encoding.form` of an MP4."""
+    return " ".join(filter(None, ["vidsum", form, digest_of(provenance)]))
 
 
 def is_label(text: str) -> bool:
     """Whether a text is the label of a file that vidsum wrote."""
-    return re.fullmatch(r"vidsum (copy )?[0-9a-f]{32}", text) is not None
+    return re.fullmatch(r"vidsum (\S+ )?[0-9a-f]{32}", text) is not None
 
 
 def digest_of(provenance: Mapping[str, Any]) -> str:

@@ -261,6 +261,48 @@ class Transcription:
         check(self)
 
 
+@dataclass(frozen=True)
+class Encoding:
+    """How the pictures of an MP4 are stored."""
+
+    PANEL = "Encoding"
+
+    codec: Annotated[
+        Literal["h264", "hevc", "av1", "copy"],
+        Option("Codec of the MP4; copy is --copy: nothing is re-encoded.", shared=False),
+    ] = "h264"
+    encoder: Annotated[
+        str | None,
+        Option(
+            "FFmpeg's encoder, such as h264_nvenc. auto: one of the GPU, if there is one.",
+            shown="of the CPU",
+            metavar="auto|NAME",
+            shared=False,
+        ),
+    ] = None
+    crf: Annotated[
+        int | None,
+        Option("Quality, 1 is best.", shown="20 (h264), 24 (hevc), 30 (av1)", min=1, max=63, shared=False),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Option("Speed of the encoder, such as ultrafast or slow.", shown="the encoder's", shared=False),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.codec == "copy" and (self.encoder, self.crf, self.preset) != (None, None, None):
+            raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
+
+    @property
+    def form(self) -> str:
+        """The choices in one word, for the label of a file; none for the defaults."""
+        if self == Encoding():
+            return ""
+        parts = (self.codec, self.encoder, self.crf, self.preset)
+        return "-".join(str(part) for part in parts if part is not None)
+
+
 def parse_attention_part(text: str) -> AttentionPart:
     """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
 

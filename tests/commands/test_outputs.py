@@ -350,3 +350,20 @@ def test_the_current_folder_keeps_the_folders_too_if_it_is_named(
     films = [same_name(film, tmp_path / name) for name in ("one", "two")]
     assert run("shots", *films, "--output-dir", ".").code == 0
     assert Path("two/film_shots.json").is_file()
+
+
+def test_an_mp4_of_another_encoding_is_not_up_to_date(run: Run, film: Path) -> None:
+    hevc = ("--codec", "hevc", "--crf", "30")
+    assert run("summarize", film, *hevc).code == 0
+    with av.open("film_summary.mp4") as container:
+        assert container.streams.video[0].codec_context.name == "hevc"
+    assert run("summarize", film, *hevc, "--json").json["data"]["up_to_date"] is True
+    ran = run("summarize", film, "--codec", "hevc", "--crf", "31")
+    assert (ran.code, "--overwrite" in ran.err) == (1, True)
+    assert run("summarize", film, "--codec", "copy", "--overwrite").code == 0
+    assert run("summarize", film, "--copy", "--json").json["data"]["up_to_date"] is True
+
+
+def test_a_copy_has_no_encoder(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--copy", "--crf", "20").code == 2
+    assert run("summarize", film, "--codec", "copy", "--preset", "slow").code == 2

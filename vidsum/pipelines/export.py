@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
-from vidsum.settings import Extraction
+from vidsum.settings import Encoding, Extraction
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
@@ -22,7 +23,12 @@ PathLike = str | os.PathLike[str]
 
 
 def write_video(
-    summary: Summary, path: PathLike, *, copy: bool = False, progress: Progress | None = None
+    summary: Summary,
+    path: PathLike,
+    *,
+    copy: bool = False,
+    encoding: Encoding = Encoding(),
+    progress: Progress | None = None,
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
@@ -30,21 +36,27 @@ def write_video(
         summary: of a video, not of features alone.
         path: the MP4 file.
         copy: do not re-encode; segments then begin and end at key frames, and grow.
+        encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
         progress: called while it runs.
 
     Raises:
-        UsageError: the summary is of features made elsewhere, or the codec cannot be copied into MP4.
+        UsageError: the summary is of features made elsewhere, the codec cannot be copied into MP4, or the
+            encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
     from vidsum.video.copy import copy_segments
     from vidsum.video.write import write_segments
 
-    video, comment = _video_behind(summary), label_of(summary.provenance, copy=copy)
-    write = copy_segments if copy else write_segments
-    written = write(video.path, summary.segments, path, comment=comment, progress=progress, info=video)
-    if not copy:
-        return written.warnings
+    encoding = Encoding("copy") if copy else encoding
+    video, segments = _video_behind(summary), summary.segments
+    comment = label_of(summary.provenance, encoding.form)
+    if encoding.codec != "copy":
+        how = asdict(encoding)
+        return write_segments(
+            video.path, segments, path, **how, comment=comment, progress=progress, info=video
+        ).warnings
+    written = copy_segments(video.path, segments, path, comment=comment, progress=progress, info=video)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
     return (note, *written.warnings)
@@ -103,13 +115,13 @@ def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list
     ]
 
 
-def is_made_from(path: PathLike, provenance: Mapping[str, Any], *, copy: bool = False) -> bool:
+def is_made_from(path: PathLike, provenance: Mapping[str, Any], form: str = "") -> bool:
     """Whether an MP4, PNG or SVG says of itself that it was written of a result with this provenance."""
     if Path(path).suffix in (".png", ".svg"):
         return label_in(Path(path)) == label_of(provenance)
     try:
         with open_video(path) as container:
-            return bool(container.metadata.get("comment") == label_of(provenance, copy=copy))
+            return bool(container.metadata.get("comment") == label_of(provenance, form))
     except InputError:
         return False
 

@@ -1,5 +1,6 @@
-"""The H.264 track of a clip: 8-bit 4:2:0 pictures, upright, with an even number of rows and columns."""
+"""The pictures of a clip: 8-bit 4:2:0, upright, with an even number of rows and columns."""
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -11,18 +12,18 @@ from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
+from vidsum.video.encoders import Choice
 from vidsum.video.picture import has_odd_pixels
 from vidsum.video.pyav_reader import DecodedFrame
 
 _Plane: TypeAlias = npt.NDArray[np.uint8]
 
-PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 MAX_SIDE = 16_384
-"""Widest and highest pictures that x264 encodes, in pixels."""
+"""Widest and highest pictures that the encoders of the CPU take, in pixels."""
 _THREADS = 8
 """x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
-_X264_PARAMS = "mbtree=0"
-"""Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
+_TAGS = {"hevc": "hvc1"}
+"""MP4's name of a codec, where Apple's players know another one than FFmpeg writes."""
 _BT709 = 1
 """H.264's number of the BT.709 matrix, primaries and transfer curve."""
 
@@ -37,23 +38,20 @@ class PictureTrack:
         first: DecodedFrame,
         info: VideoInfo,
         time_base: Fraction,
-        crf: int,
-        preset: str,
+        choice: Choice,
     ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s."""
         self._container = container
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first)
-        options = {
-            "preset": preset,
-            "crf": str(crf),
-            "profile": "high",
-            "forced-idr": "1",
-            "x264-params": _X264_PARAMS,
-        }
         rate = Fraction(info.fps).limit_denominator(1001)
-        self._stream = container.add_stream("libx264", rate=rate, options=options)
+        os.environ.setdefault("SVT_LOG", "1")  # libsvtav1 tells its settings on stderr otherwise
+        stream = container.add_stream(choice.encoder.name, rate=rate, options=choice.options)
+        assert isinstance(stream, av.VideoStream)
+        self._stream = stream
+        if tag := _TAGS.get(choice.encoder.codec):
+            self._stream.codec_context.codec_tag = tag
         self._stream.width, self._stream.height = self._stored.clip_size
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context

@@ -6,13 +6,14 @@ from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
+from vidsum.video.encoders import choose_encoder
 from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
-from vidsum.video.picture_track import MAX_SIDE, PRESETS, PictureTrack
+from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
@@ -24,44 +25,42 @@ def write_segments(
     segments: Sequence[Interval],
     target: str | os.PathLike[str],
     *,
-    crf: int = 20,
-    preset: str = "veryfast",
+    codec: str = "h264",
+    encoder: str | None = None,
+    crf: int | None = None,
+    preset: str | None = None,
     comment: str | None = None,
     progress: Progress | None = None,
     info: VideoInfo | None = None,
 ) -> WrittenVideo:
-    """Write segments of a video one after the other as H.264 and AAC in MP4, to play in any browser.
+    """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
 
     The frames written are those of `segment_frames`. Each stays on screen as long as it did in the source, or
-    to the segment's end; a constant frame rate stays constant. Sound fades for 5 ms at each cut. The same
-    input gives the same bytes.
+    to the segment's end; a constant frame rate stays constant. Sound fades for 5 ms at each cut. With
+    libx264, the default, the same input gives the same bytes.
 
     Args:
         source, target: a file at `target` is replaced, never left half written.
         segments: [start_s, end_s) in seconds from the first picture; apart and in order. What lies beyond the
             video's end is left out.
-        crf: x264's constant rate factor, from 1 (best) to 51.
-        preset: one of PRESETS, the faster the larger the file.
+        codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
         progress: called with the seconds of clip written.
         info: from `probe`, if known already; it also says whether the source may be a playlist.
 
     Raises:
-        UsageError: see `checked_segments`; a wrong `crf` or `preset`.
+        UsageError: see `checked_segments` and `choose_encoder`.
         InputError: the source cannot be read, none of its frames in the segments, or it is too large.
         OutputError: the target cannot be written.
     """
-    if not 1 <= crf <= 51:
-        raise UsageError(f"crf must be between 1 and 51, not {crf}")
-    if preset not in PRESETS:
-        raise UsageError(f"unknown preset {preset!r}", hint=f"use one of {', '.join(PRESETS)}")
     source, info = Path(source), info or probe(source)
+    choice = choose_encoder(codec, encoder, crf, preset, (info.display_width, info.display_height))
     jumps = jumps_of(info)
     if max(info.width, info.height) > MAX_SIDE:
-        raise InputError(f"{source}: has pictures of {info.width} x {info.height}; H.264 goes to {MAX_SIDE}")
+        raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = checked_segments(segments, info.duration_s)
     with (
-        errors_of_ffmpeg(f"{source}: cannot be encoded as H.264 and AAC"),
+        errors_of_ffmpeg(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
         open_source(info) as container,
         atomic_write(target) as part,
     ):
@@ -74,12 +73,12 @@ def write_segments(
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
-            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, crf, preset)
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice)
             sounds = SoundTrack(sound, output) if sound is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
     written = tuple(timeline.segments)
-    warnings = [*describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     if sound is not None and sound.log.errors:
         warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
     if info.has_audio and sound is None:

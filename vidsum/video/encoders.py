@@ -1,0 +1,139 @@
+"""FFmpeg's encoders for clips: their quality and speed, and which can be used here."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import av
+
+from vidsum.errors import UsageError
+
+_X26_PRESETS = (
+    "ultrafast",
+    "superfast",
+    "veryfast",
+    "faster",
+    "fast",
+    "medium",
+    "slow",
+    "slower",
+    "veryslow",
+)
+_NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An encoder of FFmpeg, and how it is told what to do."""
+
+    name: str
+    codec: str
+    crf: int
+    """The quality if none is asked for; 1 is best."""
+    max_crf: int
+    presets: tuple[str, ...]
+    """From fast to slow, or from slow to fast where they are numbers."""
+    preset: str
+    """The preset if none is asked for."""
+    quality: str
+    """The name of its option for the quality."""
+    fixed: Mapping[str, str]
+    """Its other options."""
+
+    def options(self, crf: int | None, preset: str | None) -> dict[str, str]:
+        """FFmpeg's options for a quality and a preset.
+
+        Raises:
+            UsageError: it does not have these.
+        """
+        if crf is not None and not 1 <= crf <= self.max_crf:
+            raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
+        if preset not in (None, *self.presets):
+            hint = f"use one of {', '.join(self.presets)}"
+            raise UsageError(f"unknown preset {preset!r} of {self.name}", hint=hint)
+        quality = str(self.crf if crf is None else crf)
+        return {"preset": preset or self.preset, self.quality: quality, **self.fixed}
+
+
+def _nvenc(codec: str, crf: int, max_crf: int) -> Encoder:
+    fixed = {"rc": "vbr", "b": "0", "forced-idr": "1"}
+    return Encoder(f"{codec}_nvenc", codec, crf, max_crf, _NVENC_PRESETS, "p4", "cq", fixed)
+
+
+_X264 = {"profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
+"""Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
+_X265 = {"forced-idr": "1", "x265-params": "log-level=error"}
+_SVT = {"svtav1-params": "enable-force-key-frames=1"}
+
+ENCODERS = {
+    encoder.name: encoder
+    for encoder in (
+        Encoder("libx264", "h264", 20, 51, _X26_PRESETS, "veryfast", "crf", _X264),
+        Encoder("libx265", "hevc", 24, 51, _X26_PRESETS, "veryfast", "crf", _X265),
+        Encoder("libsvtav1", "av1", 30, 63, tuple(map(str, range(11))), "9", "crf", _SVT),
+        _nvenc("h264", 23, 51),
+        _nvenc("hevc", 26, 51),
+        _nvenc("av1", 32, 63),
+    )
+}
+"""By name; the first of a codec runs on any machine."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An encoder that can be used, with its options."""
+
+    encoder: Encoder
+    options: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def choose_encoder(
+    codec: str,
+    name: str | None,
+    crf: int | None,
+    preset: str | None,
+    size: tuple[int, int],
+    is_usable: Callable[[str, tuple[int, int]], bool] | None = None,
+) -> Choice:
+    """The encoder that is asked for, or that of the CPU where it cannot be used.
+
+    Args:
+        codec: h264, hevc or av1.
+        name: an encoder's name; `auto` for one of the GPU, if there is one; None for that of the CPU.
+        crf: quality, 1 is best; None for the encoder's own.
+        preset: speed; None for the encoder's own.
+        size: (width, height) of the pictures.
+        is_usable: whether an encoder can be used here for such pictures; asks FFmpeg if None.
+
+    Raises:
+        UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
+    """
+    software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
+    if name not in (None, "auto", *ENCODERS):
+        raise UsageError(f"unknown encoder {name!r}", hint=f"use auto, {', '.join(ENCODERS)}")
+    wanted = software if name is None else hardware if name == "auto" else ENCODERS[name]
+    if wanted.codec != codec:
+        raise UsageError(f"{name} is an encoder of {wanted.codec}", hint=f"--codec {wanted.codec}")
+    chosen, warnings = wanted, tuple[str, ...]()
+    if wanted is hardware and not (is_usable or can_encode)(wanted.name, size):
+        chosen, warnings = software, (f"{wanted.name} cannot be used here: encoded with {software.name}",)
+    if (chosen is not wanted or name == "auto") and preset in (*software.presets, *hardware.presets):
+        preset = preset if preset in chosen.presets else None  # it is that of the other one
+    return Choice(chosen, chosen.options(crf, preset), warnings)
+
+
+def can_encode(name: str, size: tuple[int, int]) -> bool:
+    """Whether FFmpeg has an encoder, and this machine what it runs on, for pictures of (width, height)."""
+    try:
+        encoder = av.CodecContext.create(name, "w")
+    except (av.FFmpegError, ValueError):  # not in this build
+        return False
+    assert isinstance(encoder, av.VideoCodecContext)
+    encoder.width, encoder.height = size
+    encoder.pix_fmt, encoder.time_base, encoder.framerate = "yuv420p", Fraction(1, 25), Fraction(25)
+    try:
+        encoder.open()
+    except av.FFmpegError:
+        return False
+    return True
