@@ -11,9 +11,10 @@ from tests import media
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
+from vidsum.features.store import write_features
 from vidsum.grounding import said
 from vidsum.results import load
-from vidsum.types import Grounding
+from vidsum.types import Features, Grounding
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ASK = ("--device", "cpu", "-k", "2")
@@ -95,3 +96,17 @@ def test_a_video_without_sound(run: Run, tmp_path: Path) -> None:
     asked = run("ground", mute, *ASK, "--query", "green", "--in", "said")
     assert (asked.code, "mute.mp4: has no sound" in asked.err) == (3, True)
     assert run("ground", mute, *ASK, "--query", "green", "-o", "-").code == 0
+
+
+def test_a_playlist_is_searched_for_what_is_seen(run: Run, film: Path) -> None:
+    Path("two.ffconcat").write_text(f"ffconcat version 1.0\nfile {film.name}\n")
+    Path(film.name).write_bytes(film.read_bytes())
+    ask = (*ASK, "--query", "green", "--allow-playlists", "-o", "-")
+    assert run("ground", "two.ffconcat", *ask).code == 0
+
+
+def test_features_do_not_tell_what_is_said(run: Run, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(20, 512))
+    write_features(Features.from_array(rows, fps=1.0, extractor="clip"), tmp_path / "clip.npz")
+    asked = run("ground", tmp_path / "clip.npz", *ASK, "--query", "green", "--in", "said")
+    assert (asked.code, "features do not tell what is said" in asked.err) == (2, True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import (
     ENCODER,
@@ -102,14 +102,19 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
 
     Raises:
         InputError: what is said is asked for, and the video has no sound.
-        UsageError: it is asked for of features alone.
+        UsageError: it is asked for of features.
     """
     evidence, video = plan.retrieval.evidence, plan.input.video
-    if evidence == "seen" or (evidence == "auto" and (video is None or video.audio_codec is None)):
+    if video is None and evidence in ("said", "both"):
+        raise UsageError("features do not tell what is said", hint="give the video, or --in seen")
+    if video is None or evidence == "seen":
         return plan
-    if video is None:
-        raise UsageError("features have no sound", hint="give the video")
-    transcript = plan_transcript(video.path, Transcription(), plan.input.extraction)
+    try:
+        transcript = plan_transcript(video.path, Transcription(), plan.input.extraction)
+    except InputError:  # no sound, or none that can be heard
+        if evidence == "auto":
+            return plan
+        raise
     if evidence == "auto":
         if not _is_at_hand(transcript):
             return plan
