@@ -42,7 +42,9 @@ def _run(command: str) -> str:
     out = io.StringIO()
     argv = mock.patch.object(sys, "argv", words)
     no_lines = mock.patch("vidsum.commands.progress.SLOW_S", float("inf"))  # of steps that take long
-    with argv, no_lines, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
+    # what is printed must not depend on the processor
+    precision = mock.patch.dict(os.environ, {"VIDSUM_GROUND_PRECISION": "fp32"})
+    with argv, no_lines, precision, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
         main()
     return f"$ {command}\n{out.getvalue()}"
 

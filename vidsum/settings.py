@@ -8,7 +8,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-from vidsum.device import Backend, Precision
+from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
 from vidsum.times import parse_interval, parse_time
@@ -74,7 +74,10 @@ class Extraction:
         int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN)
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
-    precision: Annotated[Precision, Option("Floating-point type of the model.")] = "fp32"
+    precision: Annotated[
+        PrecisionChoice,
+        Option("Floating-point type of the model. auto: fp32, but bf16 for motion in ground on AMX."),
+    ] = "auto"
     backend: Annotated[
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
     ] = "auto"
@@ -94,7 +97,7 @@ class Extraction:
 class ReadingOptions(TypedDict, total=False):
     """The fields of `Extraction` that any command has, as keyword arguments."""
 
-    precision: Precision
+    precision: PrecisionChoice
     backend: Backend
     device: str
     reader: Reader
@@ -240,6 +243,13 @@ class Retrieval:
             flags=("--in",),
         ),
     ] = "auto"
+    thorough: Annotated[
+        bool,
+        Option(
+            "See motion in full detail, which is slower (space conse). Trained models always do, and so does "
+            "any model in videos of up to a minute."
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         check(self)

@@ -1,6 +1,6 @@
 """How well moments are found in real footage: joined clips, whose moments are known, and natural footage.
 
-    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--model mrnet] [--model FILE ...]
+    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--quick] [--model mrnet] [--model FILE ...]
 
 Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
@@ -204,6 +204,9 @@ def main() -> None:
     )
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--parts", action="store_true", help="motion, objects and spans alone too")
+    parser.add_argument(
+        "--quick", action="store_true", help="see motion as `vidsum ground` does without --thorough"
+    )
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
     spaces = ["conse"] if checkpoints.find("clip") is None else ["conse", "clip"]
@@ -212,7 +215,12 @@ def main() -> None:
     films = [
         composite(options.folder, options.clips, options.seconds, seed, folders)[0] for seed in options.seeds
     ]
-    joined = [{space: embed(film, space, options.precision) for space in spaces} for film in films]
+
+    def see(path: Path) -> dict[str, ClipEmbeddings]:
+        thorough = not options.quick
+        return {space: embed(path, space, options.precision, thorough=thorough) for space in spaces}
+
+    joined = [see(film) for film in films]
 
     def of_kind(kind: str) -> list[MomentVideo]:
         return [truth_of(film, kind) for film in films]
@@ -231,10 +239,7 @@ def main() -> None:
     long, truth = one_after_another(seen, of_kind("query"))
     tables = compared([({"conse": long}, truth)], models, halves=options.ask)
     print(f"query, {truth.duration_s / 60:.0f} minutes: {tables}\n", flush=True)
-    natural = [
-        ({space: embed(path, space, options.precision) for space in spaces}, truth)
-        for path, truth in natural_films()
-    ]
+    natural = [(see(path), truth) for path, truth in natural_films()]
     print(f"natural: {compared(natural, models, options.parts)}", flush=True)
 
 

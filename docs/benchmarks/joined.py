@@ -16,12 +16,14 @@ import numpy as np
 
 from tests.conftest import SHARED
 from vidsum.datasets.moments import MomentVideo, Query
+from vidsum.device import Precision
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of, of_mixtures
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.moments import seen
-from vidsum.settings import Extraction, Precision
+from vidsum.settings import Extraction
 from vidsum.shots import find
+from vidsum.types import Features
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
@@ -112,11 +114,18 @@ def natural_films() -> list[Film]:
     return films
 
 
-def embed(path: Path, space: str, precision: Precision = "fp32") -> ClipEmbeddings:
-    """A film in a space; its features are kept in the cache."""
+def features_of(
+    path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True
+) -> list[Features]:
+    """The features of a film that a space needs; they are kept in the cache."""
     video, how = probe(path), Extraction(precision=precision)
-    jobs = [extraction_job(video, one) for one in extractions_of(space, how)]
-    features = run_jobs(video, jobs, how, None)
+    jobs = [extraction_job(video, one) for one in extractions_of(space, how, thorough=thorough)]
+    return run_jobs(video, jobs, how, None)
+
+
+def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True) -> ClipEmbeddings:
+    """A film in a space; see `features_of`."""
+    features = features_of(path, space, precision, thorough=thorough)
     return seen(space, features, find(features[-1]).edges_s)
 
 

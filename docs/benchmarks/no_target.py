@@ -190,11 +190,14 @@ def main() -> None:
     parser.add_argument("--ask", choices=HALVES, default="all")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--precision", default="bf16")
+    parser.add_argument(
+        "--quick", action="store_true", help="see motion as `vidsum ground` does without --thorough"
+    )
     parser.add_argument("--steps", action="store_true")
     parser.add_argument("--model", action="append", default=["similarity"])
     options = parser.parse_args()
     films = [composite(options.folder, "all", 120, seed) for seed in options.seeds]
-    videos = [embed(path, SPACE, options.precision) for path, _ in films]
+    videos = [embed(path, SPACE, options.precision, thorough=not options.quick) for path, _ in films]
     alone = {
         name: clip
         for (path, _), video in zip(films, videos, strict=True)

@@ -105,6 +105,7 @@ def c3d_weights() -> Weights:
 WEIGHTS: dict[str, Callable[[], Weights]] = {
     "mobilenet_v2": lambda: mobilenet_v2().state_dict(),
     "i3d": i3d_weights,
+    "i3d_128": i3d_weights,
     "efficientnet_lite0": efficientnet_lite0_weights,
     "googlenet": lambda: googlenet().state_dict(),
     "c3d": c3d_weights,

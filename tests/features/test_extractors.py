@@ -79,7 +79,7 @@ def test_clip_agrees_with_open_clip(random_clips: RandomClips) -> None:
     np.testing.assert_allclose(np.linalg.norm(extractor.encode_text(texts), axis=1), 1, atol=1e-6)
 
 
-CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400}
+CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)
@@ -87,7 +87,7 @@ def test_an_extractor_does_what_it_declares(
     random_weights: RandomWeights, random_clips: RandomClips, name: str
 ) -> None:
     """Its size, in any batch; a name for each logit; text from clip alone."""
-    spec = describe(name, clip_frames=9 if name == "i3d" else None)
+    spec = describe(name, clip_frames=9 if "i3d" in name else None)
     network = spec.build(random_weights(name))
     extractor = torch_extractor(spec, network, device="cpu")
     clips = random_clips(spec)
@@ -104,6 +104,20 @@ def test_an_extractor_does_what_it_declares(
     else:
         with pytest.raises(UsageError, match=f"{name} has no class scores"):
             extractor.logits(together)
+
+
+def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(
+    random_weights: RandomWeights, random_clips: RandomClips
+) -> None:
+    large, small = (describe(name, clip_frames=9) for name in ("i3d", "i3d_128"))
+    views = [spec.preprocessing.crop / vars(spec.preprocessing.size)["pixels"] for spec in (large, small)]
+    assert views[0] == pytest.approx(views[1], abs=0.002)
+    clips = random_clips(small)
+    found = torch_extractor(small, small.build(random_weights("i3d")), device="cpu").encode(clips)
+    images = torch.from_numpy(clips).permute(0, 4, 1, 2, 3) / 127.5 - 1
+    with torch.inference_mode():
+        expected = large.build(random_weights("i3d")).backbone.eval()(images)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max()))
 
 
 @pytest.mark.parametrize("name", ["mobilenet_v2", "i3d", "clip"])

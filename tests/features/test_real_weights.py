@@ -26,10 +26,11 @@ pytestmark = [pytest.mark.weights, pytest.mark.shared]
 KINETICS = {"pancake.mkv": "flipping pancake", "drummer_portrait.mp4": "playing drums"}
 
 
-@pytest.fixture(scope="module")
-def i3d() -> Extractor:
+@pytest.fixture(scope="module", params=["i3d", "i3d_128"])
+def i3d(request: pytest.FixtureRequest) -> Extractor:
     real_weights("i3d")
-    return load_extractor(describe("i3d", stride_frames=32), device="cpu")  # no overlap: half the time
+    without_overlap = describe(request.param, stride_frames=32)  # half the time
+    return load_extractor(without_overlap, device="cpu")
 
 
 @pytest.fixture(scope="module")

@@ -320,6 +320,8 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
         3,
         "--space",
         "conse",
+        "--precision",
+        "fp32",  # what `auto` is depends on the processor
         *CPU,
     )
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)

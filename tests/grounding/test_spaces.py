@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,6 +74,25 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
                 one.extractor, fps=one.fps, clip_frames=one.clip_frames, stride_frames=one.stride_frames
             )
             assert spec.step_s <= spec.covers_s  # no part of the video goes unseen
+
+
+def test_a_quick_look_at_motion_covers_the_video_in_what_the_processor_does_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of(**how: Any) -> list[tuple[str, str]]:
+        quick = extractions_of("conse", Extraction(**how), thorough=False)
+        spec = describe(quick[0].extractor, stride_frames=quick[0].stride_frames)
+        assert spec.step_s == spec.covers_s  # no part of the video goes unseen
+        return [(one.extractor, one.precision) for one in quick]
+
+    objects = ("efficientnet_lite0", "auto")
+    for preferred, precision in ((True, "bf16"), (False, "auto")):
+        monkeypatch.setattr(spaces, "prefers_bf16", lambda device, preferred=preferred: preferred)
+        assert of() == [("i3d_128", precision), objects]
+        assert extractions_of("conse", Extraction())[0].precision == precision
+        assert of(backend="onnx")[0] == ("i3d_128", "auto")
+        assert {given for _, given in of(precision="fp32")} == {"fp32"}
+    assert extractions_of("clip", Extraction(), thorough=False) == extractions_of("clip", Extraction())
 
 
 # conse

@@ -85,6 +85,25 @@ def test_saliency_is_1_where_the_query_is_true_and_0_somewhere(film: Path, colou
     assert green.saliency.argmax() in range(4, 8)
 
 
+def test_motion_is_seen_in_detail_if_asked_by_trained_models_and_in_short_videos(
+    film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = pipeline.read_queries(["a dog runs"])
+
+    def motion_of(**how: Any) -> str:
+        retrieval = Retrieval(space="conse", **how)
+        facts = pipeline.plan_moments(film, queries, retrieval, Extraction(device="cpu")).provenance
+        motion, objects = (one["extractor"] for one in facts["extractions"])
+        assert objects == "efficientnet_lite0"
+        return str(motion)
+
+    assert probe(film).duration_s == 10
+    assert motion_of() == "i3d"
+    monkeypatch.setattr(pipeline, "SHORT_S", 9.9)
+    assert motion_of() == "i3d_128"
+    assert motion_of(thorough=True) == motion_of(model="mrnet") == "i3d"
+
+
 def test_top_k_bounds_the_moments(film: Path, colours: list[int]) -> None:
     assert len(pipeline.ground(film, "green", 1).queries[0].moments) == 1
     with pytest.raises(UsageError, match="top_k"):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.device import prefers_bf16
 from vidsum.errors import UsageError
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
@@ -25,6 +26,8 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 CLASSIFIERS = ("i3d", "efficientnet_lite0")
 """Networks whose classes `conse` uses: actions and objects."""
+QUICK = "i3d_128"
+"""Stands for the first of them where motion need not be seen in detail."""
 _MOSTLY_STILL = 0.2
 """Fraction of still clips above which they are the video's content, as slides are."""
 _GUIDE_SCALE = 0.25
@@ -62,14 +65,22 @@ def space_for(name: str) -> str:
     return name
 
 
-def extractions_of(space: str, extraction: Extraction) -> tuple[Extraction, ...]:
-    """The features that a space needs; device, reader and so on are those of `extraction`."""
+def extractions_of(space: str, extraction: Extraction, *, thorough: bool = True) -> tuple[Extraction, ...]:
+    """The features that a space needs; device, reader and so on are those of `extraction`.
+
+    Motion is seen in bf16 where that is what the CPU does best, and in small pictures without `thorough`.
+    """
     fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
     if space == "clip":
         return (replace(fixed, extractor="clip", fps=1.0),)
     # clips of I3D that do not overlap cost half of what its default does
-    actions, objects = CLASSIFIERS
-    return replace(fixed, extractor=actions, stride_frames=32), replace(fixed, extractor=objects)
+    actions, objects = (replace(fixed, extractor=name) for name in CLASSIFIERS)
+    actions = replace(actions, stride_frames=32)
+    if fixed.precision == "auto" and fixed.backend != "onnx" and prefers_bf16(fixed.device):
+        actions = replace(actions, precision="bf16")
+    if not thorough:
+        actions = replace(actions, extractor=QUICK)
+    return actions, objects
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:

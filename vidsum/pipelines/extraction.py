@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum import checkpoints, provenance
-from vidsum.device import device_type
+from vidsum.device import Precision, device_type
 from vidsum.features import cache, choose_backend, describe, kept_extractor, weights_sha256
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
@@ -182,10 +182,8 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         UsageError: the choices do not go together; said before anything is fetched.
     """
     spec = spec_of(how)
-    if spec.own:
-        backend = "own"
-    else:
-        backend = choose_backend(spec, how.backend, device=how.device, precision=how.precision)
+    precision = _precision_of(how)
+    backend = "own" if spec.own else choose_backend(spec, how.backend, device=how.device, precision=precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.own and checkpoints.find(spec.checkpoint) is None:
@@ -200,7 +198,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "clip_frames": spec.clip_frames,
         "stride_frames": spec.stride_frames,
         "logits": how.logits,
-        "precision": how.precision,
+        "precision": precision,
         "backend": backend,
     }
     made_from = _made_from(video, how, how.extractor, weights_sha256(spec), parameters)
@@ -277,4 +275,8 @@ def run_jobs(
 
 def _extractor(how: Extraction) -> Extractor:
     """An extractor, kept for the next video of a batch."""
-    return kept_extractor(spec_of(how), device=how.device, precision=how.precision, backend=how.backend)
+    return kept_extractor(spec_of(how), device=how.device, precision=_precision_of(how), backend=how.backend)
+
+
+def _precision_of(how: Extraction) -> Precision:
+    return "fp32" if how.precision == "auto" else how.precision

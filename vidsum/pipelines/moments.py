@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
 
+SHORT_S = 60.0
+"""Videos of up to this length have their motion seen in detail (docs/algorithms/grounding.md: why)."""
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
@@ -66,6 +68,7 @@ def ground(
     mask: MaskKind | None = None,
     evidence: Evidence = "auto",
     encode_text: EncodeText | None = None,
+    thorough: bool = Retrieval.thorough,
     progress: Progress | None = None,
     **how: "Unpack[ReadingOptions]",
 ) -> Grounding:
@@ -83,6 +86,7 @@ def ground(
         evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
             transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
+        thorough: look at motion in full detail; trained models always do, and so does any in a short video.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
@@ -96,7 +100,7 @@ def ground(
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence)
+    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
     extraction = from_keywords(ground, Extraction, how)
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
 
@@ -227,7 +231,9 @@ def plan_moments(
         raise UsageError(
             "in the space clip, it is not known how likely a query is present", hint="--space conse"
         )
-    jobs = [extraction_job(video, part) for part in extractions_of(space, extraction)]
+    # a trained model reads what it was trained on
+    thorough = retrieval.thorough or model != "similarity" or video.duration_s <= SHORT_S
+    jobs = [extraction_job(video, part) for part in extractions_of(space, extraction, thorough=thorough)]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))
     provenance = {
@@ -264,7 +270,9 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
     facts = {**asdict(retrieval), "model": model, "space": space}
-    del facts["mask"], facts["evidence"]  # the model tells which mask; `with_said` adds what is not seen
+    # the model tells which mask, the extractions how thorough; `with_said` adds what is not seen
+    for told in ("mask", "thorough", "evidence"):
+        del facts[told]
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]
