@@ -92,7 +92,8 @@ def summarize(
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
-    targets = exports.beside(targets, outputs)
+    if not extra.dry_run:
+        targets = exports.beside(targets, outputs)
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
         check_outputs(

@@ -75,7 +75,7 @@ def _bare_film(results: Sequence[tuple[str, Document]]) -> Film:
         source=None,
         video=video,
         duration_s=first.get("duration_s") or (video and video["duration_s"]) or max(ends, default=0) or 1.0,
-        documents=tuple((Path(name).name, document) for name, document in results),
+        documents=tuple(results),
     )
 
 
@@ -94,7 +94,7 @@ def _film(results: Sequence[tuple[str, Document]], target: Path, warnings: list[
         film,
         source=url_of(relative(info.path, target)),
         pictures=_pictures(info, sorted(times)),
-        clips={Path(name).name: _clips(Path(name), document, target) for name, document in results},
+        clips={name: _clips(Path(name), document, target) for name, document in results},
     )
 
 

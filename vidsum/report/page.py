@@ -27,7 +27,7 @@ class Film:
     video: Mapping[str, Any] | None
     duration_s: float
     documents: tuple[tuple[str, Document], ...]
-    """Names of result files, and what they hold."""
+    """Paths of result files, and what they hold."""
     pictures: Mapping[float, str] = field(default_factory=dict)
     """JPEG by time, as `data:` URLs."""
     clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
@@ -141,7 +141,7 @@ def _groups_of(document: Document) -> list[tuple[Sequence[Mapping[str, Any]], Cu
             for query in document["queries"]
         ]
     curve = document.get("importance") or document.get("saliency")
-    segments = document.get("segments") or document.get("moments") or document.get("shots") or ()
+    segments = next(document[name] for name in ("segments", "moments", "shots") if name in document)
     return [(segments, (curve["timestamps_s"], curve["scores"]) if curve else _NO_CURVE, {})]
 
 
