@@ -14,11 +14,12 @@ import torch
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.features.store import write_features
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.provenance import hash_file
-from vidsum.types import FloatArray
+from vidsum.types import Features, FloatArray
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
@@ -241,6 +242,7 @@ def test_a_checkpoint_with_another_mask_is_refused(run: Run, film: Path, detr: P
 
 
 def test_a_feature_file_is_refused(run: Run) -> None:
+    write_features(Features.from_array(np.eye(8), extractor="googlenet"), "film.npz")
     ran = run("ground", "film.npz", *ASK)
     assert ran.code == 2
     assert "give the video" in ran.err

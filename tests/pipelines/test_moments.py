@@ -18,6 +18,7 @@ from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum import documents
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, OutputError, UsageError, WeightsError
+from vidsum.features.store import write_features
 from vidsum.grounding import find
 from vidsum.grounding.grounder import Prediction
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -28,7 +29,7 @@ from vidsum.pipelines import export, extraction, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results import write_json
 from vidsum.settings import Extraction, Retrieval
-from vidsum.types import FloatArray, Grounding, Moment
+from vidsum.types import Features, FloatArray, Grounding, Moment
 from vidsum.video.probe import probe
 from vidsum.video.stills import read_frames_at
 
@@ -207,11 +208,17 @@ def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -
         export.write_clips(found, clips[0], "film")
 
 
-@pytest.mark.parametrize("name", ["film.npz", "tvsum.h5#video_1"])
-def test_feature_files_are_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="several features") as caught:
-        pipeline.ground(name, "green")
+@pytest.mark.parametrize(("name", "whole"), [("film.npz", "film.npz"), ("tvsum.h5", "tvsum.h5#video_1")])
+def test_feature_files_are_refused_unless_texts_compare_with_them(
+    tmp_path: Path, name: str, whole: str
+) -> None:
+    features = Features.from_array(np.eye(8), fps=2.0, extractor="googlenet")
+    write_features(features, tmp_path / name)
+    with pytest.raises(UsageError, match="nothing is known that reads texts") as caught:
+        pipeline.ground(tmp_path / name, "green")
     assert "video" in str(caught.value.hint)
+    with pytest.raises(InputError, match="no such file"):
+        pipeline.ground(tmp_path / f"no-{whole}", "green")
 
 
 @pytest.mark.parametrize("setting", ["extractor", "fps", "clip_frames", "stride_frames", "logits"])
