@@ -42,7 +42,8 @@ class ExportSettings:
     ] = None
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     video: Annotated[
-        Path | None, Option("The video, if it has moved.", shown="where the result says", metavar="FILE")
+        Path | None,
+        Option("The video, if it has moved.", shown="where the result says", metavar="FILE", shared=False),
     ] = None
 
 

@@ -168,4 +168,6 @@ def test_export_and_a_document_on_stdout_do_not_go_together(run: Run, film: Path
     for command in (("summarize",), ("highlights",), ("shots",), ("ground", "--query", "x")):
         ran = run(*command, film, *CPU, "--export", "otio", "-o", "-")
         assert (ran.code, ran.out) == (2, "")
+    ran = run("summarize", film, *CPU, "--export", "otio", "--dry-run", "--output-dir", "cuts")
+    assert (ran.code, "segment" in ran.out) == (0, True)
     assert list(Path().iterdir()) == []

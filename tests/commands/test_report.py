@@ -1,6 +1,7 @@
 """`vidsum report`, and `--report` of the commands that find something to show."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_commands_write_a_page_named_like_their_json(run: Run, film: Path) -> No
     text = Path("best.html").read_text()
     assert 'href="best_highlight_1.mp4"' in text
     assert run("shots", film, *CPU, "--report", "-o", "-").code == 2
+
+
+def test_results_of_one_name_have_clips_of_their_own(run: Run, film: Path) -> None:
+    for folder, n in (("a", "1"), ("b", "2")):
+        ran = run("highlights", film, *CPU, "--clips", "-k", n, "--output-dir", folder)
+        assert ran.code == 0, ran.err
+    assert run("report", "a/film_highlights.json", "b/film_highlights.json").code == 0
+    links = re.findall(r'class="clip" href="([^"]*)"', Path("report.html").read_text())
+    assert links == ["a/film_highlight_1.mp4", "b/film_highlight_1.mp4"]
 
 
 def test_a_clip_that_is_another_is_not_linked(run: Run, film: Path) -> None:

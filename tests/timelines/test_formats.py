@@ -171,6 +171,9 @@ def test_fcpxml_is_read_by_the_adapter_and_has_sound_and_size() -> None:
     assert asset.attrib["src"] == "file:///films/a%20film%27s%20%231%20%26%202.mp4"
     assert (asset.get("hasVideo"), asset.get("hasAudio"), asset.get("audioChannels")) == ("1", "1", "2")
     assert (frame.get("width"), frame.get("height")) == ("640", "360")
+    assert [set(marker.attrib) for marker in root.iter("marker")] == [
+        {"start", "duration", "value"}
+    ] * 4  # no to-dos
     silent = ElementTree.fromstring(text_of("fcpxml", 25, n_channels=0))
     assert [each.get("hasAudio") for each in silent.iter("asset")] == ["0"]
 

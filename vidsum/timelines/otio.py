@@ -72,7 +72,7 @@ def _range(first: int, end: int, rate: float) -> Any:
 def _marker(cut: Cut, first: int, rate: float) -> Any:
     score = "" if cut.score is None else f" {cut.score:.3f} {cut.evidence}".rstrip()
     return otio.schema.Marker(
-        f"{one_line(cut.label)}{score}", _range(first, first + 1, rate), otio.schema.MarkerColor.GREEN
+        f"{one_line(cut.label)}{score}", _range(first, first + 1, rate), otio.schema.MarkerColor.CYAN
     )
 
 
