@@ -281,7 +281,8 @@ class Summary(Result):
 
     def __repr__(self) -> str:
         lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
-        return f"Summary({named(self.video)}{len(self.segments)} segments, {lengths}, by {self.model})"
+        count = "1 segment" if len(self.segments) == 1 else f"{len(self.segments)} segments"
+        return f"Summary({named(self.video)}{count}, {lengths}, by {self.model})"
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,19 @@ def test_a_video_that_fits_is_kept_whole_with_a_message() -> None:
     assert "keeping all" in selected.messages[0]
 
 
+def test_shots_that_show_nothing_do_not_fill_the_budget() -> None:
+    importance = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
+    features = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
+    shots = Shots(np.arange(5.0), "uniform", video_fps=4.0)
+    assert select(features, shots, importance, 3.0).segments == ((1.0, 4.0),)
+    # with less importance in what is left, the same shot is worth its time
+    assert select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)]).segments == (
+        (0.0, 1.0),
+        (2.0, 3.0),
+    )
+    assert select(features, shots, importance, 1.0, keep=[(0.0, 1.0)]).segments == ((0.0, 1.0),)
+
+
 def test_importance_of_zero_everywhere_still_gives_a_summary() -> None:
     assert length(select(video(40), cut(0, 10, 20, 30, 40), np.zeros(80, np.float32), 20.0)) == 20
 

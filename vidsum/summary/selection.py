@@ -17,6 +17,8 @@ from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, Time
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_WORTHLESS = 0.05
+"""Shots whose score is below this fraction of the highest do not fill what is left of the budget."""
 _REPEATED = 4
 """A shot that repeats another one of the summary counts with its value divided by this."""
 
@@ -47,7 +49,8 @@ def select(
     number of its frames, and its value score times size. A shot that is longer than the budget is split into
     the fewest equal pieces that are not, each with a score of its own. A shot that shows about the same as
     another one in the summary (see `repetition_groups`) counts with a quarter of its value, so that others
-    come first. The summary is never empty, and never longer than the budget or, if that is more, one frame.
+    come first. A shot whose score is below a twentieth of the highest (black, frozen) is not taken, though
+    there is room. The summary is never empty, and not longer than the budget or, if that is more, one frame.
 
     Args:
         features: of the video.
@@ -82,6 +85,7 @@ def select(
     state, sizes = edges[:-1], np.diff(edges)
     groups = repetition_groups(features, np.searchsorted(edges, sampled, side="right") - 1, len(sizes))
     free = ~(kept | dropped)[state]
+    free &= scores >= _WORTHLESS * scores[~dropped[state]].max()
     is_shown = np.isin(groups, groups[kept[state]])
     chosen = kept[state]
     chosen[free] = _best(scores[free], sizes[free], groups[free], is_shown[free], room)
