@@ -14,6 +14,7 @@ import typer
 
 from vidsum.commands import assignment
 from vidsum.commands.assignment import CommandLine, Work
+from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import in_workers
 from vidsum.commands.log import LOG
 from vidsum.commands.options import Outputs, View
@@ -57,10 +58,21 @@ class Batch:
             min=1,
         ),
     ] = 1
+    ray: Annotated[
+        str | None,
+        Option(
+            "Run the batch on this Ray cluster (needs vidsum[ray]); local starts one here.",
+            metavar="ADDRESS|local",
+        ),
+    ] = None
     summary_json: Annotated[
         Path | None,
         Option("Also write what became of each input into this file.", metavar="FILE", shared=False),
     ] = None
+
+    def __post_init__(self) -> None:
+        if self.ray and self.jobs > 1:
+            raise UsageError("--ray and --jobs exclude each other", hint="Ray runs a task per core")
 
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
         """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
@@ -161,11 +173,10 @@ def _results(
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
     labels = names if len(inputs) > 1 else [""]
     jobs = min(batch.jobs, len(inputs)) if batch else 1
-    if jobs > 1:
+    if batch and (batch.ray or jobs > 1):
         line = CommandLine.here(command, inputs)
-        yield from in_workers(
-            line, jobs, lambda number: display.of(labels[number]), lambda number: display.end(labels[number])
-        )
+        shown = (lambda number: display.of(labels[number]), lambda number: display.end(labels[number]))
+        yield from on_cluster(line, batch.ray, *shown) if batch.ray else in_workers(line, jobs, *shown)
         return
     for path, label in zip(inputs, labels, strict=True):
         result = work(path, display.of(label))

@@ -5,7 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -125,7 +125,7 @@ class Workers:
 
 def in_workers(
     line: CommandLine, jobs: int, progress_of: Callable[[int], "Progress | None"], end: Callable[[int], None]
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """The result of each input of a command line, in their order.
 
     Args:

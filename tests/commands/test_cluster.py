@@ -1,0 +1,72 @@
+"""Batches on a Ray cluster of two nodes, one of which is lost; skipped where Ray is not installed."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.conftest import Run
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: vidsum[ray]")
+pytestmark = [pytest.mark.weights, pytest.mark.filterwarnings("default")]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def own_home(default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder of the test's own, with the user's weights; each node finds these and vidsum."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+
+@pytest.fixture
+def cluster(own_home: None) -> Iterator[Any]:
+    """A head that takes no tasks; each node that is added takes one at a time."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    yield made
+    made.shutdown()
+
+
+def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(run: Run, film: Path, cluster: Any) -> None:
+    films = [Path(f"{number}.mp4") for number in range(6)]
+    for path in films:
+        path.write_bytes(film.read_bytes())
+    options = ("--json", "--no-cache")
+    one = run("shots", *films, *options, "--output-dir", "out")
+    written = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    for path in Path("out").iterdir():
+        path.unlink()
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    lost = threading.Thread(target=_lose_after_an_output, args=(cluster, nodes[0]))
+    lost.start()
+    many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
+    lost.join()
+    assert len(cluster.worker_nodes) == 1
+    assert many.code == 0
+    assert [line for line in many.out.splitlines() if line[:1] != "{"] == []
+    for line, alone in zip(many.json_lines, one.json_lines, strict=True):
+        assert line == alone  # not "up to date": none was made before
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
+
+
+def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:
+    ran = run("shots", film, "--ray", "localhost:1", "--jobs", "2")
+    assert (ran.code, "--jobs" in ran.err) == (2, True)
+
+
+def _lose_after_an_output(cluster: Any, node: Any) -> None:
+    """Kill a node when the first output is there; the second of its inputs is then under way."""
+    for _ in range(1200):
+        if any(path.suffix == ".json" for path in Path("out").glob("[!.]*")):
+            time.sleep(1)
+            cluster.remove_node(node, allow_graceful=False)
+            return
+        time.sleep(0.1)
