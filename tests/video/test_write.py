@@ -631,3 +631,16 @@ def test_real_clips_are_cut_at_the_right_frames(shared_videos: Path, clip: Path)
         assert written.segments[1][0] == pytest.approx(
             min(time for time in expected if time >= 0.5 * length - 5e-4)
         ), path.name
+
+
+@pytest.mark.shared
+def test_pictures_of_444_are_right_after_a_gap(shared_videos: Path, clip: Path) -> None:
+    source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151
+    write_segments(source, [(7.15, 8.0)], clip, crf=1)
+    with av.open(str(source)) as container:
+        decoded = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    with av.open(str(clip)) as container:
+        written = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    assert len(written) == 17
+    for frame, expected in zip(written, decoded[143:160], strict=True):
+        assert np.abs(frame.astype(int) - expected).mean() < 4

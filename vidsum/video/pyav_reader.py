@@ -148,8 +148,15 @@ def first_pts_s(stream: av.VideoStream) -> float:
 
 
 def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
-    """Whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a playlist."""
-    return stream.start_time is not None and not jumps and container.format.name not in PLAYLISTS
+    """Whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a playlist.
+
+    In H.264 of 4:4:4 neither: FFmpeg decodes what x264 wrote before build 151 only after it has read the
+    build number, which stands at the very start of the file.
+    """
+    picture = stream.codec_context if isinstance(stream, av.VideoStream) else None
+    is_444 = picture is not None and picture.name == "h264" and (picture.pix_fmt or "").startswith("yuv444")
+    is_plain = container.format.name not in PLAYLISTS and not is_444
+    return stream.start_time is not None and not jumps and is_plain
 
 
 def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:
