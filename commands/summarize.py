@@ -1,7 +1,7 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -53,6 +53,9 @@ class SummaryOutputs:
             metavar="mean|all|LAYER.HEAD",
         ),
     ] = "mean"
+    subtitles: Annotated[
+        bool, Option("Also {video}_summary.srt: what is said, in the summary's own times.")
+    ] = False
     dry_run: Annotated[bool, Option("Print the segments, write nothing.")] = False
 
     def __post_init__(self) -> None:
@@ -89,6 +92,8 @@ def summarize(
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     encoding = Encoding("copy") if extra.copy else extra.encoding
+    if extra.subtitles and selection.snap == "auto":
+        selection = replace(selection, snap="speech")
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
@@ -102,6 +107,7 @@ def summarize(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_summary, require_attention
+        from vidsum.pipelines.summary_speech import export_subtitles
 
         files = targets[source]
         attention = files.named.get("attention") if writes else None
@@ -114,6 +120,8 @@ def summarize(
         def make() -> Result:
             part = parse_attention_part(extra.attention_of)
             summary = plan.run(progress, attention=attention, attention_part=part)
+            if "subtitles" in files.named:
+                export_subtitles(summary, files.named["subtitles"], extraction, progress)
             return _written(source, summary, files, encoding, progress)
 
         result = unless_up_to_date(
@@ -138,6 +146,7 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
     paths = {
         "video": base if base.suffix == ".mp4" and is_video else None,
         "json": base.with_suffix(".json"),
+        "subtitles": base.with_suffix(".srt") if extra.subtitles else None,
         "storyboard": base.with_name(f"{stem}_storyboard.png") if pictures else None,
         "key_frames": base.with_name(f"{stem}_key_frames") if pictures else None,
         "plot": base.with_name(f"{stem}_importance.{extra.plot_format}")

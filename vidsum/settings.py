@@ -186,6 +186,16 @@ class Selection:
         tuple[tuple[float, float], ...],
         Option("Never include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
     ] = ()
+    keep_said: Annotated[
+        tuple[str, ...], Option("Always include what is said about this. Can be repeated.", metavar="TEXT")
+    ] = ()
+    snap: Annotated[
+        Literal["auto", "speech", "none"],
+        Option(
+            "speech: no cut inside a word. auto: speech if the transcript is cached (vidsum transcribe).",
+            shared=False,
+        ),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         check(self)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import (
     ENCODER,
@@ -20,7 +20,7 @@ from vidsum.grounding.said import (
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.extraction import Input
-from vidsum.pipelines.speech import TranscriptPlan, plan_transcript
+from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript
 from vidsum.settings import Retrieval, Transcription
 from vidsum.speech.transcript import Transcript
 from vidsum.types import Grounding, Progress, QueryMoments, TimeArray
@@ -109,12 +109,10 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
         raise UsageError("features do not tell what is said", hint="give the video, or --in seen")
     if video is None or evidence == "seen":
         return plan
-    try:
-        transcript = plan_transcript(video.path, Transcription(), plan.input.extraction)
-    except InputError:  # no sound, or none that can be heard
-        if evidence == "auto":
-            return plan
-        raise
+    extraction = plan.input.extraction
+    if evidence == "auto" and not is_transcribed(video.path, extraction):
+        return plan
+    transcript = plan_transcript(video.path, Transcription(), extraction)
     if evidence == "auto":
         if not _is_at_hand(transcript):
             return plan

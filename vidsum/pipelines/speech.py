@@ -203,9 +203,22 @@ def plan_transcript(
         hint = "a code such as en, de or fr; without --language it is found out"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path)
-    made_from = {
+    return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings))
+
+
+def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
+    """Whether a transcript of a file is in the cache; the file is only hashed.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    return extraction.cache and cached.get(_made_from(Path(path), Transcription())) is not None
+
+
+def _made_from(path: Path, settings: Transcription) -> dict[str, Any]:
+    return {
         "vidsum": __version__,
-        "video": provenance.of_file(sound.path),
+        "video": provenance.of_file(path),
         "speech": {
             "model": CHECKPOINT,
             "weights_sha256": checkpoints.sha256_of(CHECKPOINT),
@@ -214,4 +227,3 @@ def plan_transcript(
             "beams": BEAMS,
         },
     }
-    return TranscriptPlan(sound, settings, extraction, made_from)

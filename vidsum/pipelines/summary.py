@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.options import from_keywords
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.pipelines.speech import TranscriptPlan
+from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clear
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
@@ -24,7 +26,7 @@ from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
-from vidsum.types import Features, Progress, Shots, Summary
+from vidsum.types import Features, Interval, Progress, Shots, Summary
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,6 +71,8 @@ def summarize(
     beams: int = 1,
     keep: Sequence[tuple[float, float]] = (),
     drop: Sequence[tuple[float, float]] = (),
+    keep_said: Sequence[str] = (),
+    snap: Literal["auto", "speech", "none"] = "auto",
     shots: ShotMethod = ShotSettings.shots,
     max_shots: int | None = None,
     min_shot_s: float | None = None,
@@ -87,6 +91,8 @@ def summarize(
         beams: beam width of a trained model; 1 is greedy.
         keep: segments (start_s, end_s) that must be in.
         drop: segments that must not be in.
+        keep_said: texts; what is said about them must be in.
+        snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
         shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction`, for a video.
@@ -95,7 +101,7 @@ def summarize(
         InputError, WeightsError, UsageError: see `extract`.
     """
     name, own = model_of(model)
-    selection = Selection(budget, name, seed, beams, tuple(keep), tuple(drop))
+    selection = Selection(budget, name, seed, beams, tuple(keep), tuple(drop), tuple(keep_said), snap)
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
@@ -165,12 +171,20 @@ class SummaryPlan:
     """Those that may give the scores, in order."""
     own: OwnScorer | None = None
     """What gives the scores in place of a model."""
+    speech: TranscriptPlan | None = None
+    """The transcript whose words are not cut."""
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the summary would be made from."""
         # tuples as lists, as they come back from a file
         plain = json.loads(json.dumps(asdict(self.selection)))
+        if not plain["keep_said"]:
+            del plain["keep_said"]
+        if self.speech is None:
+            del plain["snap"]
+        else:
+            plain["speech"] = self.speech.provenance["speech"]
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)
         hashes = map(checkpoint_sha256, self.models) if self.own is None else [self.own.sha256]
@@ -192,6 +206,7 @@ class SummaryPlan:
             attention: where to draw what a trained model attended to, if anywhere.
             attention_part: which layers and heads.
         """
+        words, kept = self._speech(progress)
         features, *seen = self.shots.input.read(progress)
         shots = self.shots.cut(seen[-1] if seen else features)
         selection, device = self.selection, self.shots.input.extraction.device
@@ -208,8 +223,9 @@ class SummaryPlan:
             drawn = draw_attention(
                 features, shots, selection, fraction, device, attention, attention_part, label
             )
+        keep = (*selection.keep, *kept)
         chosen = select(
-            features, shots, scored.importance, budget_s, keep=selection.keep, drop=selection.drop
+            features, shots, scored.importance, budget_s, keep=keep, drop=selection.drop, words=words
         )
         return Summary(
             segments=chosen.segments,
@@ -226,6 +242,13 @@ class SummaryPlan:
             provenance=made_from,
             warnings=(*features.warnings, *scored.warnings, *chosen.messages, *drawn),
         )
+
+    def _speech(self, progress: Progress | None) -> tuple[list[Interval], list[Interval]]:
+        """The words that no cut may fall into, and the passages to keep."""
+        if self.speech is None:
+            return [], []
+        kept = kept_said(self.speech, self.selection.keep_said, progress)
+        return words_to_clear(self.selection, self.speech.run(progress)), kept
 
 
 def plan_summary(
@@ -246,10 +269,11 @@ def plan_summary(
     """
     every_frame = settings.shots == "transnetv2"
     given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
+    speech = speech_for(selection, given.video, extraction)
     if scorer := own or installed_scorer(selection.model):
-        return SummaryPlan(ShotsPlan(given, settings), selection, (scorer.name,), scorer)
+        return SummaryPlan(ShotsPlan(given, settings), selection, (scorer.name,), scorer, speech)
     models = candidates(selection.model, *given.kind, extraction.device)
-    return SummaryPlan(ShotsPlan(given, settings), selection, models)
+    return SummaryPlan(ShotsPlan(given, settings), selection, models, speech=speech)
 
 
 def _every_frame(source: Source, extraction: Extraction, *, with_features: bool = True) -> Input:

@@ -11,6 +11,7 @@ from vidsum.errors import UsageError
 from vidsum.summary.grouped_knapsack import grouped_knapsack
 from vidsum.summary.knapsack import values_of
 from vidsum.summary.repetition import repetition_groups
+from vidsum.summary.word_edges import clear_of_words, inside_words, longest_run
 from vidsum.times import format_time
 from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
 
@@ -41,6 +42,7 @@ def select(
     *,
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
+    words: Sequence[Interval] = (),
 ) -> Selected:
     """Choose the shots with the most importance in total that fit the budget.
 
@@ -59,6 +61,8 @@ def select(
         budget_s: maximum length of the summary.
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
+        words: (start_s, end_s) of spoken words. No edge falls inside one, but for those of `keep` and `drop`,
+            and where a word is longer than half of the budget.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
@@ -79,6 +83,8 @@ def select(
         needed = format_time(float(kept.sum()) / fps)
         raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
     edges = _edges(_frames(shots.edges_s, fps), kept, dropped)
+    if words:
+        edges = _clear_of(words, edges, kept, dropped, capacity, fps)
     edges = _split_longer_than(capacity, edges, dropped)
     sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
     scores = _scores(edges, sampled, importance)
@@ -126,6 +132,18 @@ def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArra
     changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
     inside = np.concatenate([shot_edges, *changes])
     return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
+
+
+def _clear_of(
+    words: Sequence[Interval], edges: IntArray, kept: BoolArray, dropped: BoolArray, capacity: int, fps: float
+) -> IntArray:
+    """Edges of shots moved out of words; those of `keep` and `drop` stay where they are."""
+    is_inside = inside_words(words, fps, len(kept))
+    # moving an edge makes a piece longer
+    shorter = max(capacity - longest_run(is_inside), capacity // 2, 1)
+    moved = clear_of_words(_split_longer_than(shorter, edges, dropped), is_inside)
+    fixed = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
+    return np.unique(np.concatenate([moved, *fixed]))
 
 
 def _split_longer_than(capacity: int, edges: IntArray, dropped: BoolArray) -> IntArray:

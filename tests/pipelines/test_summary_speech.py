@@ -1,0 +1,100 @@
+"""Summaries of videos in which somebody speaks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vidsum
+from tests.commands.conftest import Run
+from tests.commands.conftest import film as film
+from tests.commands.conftest import loads as loads
+from tests.commands.conftest import made_film as made_film
+from tests.commands.conftest import own_home as own_home
+from tests.commands.conftest import run as run
+from tests.speech import stub
+from vidsum.errors import UsageError
+from vidsum.grounding import said
+from vidsum.pipelines.summary_speech import subtitles_of
+from vidsum.speech.transcript import Segment, Transcript, Word
+
+
+@pytest.fixture(autouse=True)
+def model(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
+    """Ten words that begin with each second and last for half of it; a text means the words it has."""
+
+    class Encoder:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.array([[float("word7" in text), float("word0" in text)] for text in texts], np.float32)
+
+    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    return stub.install(monkeypatch, language=("en", 0.99))
+
+
+def cut_words(segments: tuple[tuple[float, float], ...], transcript: Transcript) -> list[str]:
+    edges = [edge for segment in segments for edge in segment]
+    return [word.text for word in transcript.words if any(word.start_s < edge < word.end_s for edge in edges)]
+
+
+def test_words_are_not_cut_where_the_transcript_is_at_hand(film: Path, model: stub.StubModel) -> None:
+    how = {"budget": "22%", "model": "uniform", "shots": "uniform", "max_shot_s": 1.3}
+    plain = vidsum.summarize(film, **how)
+    assert model.tasks == []
+    transcript = vidsum.transcribe(film)
+    assert cut_words(plain.segments, transcript)
+    snapped = vidsum.summarize(film, **how)
+    assert cut_words(snapped.segments, transcript) == []
+    assert snapped.duration_s <= snapped.budget_s + 1e-6
+    assert snapped.provenance != plain.provenance
+    assert vidsum.summarize(film, **how, snap="none").segments == plain.segments
+    assert len(model.tasks) == 1
+
+
+def test_what_is_said_is_kept(film: Path) -> None:
+    summary = vidsum.summarize(film, "100%", model="uniform", keep_said=["word7"])
+    assert summary.provenance["summary"]["keep_said"] == ["word7"]
+    with pytest.raises(UsageError, match="nothing that is said fits"):
+        vidsum.summarize(film, "100%", model="uniform", keep_said=["elephants"])
+
+
+def test_a_passage_alone_fills_the_budget(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sentences(stub.StubModel):
+        """Each word is a sentence."""
+
+        def transcribe(self, samples: np.ndarray, **how: object) -> tuple[object, None]:
+            found, _ = super().transcribe(samples, **how)
+            (segment,) = found
+            for word in segment.words:
+                word.word += "."
+            return iter([segment]), None
+
+    model = Sentences(language=("en", 0.99))
+    monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
+    summary = vidsum.summarize(film, "0.6s", model="uniform", keep_said=["word7"])
+    assert any(start_s <= 7.05 and end_s >= 7.45 for start_s, end_s in summary.segments)
+    assert summary.duration_s <= 0.6 + 1e-6
+
+
+def test_subtitles_have_the_times_of_the_summary() -> None:
+    words = tuple(Word(at, at + 0.5, f"w{at:.0f}", 0.9) for at in np.arange(10.0).tolist())
+    transcript = Transcript((Segment(0, 9.5, "all", 0.9, 0.0, words),), "en", 1.0, 10.0)
+    first, second = subtitles_of(transcript, [(2.0, 4.0), (7.0, 8.0)])
+    assert (first.text, first.start_s, first.end_s) == ("w2 w3", 0.0, 1.5)
+    assert (second.text, second.start_s, second.end_s) == ("w7", 2.0, 2.5)
+    without = Transcript((Segment(3, 8, "all", 0.9, 0.0),), "de", 1.0, 10.0, translated=True)
+    assert [(one.start_s, one.end_s) for one in subtitles_of(without, [(2.0, 4.0), (7.0, 9.0)])] == [
+        (1, 2),
+        (2, 3),
+    ]
+
+
+def test_the_command_writes_subtitles(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
+    assert ran.code == 0, ran.err
+    text = Path("film_summary.srt").read_text()
+    assert text.startswith("1\n00:00:00,")
+    assert "word" in text
+    assert Path("film_summary.mp4").exists()
+    assert "up to date" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
+    features = run("summarize", "no.npz", "--keep-said", "x", "-o", "-")
+    assert features.code == 3
