@@ -28,10 +28,10 @@ def transcript(*words: tuple[float, float, str]) -> Transcript:
 
 def test_sentences_end_at_full_stops_and_pauses() -> None:
     heard = transcript(
-        (0, 1, "It"), (1, 2, "rains."), (2.1, 3, "We"), (3, 4, "stay"), (7, 8, "at"), (8, 9, "home")
+        (0, 1, "It"), (1, 2, 'rains."'), (2.1, 3, "We"), (3, 4, "stay"), (7, 8, "at"), (8, 9, "home")
     )
     assert sentences_of(heard) == [
-        Passage(0, 2, "It rains."),
+        Passage(0, 2, 'It rains."'),
         Passage(2.1, 4, "We stay"),
         Passage(7, 9, "at home"),
     ]

@@ -18,6 +18,7 @@ from vidsum.types import FloatArray, Moment, QueryMoments, TimeArray
 ENCODER = "minilm"
 """Compares texts, whatever the space of the video."""
 _SENTENCE_END = (".", "?", "!", "。", "？", "！")
+_QUOTES = "\"'”’)»"
 _PAUSE_S = 1.5
 """A longer pause ends a sentence, and a passage."""
 _MOST_SENTENCES = 4
@@ -52,7 +53,7 @@ def sentences_of(transcript: Transcript) -> list[Passage]:
             sentences.append(_joined(held))
             held = []
         held.append(word)
-        if word.text.endswith(_SENTENCE_END):
+        if word.text.rstrip(_QUOTES).endswith(_SENTENCE_END):
             sentences.append(_joined(held))
             held = []
     return [*sentences, _joined(held)] if held else sentences
