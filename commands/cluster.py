@@ -7,6 +7,7 @@ from one task to the next.
 
 import logging
 import os
+import socket
 import sys
 import threading
 from collections import deque
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _RETRIES = 3
 """So often an input is given to another process when the one that had it, or its node, is lost."""
+_ANSWERS_S = 10.0
+"""A cluster that does not answer within this time is taken for none."""
 _AHEAD = 4
 """Tasks that are handed out at a time, for each core of the cluster."""
 
@@ -93,12 +96,24 @@ def _connected(address: str) -> Any:
         import ray
     except ImportError as error:
         raise UsageError("--ray needs Ray", hint="pip install 'vidsum[ray]'") from error
+    _refuse_unreachable(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"no Ray cluster at {address} ({reason})", hint="ray start --head") from error
     return ray
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Ray itself would try for minutes. Raises UsageError where nobody answers at `host:port`."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), _ANSWERS_S).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"no Ray cluster at {address} ({error})", hint="ray start --head") from error
 
 
 def _received(ray: Any, line: CommandLine, number: int, result: Any, progress: "Progress | None") -> Result:

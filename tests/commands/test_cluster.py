@@ -1,6 +1,7 @@
 """Batches on a Ray cluster of two nodes, one of which is lost; skipped where Ray is not installed."""
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -70,3 +71,12 @@ def _lose_after_an_output(cluster: Any, node: Any) -> None:
             cluster.remove_node(node, allow_graceful=False)
             return
         time.sleep(0.1)
+
+
+def test_nobody_at_the_address_is_told_at_once(run: Run, film: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"  # nobody listens there
+        ran = run("shots", film, "--ray", address)
+    assert ran.code == 2
+    assert f"no Ray cluster at {address}" in ran.err

@@ -10,7 +10,7 @@ Networks are loaded at the first call and stay in memory for all later ones; `un
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from vidsum.options import from_keywords
 from vidsum.pipelines.moments import EncodeText, plan_moments, queries_of
@@ -53,10 +53,11 @@ class Summarizer:
         max_shots: int | None = None,
         min_shot_s: float | None = None,
         max_shot_s: float | None = None,
+        snap: Literal["auto", "speech", "none"] = "auto",
         **how: "Unpack[ExtractionOptions]",
     ) -> None:
         name, self._own = model_of(model)
-        self._selection = Selection(budget, name, seed, beams)
+        self._selection = Selection(budget, name, seed, beams, snap=snap)
         self._shots = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
         self._extraction = from_keywords(Summarizer, Extraction, how)
 
@@ -67,11 +68,13 @@ class Summarizer:
         *,
         keep: Sequence[Interval] = (),
         drop: Sequence[Interval] = (),
+        keep_said: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Summary:
         """The summary of a video, with its own budget if one is given."""
         budget = self._selection.budget if budget is None else budget
-        selection = replace(self._selection, budget=budget, keep=tuple(keep), drop=tuple(drop))
+        wishes: dict[str, Any] = {"keep": tuple(keep), "drop": tuple(drop), "keep_said": tuple(keep_said)}
+        selection = replace(self._selection, budget=budget, **wishes)
         plan = plan_summary(source, selection, self._shots, self._extraction, self._own)
         return plan.run(progress)
 
@@ -111,11 +114,14 @@ class Grounder:
         snap: Snap = Retrieval.snap,
         min_present: float = Retrieval.min_present,
         mask: MaskKind | None = None,
+        thorough: bool = Retrieval.thorough,
         evidence: Evidence = "auto",
         encode_text: EncodeText | None = None,
         **how: "Unpack[ReadingOptions]",
     ) -> None:
-        self._retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence)
+        self._retrieval = Retrieval(
+            top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough
+        )
         self._extraction = from_keywords(Grounder, Extraction, how)
         self._encode_text = encode_text
 
