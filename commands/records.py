@@ -127,21 +127,35 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form
     Raises:
         OutputError: one that exists was not, or a name is too long for a file.
     """
-    from vidsum.pipelines.export import is_made_from
+    from vidsum.pipelines.export import form_of
 
     for path in paths:
         check_name(path)
         if path.suffix not in (".mp4", ".png", ".svg") or not path.exists():
             continue
-        if not is_made_from(path, provenance, form):
-            how = "and differs from what would be written"
-            if is_made_from(path, provenance, "" if form else "copy"):
-                how = f"made {'without' if form else 'with'} {_option_of(form or 'copy')}"
-            raise OutputError(f"{path}: already exists, {how}", hint=_HINT)
+        found = form_of(path, provenance)
+        if found is None:
+            raise OutputError(f"{path}: already exists, and differs from what would be written", hint=_HINT)
+        if path.suffix == ".mp4" and found != form:
+            raise OutputError(f"{path}: already exists, made {_other_form(found, form)}", hint=_HINT)
 
 
-def _option_of(form: str) -> str:
-    return "--copy" if form == "copy" else f"--codec {form.partition('-')[0]} and its options"
+def _other_form(found: str, wanted: str) -> str:
+    """How a file of one form was made, in options, where another form is wanted."""
+    had, asked = _options_of(found), _options_of(wanted)
+    more = [option for option in had if option not in asked]
+    fewer = [option for option in asked if option not in had]
+    return f"with {' and '.join(more)}" if more else f"without {' and '.join(fewer)}"
+
+
+def _options_of(form: str) -> list[str]:
+    """The options that a form stands for."""
+    encoding = form.removesuffix("chapters").removesuffix("-")
+    options = [] if encoding == form else ["--chapters"]
+    codec, _, rest = encoding.partition("-")
+    if codec:
+        options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
+    return options
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:

@@ -34,6 +34,9 @@ class SummaryOutputs:
         bool, Option("Do not re-encode: fast, but cuts fall on key frames and segments grow.")
     ] = False
     encoding: Encoding = field(default_factory=Encoding)
+    chapters: Annotated[
+        bool, Option("A chapter in the MP4 for each segment, named by its time in the video.")
+    ] = False
     storyboard: Annotated[bool, Option("Also {video}_storyboard.png and a JPEG of each segment.")] = False
     plot: Annotated[
         tuple[Plot, ...],
@@ -122,10 +125,11 @@ def summarize(
             summary = plan.run(progress, attention=attention, attention_part=part)
             if "subtitles" in files.named:
                 export_subtitles(summary, files.named["subtitles"], extraction, progress)
-            return _written(source, summary, files, encoding, progress)
+            return _written(source, summary, files, encoding, extra.chapters, progress)
 
+        form = encoding.form(chapters=extra.chapters)
         result = unless_up_to_date(
-            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, form=encoding.form
+            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, form=form
         )
         return exports.write(result, files, overwrite=outputs.overwrite)
 
@@ -188,7 +192,12 @@ def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
 
 
 def _written(
-    source: str, summary: "Summary", files: Files, encoding: Encoding, progress: "Progress | None"
+    source: str,
+    summary: "Summary",
+    files: Files,
+    encoding: Encoding,
+    chapters: bool,
+    progress: "Progress | None",
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.documents import summary_document, write_document
@@ -196,7 +205,9 @@ def _written(
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:
-        messages += export.write_video(summary, named["video"], encoding=encoding, progress=progress)
+        messages += export.write_video(
+            summary, named["video"], encoding=encoding, chapters=chapters, progress=progress
+        )
     if "storyboard" in named:
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:

@@ -70,6 +70,13 @@ def label_of(provenance: Mapping[str, Any], form: str = "") -> str:
     return " ".join(filter(None, ["vidsum", form, digest_of(provenance)]))
 
 
+def form_in(label: str | None, provenance: Mapping[str, Any]) -> str | None:
+    """The form in a label of a file that was made from `provenance`; None in any other."""
+    if label is None or not is_label(label) or not label.endswith(digest_of(provenance)):
+        return None
+    return " ".join(label.split(" ")[1:-1])
+
+
 def is_label(text: str) -> bool:
     """Whether a text is the label of a file that vidsum wrote."""
     return re.fullmatch(r"vidsum (\S+ )?[0-9a-f]{32}", text) is not None

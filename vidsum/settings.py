@@ -314,13 +314,10 @@ class Encoding:
         if self.codec == "copy" and (self.encoder, self.crf, self.preset) != (None, None, None):
             raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
 
-    @property
-    def form(self) -> str:
-        """The choices in one word, for the label of a file; none for the defaults."""
-        if self == Encoding():
-            return ""
-        parts = (self.codec, self.encoder, self.crf, self.preset)
-        return "-".join(str(part) for part in parts if part is not None)
+    def form(self, *, chapters: bool = False) -> str:
+        """The choices in one word, for the label of a file; none for the defaults without chapters."""
+        parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
+        return "-".join(str(part) for part in (*parts, "chapters" if chapters else None) if part is not None)
 
 
 def parse_attention_part(text: str) -> AttentionPart:

@@ -367,3 +367,20 @@ def test_an_mp4_of_another_encoding_is_not_up_to_date(run: Run, film: Path) -> N
 def test_a_copy_has_no_encoder(run: Run, film: Path) -> None:
     assert run("summarize", film, "--copy", "--crf", "20").code == 2
     assert run("summarize", film, "--codec", "copy", "--preset", "slow").code == 2
+
+
+def test_chapters_are_the_segments_and_a_form_of_their_own(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--chapters", "--plot").code == 0
+    segments = json.loads(Path("film_summary.json").read_text())["segments"]
+    with av.open("film_summary.mp4") as container:
+        titles = [chapter["metadata"]["title"] for chapter in container.chapters()]
+    assert titles == [f"0:{each['start_s']:05.2f}-0:{each['end_s']:05.2f}" for each in segments]
+    assert run("summarize", film, "--chapters", "--plot", "--json").json["data"]["up_to_date"] is True
+    assert "film_summary.mp4: already exists, made with --chapters" in run("summarize", film).err
+    assert "made without --copy" in run("summarize", film, "--chapters", "--copy").err
+    assert run("summarize", film, "--overwrite").code == 0
+    assert "made without --chapters" in run("summarize", film, "--chapters").err
+    hevc = ("--codec", "hevc", "--crf", "30")
+    assert run("summarize", film, *hevc, "--chapters", "--overwrite").code == 0
+    assert "made with --codec hevc (30)" in run("summarize", film, "--chapters").err
+    assert "made with --chapters" in run("summarize", film, *hevc).err

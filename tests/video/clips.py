@@ -52,6 +52,37 @@ def numbers_by_opencv(path: Path) -> list[int]:
         numbers.append(read_number(picture))
 
 
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter of a file."""
+
+    start_s: float
+    end_s: float
+    title: str
+
+
+def chapters_of(path: Path) -> list[Chapter]:
+    """The chapters of a file, as FFmpeg reads them."""
+    with av.open(str(path)) as container:
+        return [
+            Chapter(
+                float(each["start"] * each["time_base"]),
+                float(each["end"] * each["time_base"]),
+                each["metadata"]["title"],
+            )
+            for each in container.chapters()
+        ]
+
+
+def numbers_between(path: Path, chapter: Chapter) -> list[int]:
+    """The numbers that the frames on screen in a chapter show: at its start, and from there to its end."""
+    times = [frame.time for frame in decode_all(path)]
+    numbers = numbers_by_pyav(path)
+    first = max(index for index, time_s in enumerate(times) if time_s <= chapter.start_s + 1e-6)
+    last = max(index for index, time_s in enumerate(times) if time_s < chapter.end_s - 0.0011)
+    return numbers[first : last + 1]
+
+
 def numbers_within(video: MadeVideo, segments: Sequence[tuple[float, float]]) -> list[int]:
     """The frames whose time lies in a segment, by the definition; or else the one on screen there."""
     numbers: list[int] = []

@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.media import GOOD_VIDEOS, MadeVideo, cut_short, make_video
-from tests.video.clips import REAL_CLIPS, make_flash_beep, numbers_by_opencv, numbers_by_pyav, worst_offsets_s
+from tests.video.clips import (
+    REAL_CLIPS,
+    chapters_of,
+    make_flash_beep,
+    numbers_between,
+    numbers_by_opencv,
+    numbers_by_pyav,
+    worst_offsets_s,
+)
 from tests.video.conftest import Made
 from vidsum.errors import InputError, UsageError
 from vidsum.video.copy import copy_segments
@@ -149,6 +157,17 @@ def test_pixels_keep_their_shape(made: Made, clip: Path) -> None:
 def test_hevc_is_tagged_as_apple_players_want(made: Made, clip: Path) -> None:
     copy_segments(made("hevc").path, [(0.0, 0.5)], clip)
     assert b"hvc1" in clip.read_bytes()
+
+
+@pytest.mark.parametrize("kind", sorted(GOOD_VIDEOS.keys() - NOT_IN_MP4))
+def test_a_chapter_begins_with_the_first_frame_of_its_segment(kind: str, made: Made, clip: Path) -> None:
+    video = made(kind)
+    length = video.duration_s
+    segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
+    written = copy_segments(video.path, segments, clip, chapters=True)
+    assert [numbers_between(clip, chapter) for chapter in chapters_of(clip)] == [
+        frames_within(video, (segment,)) for segment in written.segments
+    ]
 
 
 def test_the_file_can_be_streamed_and_keeps_its_comment(b_frames: MadeVideo, clip: Path) -> None:

@@ -21,14 +21,17 @@ from tests.media import (
 )
 from tests.video.clips import (
     REAL_CLIPS,
+    chapters_of,
     decode_all,
     make_flash_beep,
+    numbers_between,
     numbers_by_opencv,
     numbers_by_pyav,
     numbers_within,
     worst_offsets_s,
 )
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.times import parse_time
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.pyav_reader import open_video, video_stream
@@ -454,6 +457,27 @@ def test_the_comment_is_kept(plain: MadeVideo, clip: Path) -> None:
     write_segments(plain.path, [(0.5, 1.0)], clip, comment="vidsum 0.1.0 sha256:0123abcd")
     with av.open(str(clip)) as container:
         assert container.metadata["comment"] == "vidsum 0.1.0 sha256:0123abcd"
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_a_chapter_begins_with_the_first_frame_of_its_segment(kind: str, tmp_path: Path, clip: Path) -> None:
+    video = GOOD_VIDEOS[kind](tmp_path)
+    segments = shares(video, (0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
+    written = write_segments(video.path, segments, clip, chapters=True)
+    chapters = chapters_of(clip)
+    assert [numbers_between(clip, chapter) for chapter in chapters] == [
+        numbers_within(video, [segment]) for segment in segments
+    ]
+    assert chapters[-1].end_s == pytest.approx(written.duration_s, abs=0.001)
+    for chapter, (start, end) in zip(chapters, written.segments, strict=True):
+        times = [parse_time(time) for time in chapter.title.split("-")]
+        assert times == pytest.approx([start, end], abs=0.006)
+        assert chapter.end_s - chapter.start_s == pytest.approx(end - start, abs=0.0021)
+
+
+def test_there_are_chapters_only_where_they_are_asked_for(plain: MadeVideo, clip: Path) -> None:
+    write_segments(plain.path, [(0.5, 1.0)], clip)
+    assert chapters_of(clip) == []
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, clip: Path) -> None:

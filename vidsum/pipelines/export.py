@@ -11,7 +11,7 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.pipelines.sources import probe_video
-from vidsum.provenance import label_of
+from vidsum.provenance import form_in, label_of
 from vidsum.settings import Encoding, Extraction
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
@@ -28,6 +28,7 @@ def write_video(
     *,
     copy: bool = False,
     encoding: Encoding = Encoding(),
+    chapters: bool = False,
     progress: Progress | None = None,
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
@@ -37,6 +38,7 @@ def write_video(
         path: the MP4 file.
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
+        chapters: one for each segment of the MP4, named by its time in the video.
         progress: called while it runs.
 
     Raises:
@@ -50,13 +52,15 @@ def write_video(
 
     encoding = Encoding("copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
-    comment = label_of(summary.provenance, encoding.form)
+    how: dict[str, Any] = {
+        "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
+        "chapters": chapters,
+        "progress": progress,
+        "info": video,
+    }
     if encoding.codec != "copy":
-        how = asdict(encoding)
-        return write_segments(
-            video.path, segments, path, **how, comment=comment, progress=progress, info=video
-        ).warnings
-    written = copy_segments(video.path, segments, path, comment=comment, progress=progress, info=video)
+        return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
+    written = copy_segments(video.path, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
     return (note, *written.warnings)
@@ -115,15 +119,17 @@ def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list
     ]
 
 
-def is_made_from(path: PathLike, provenance: Mapping[str, Any], form: str = "") -> bool:
-    """Whether an MP4, PNG or SVG says of itself that it was written of a result with this provenance."""
+def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
+    """The form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result with
+    this provenance; None of any other file.
+    """
     if Path(path).suffix in (".png", ".svg"):
-        return label_in(Path(path)) == label_of(provenance)
+        return form_in(label_in(Path(path)), provenance)
     try:
         with open_video(path) as container:
-            return bool(container.metadata.get("comment") == label_of(provenance, form))
+            return form_in(container.metadata.get("comment"), provenance)
     except InputError:
-        return False
+        return None
 
 
 def read_record_of(path: Path) -> dict[str, Any]:

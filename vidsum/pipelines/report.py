@@ -9,7 +9,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.pipelines.export import clip_paths, is_made_from
+from vidsum.pipelines.export import clip_paths, form_of
 from vidsum.pipelines.timelines import Result, relative, video_behind
 from vidsum.report.page import Film, data_url, picture_times, render
 from vidsum.results import to_dict
@@ -121,7 +121,7 @@ def _clips(record: Path, document: Document, target: Path) -> list[str | None]:
     paths = clip_paths(record.parent, record.stem.removesuffix(f"_{kind}"), document)
     return [
         url_of(relative(path, target))
-        if path.exists() and is_made_from(path, document["provenance"])
+        if path.exists() and form_of(path, document["provenance"]) is not None
         else None
         for path in paths
     ]

@@ -16,7 +16,14 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
+from vidsum.video.mp4 import (
+    WrittenVideo,
+    add_chapters,
+    checked_segments,
+    describe_gaps,
+    errors_of_ffmpeg,
+    open_mp4,
+)
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import first_pts_s, open_video, read_packets, seek, video_stream
@@ -35,6 +42,7 @@ def copy_segments(
     target: str | os.PathLike[str],
     *,
     comment: str | None = None,
+    chapters: bool = False,
     progress: Progress | None = None,
     info: VideoInfo | None = None,
 ) -> WrittenVideo:
@@ -74,6 +82,8 @@ def copy_segments(
                 progress("copying", min(done_s, total_s), total_s)
         if not pictures.n_frames:
             raise InputError(f"{source}: has no frame of the segments to copy")
+        if chapters:
+            add_chapters(output, pictures.segments, pictures.starts_s, float(pictures.clip_s))
     segments, warnings = pictures.segments, describe_gaps(source, chosen, pictures.segments)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
     return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)
@@ -93,6 +103,8 @@ class _PictureCopy:
         self.n_frames = 0
         self.runs: list[tuple[int, int]] = []
         """[first tick, end tick) in the source of each run."""
+        self.starts_s: list[float] = []
+        """When each begins in the clip."""
         self._source, self._container, self._stream = source, container, stream
         self._output, self._copied = output, _copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
@@ -135,6 +147,7 @@ class _PictureCopy:
         room_for_dts = self._last_clip_dts + 1 + key.pts - key.dts
         self._shift = max(clip_tick, room_for_dts) - key.pts
         self.runs.append((key.pts, key.pts))
+        self.starts_s.append(float(self.clip_s))
 
     def _mux(self, packet: Any) -> None:
         packet.duration = packet.duration or self._frame_ticks  # MPEG-TS has none

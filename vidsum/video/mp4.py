@@ -1,13 +1,17 @@
-"""The MP4 file that `write` and `copy` make: the segments it is made of, and facts about it."""
+"""The MP4 file that `write` and `copy` make: the segments it is made of, chapters, and facts about it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import av
 
 from vidsum.errors import InputError, UsageError
+from vidsum.times import format_time
 from vidsum.types import Interval
 
 _LEAST_GAP_S = 1.0
@@ -84,3 +88,36 @@ def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
     if comment is not None:
         container.metadata["comment"] = comment
     return container
+
+
+def add_chapters(
+    container: av.container.OutputContainer,
+    segments: Sequence[Interval],
+    starts_s: Sequence[float],
+    end_s: float,
+) -> None:
+    """Give an MP4 a chapter for each segment, named by its time in the source: `0:16.00-0:21.00`.
+
+    MP4 has chapters in whole milliseconds; rounded up, so that a player shows the segment's first picture.
+
+    Args:
+        container: with all packets written, not closed yet.
+        segments: [start_s, end_s) in the source.
+        starts_s: when each begins in the MP4.
+        end_s: when the last one ends there.
+    """
+    edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
+    container.set_chapters(
+        [
+            {
+                "id": number,
+                "start": start_ms,
+                "end": end_ms,
+                "time_base": Fraction(1, 1000),
+                "metadata": {"title": "-".join(map(format_time, segment))},
+            }
+            for number, (segment, (start_ms, end_ms)) in enumerate(
+                zip(segments, pairwise(edges_ms), strict=True)
+            )
+        ]
+    )

@@ -12,7 +12,14 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
-from vidsum.video.mp4 import WrittenVideo, checked_segments, describe_gaps, errors_of_ffmpeg, open_mp4
+from vidsum.video.mp4 import (
+    WrittenVideo,
+    add_chapters,
+    checked_segments,
+    describe_gaps,
+    errors_of_ffmpeg,
+    open_mp4,
+)
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_source, video_stream
@@ -30,6 +37,7 @@ def write_segments(
     crf: int | None = None,
     preset: str | None = None,
     comment: str | None = None,
+    chapters: bool = False,
     progress: Progress | None = None,
     info: VideoInfo | None = None,
 ) -> WrittenVideo:
@@ -45,6 +53,7 @@ def write_segments(
             video's end is left out.
         codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
+        chapters: see `vidsum.video.mp4.add_chapters`.
         progress: called with the seconds of clip written.
         info: from `probe`, if known already; it also says whether the source may be a playlist.
 
@@ -77,6 +86,8 @@ def write_segments(
             sounds = SoundTrack(sound, output) if sound is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
+            if chapters:
+                add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s))
     written = tuple(timeline.segments)
     warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     if sound is not None and sound.log.errors:
