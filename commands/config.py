@@ -64,8 +64,12 @@ def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
 NAME = "vidsum.yaml"
 _OWN_VARIABLES = ("HOME", "OFFLINE", "CACHE_LIMIT", "CONFIG", "REGENERATE", "SHARED")
 """Those that set no option; the last two are of the tests."""
-_FOR_USERS_ONLY = ("overwrite", "output", "output_dir", "clips", "log_file")
-"""What a file beside the inputs may not set, for it may have come with them: where something is written."""
+_FOR_USERS_ONLY = (
+    *("overwrite", "output", "output_dir", "clips", "log_file", "summary_json"),
+    *("from_file", "queries", "query_audio", "video", "ray"),
+)
+"""What a file beside the inputs may not set, for it may have come with them: what else is read or written, and
+which machine does the work."""
 _in_force: list[Path] = []
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Results = Annotated[
     list[str],
     typer.Argument(
+        is_eager=True,  # before --config, which looks beside them
         help="JSON files of summarize, ground, highlights or shots.",
         show_default=False,
         metavar="RESULT.json",

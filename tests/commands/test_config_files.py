@@ -66,8 +66,10 @@ def test_info_tells_the_files_in_force(run: Run, films: Path, users: Path) -> No
     assert run("info", "--json").json["data"]["config"] == str(users)
 
 
-@pytest.mark.parametrize("key", ["overwrite: true", "output_dir: /tmp", "log_file: /tmp/log"])
-def test_a_file_that_came_with_the_inputs_does_not_say_where_to_write(
+@pytest.mark.parametrize(
+    "key", ["overwrite: true", "output_dir: /tmp", "log_file: log", "summary_json: a.json", "ray: host:1"]
+)
+def test_a_file_that_came_with_the_inputs_does_not_say_where_to_write_or_who_works(
     run: Run, films: Path, users: Path, key: str
 ) -> None:
     (films / "vidsum.yaml").write_text(f"shots:\n  {key}\n")

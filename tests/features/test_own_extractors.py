@@ -1,5 +1,6 @@
 """Extractors from outside vidsum: registered, or of an installed package."""
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ def test_another_version_is_made_anew(film: Path) -> None:
     assert extract(film, "colour").provenance["weights_sha256"] != before.provenance["weights_sha256"]
     assert len(seen) > calls
     assert len(extract(film, "colour", fps=2.0)) < len(before)
+    register_extractor(replace(COLOUR, encode=lambda frames: mean_colour(frames)[:, :2], dim=2))
+    assert extract(film, "colour").dim == 2
 
 
 def test_an_extractor_of_an_installed_package_goes_by_its_name(

@@ -41,7 +41,8 @@ class OwnExtractor:
     @property
     def sha256(self) -> str:
         """Stands for the weights where vidsum's own networks have the hash of theirs."""
-        return hashlib.sha256(f"{self.name} {self.version}".encode()).hexdigest()
+        facts = (self.name, self.version, self.dim, self.size)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @property
     def spec(self) -> "Spec":
