@@ -1,4 +1,4 @@
-"""`vidsum export`: results as timelines and lists; `--export` and `--report` of other commands."""
+"""`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import Option
-from vidsum.outputs import atomic_write
-from vidsum.settings import ExportFormat, MediaPaths
+from vidsum.outputs import atomic_write, make_folder
+from vidsum.settings import ExportFormat, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -62,6 +62,13 @@ class Exports:
     report: Annotated[
         bool, Option("Also an HTML page with player, curve and pictures, named like the JSON.")
     ] = False
+    preview: Annotated[
+        PreviewFormat | None,
+        Option(
+            "Also a small moving picture of each segment, up to 6 s long, in a folder named like the JSON, "
+            "with _previews."
+        ),
+    ] = None
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """The files of each source with its exports, checked before any work.
@@ -70,10 +77,11 @@ class Exports:
             UsageError: the JSON goes to stdout, or see `check_outputs`.
             OutputError: see `check_outputs`.
         """
-        if not self._kinds:
+        if not (self._kinds or self.preview):
             return dict(targets)
         if outputs.to_stdout:
-            raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --export or --report")
+            hint = "-o FILE.json, with --export, --report or --preview"
+            raise UsageError("-o - writes the JSON alone", hint=hint)
         exported = {
             source: replace(files, beside=tuple(self._targets(files.record).values()))
             for source, files in targets.items()
@@ -90,11 +98,14 @@ class Exports:
             OutputError: an export exists and differs.
         """
         lines, messages = list(result.lines), list(result.messages)
-        for kind, target in self._targets(files.record).items():
+        for kind in self._kinds:
+            target = self._targets(files.record)[kind]
             text, warnings = self._text(kind, result.data, files.record, target)
             lines.append(save_text(text, target, overwrite=overwrite))
             messages += warnings
-        if not self._kinds:
+        if self.preview:
+            lines.append(self._write_previews(self.preview, result.data, files.record, overwrite=overwrite))
+        if not files.beside:
             return result
         data = {"exports": [str(path) for path in files.beside], **result.data}
         return replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
@@ -106,7 +117,8 @@ class Exports:
     def _targets(self, record: Path) -> dict[str, Path]:
         from vidsum.pipelines.timelines import suffix_of
 
-        return {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
+        targets = {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
+        return targets | ({"previews": record.with_name(f"{record.stem}_previews")} if self.preview else {})
 
     def _text(
         self, kind: str, document: Mapping[str, Any], record: Path, target: Path
@@ -118,6 +130,20 @@ class Exports:
         from vidsum.pipelines.timelines import timeline_text
 
         return timeline_text(document, kind, target, self.media)
+
+    def _write_previews(
+        self, format: PreviewFormat, document: Mapping[str, Any], record: Path, *, overwrite: bool
+    ) -> str:
+        """Write a preview of each segment; return a line about them."""
+        from vidsum.pipelines.previews import previews
+
+        folder, n_written, n_all = self._targets(record)["previews"], 0, 0
+        for name, content in previews(document, format):
+            make_folder(folder)
+            n_written += _save(content, folder / name, overwrite=overwrite)
+            n_all += 1
+        state = "" if n_written else ": up to date"
+        return f"{n_all} preview{'' if n_all == 1 else 's'} in {folder}{state}"
 
 
 @command
@@ -165,11 +191,15 @@ def save_text(text: str, target: Path, *, overwrite: bool) -> str:
     Raises:
         OutputError: it exists and differs, or cannot be written.
     """
-    content = text.encode()
+    return str(target) if _save(text.encode(), target, overwrite=overwrite) else f"{target}: up to date"
+
+
+def _save(content: bytes, target: Path, *, overwrite: bool) -> bool:
+    """Whether a file was written; False where the same one is there already. Errors: see `save_text`."""
     if target.is_file() and not overwrite:
         if target.read_bytes() != content:
             raise OutputError(f"{target}: already exists, and differs", hint="--overwrite, or -o FILE")
-        return f"{target}: up to date"
+        return False
     with atomic_write(target) as part:
         part.write_bytes(content)
-    return str(target)
+    return True

@@ -46,6 +46,7 @@ ExportFormat = Literal[
 ]  # fmt: skip
 """Timelines of editors, then lists."""
 MediaPaths = Literal["absolute", "relative"]
+PreviewFormat = Literal["gif", "webp", "mp4"]
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]

@@ -268,6 +268,15 @@ def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path
     assert Path("before_1_1.mp4").exists()
 
 
+def test_previews_have_the_numbers_of_query_and_rank(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--query", "yellow", "-k", "1", "--preview", "mp4")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "2 previews in film_moments_previews")
+    for name, colour in (("1_1.mp4", (30, 200, 30)), ("2_1.mp4", (180, 180, 40))):
+        with av.open(f"film_moments_previews/{name}") as container:
+            first = next(container.decode(video=0)).to_ndarray(format="rgb24")
+        assert first.mean(axis=(0, 1)) == pytest.approx(colour, abs=12)
+
+
 def test_a_plot_and_its_limit(run: Run, film: Path) -> None:
     queries = [part for number in range(13) for part in ("--query", f"green {number}")]
     ran = run("ground", film, "--plot", *queries, "-k", "1")

@@ -1,0 +1,65 @@
+"""`--preview` of the commands that find something to cut."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.commands.conftest import Run
+
+pytestmark = pytest.mark.usefixtures("loads")
+
+COLOURS = ((200, 30, 30), (30, 200, 30), (30, 30, 200), (180, 180, 40))
+"""Of the film, two seconds each, the last to its end."""
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"), [(["summarize", "--budget", "60%"], "summary"), (["highlights"], "highlights")]
+)
+def test_each_segment_has_a_preview_that_begins_as_it_does(
+    run: Run, film: Path, command: list[str], kind: str
+) -> None:
+    ran = run(*command, film, "--device", "cpu", "--preview", "webp", "--json")
+    assert ran.code == 0, ran.err
+    folder = Path(f"film_{kind}_previews")
+    assert ran.json["data"]["exports"] == [str(folder)]
+    cuts = ran.json["data"]["segments" if kind == "summary" else "moments"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{n}.webp" for n in range(1, len(cuts) + 1)]
+    for number, cut in enumerate(cuts, 1):
+        with Image.open(folder / f"{number}.webp") as image:
+            shown = np.asarray(image.convert("RGB")).mean(axis=(0, 1))
+        assert shown == pytest.approx(COLOURS[min(3, int(cut["start_s"] / 2 + 1e-6))], abs=12)
+
+
+def test_each_shot_has_a_preview(run: Run, film: Path) -> None:
+    ran = run("shots", film, "--preview", "gif", "-o", "cut.json")
+    assert ran.code == 0, ran.err
+    n_shots = len(json.loads(Path("cut.json").read_text())["shots"])
+    assert ran.out.splitlines()[-1] == f"{n_shots} previews in cut_previews"
+    assert len(list(Path("cut_previews").iterdir())) == n_shots > 1
+
+
+def test_previews_are_up_to_date_made_again_or_left_alone(run: Run, film: Path) -> None:
+    ask = ("summarize", film, "--budget", "60%", "--preview", "gif")
+    assert "in film_summary_previews\n" in run(*ask).out
+    first = Path("film_summary_previews/1.gif")
+    before = first.read_bytes()
+    assert run(*ask).out.endswith("in film_summary_previews: up to date\n")
+    first.unlink()
+    assert run(*ask).out.endswith("in film_summary_previews\n")
+    assert first.read_bytes() == before
+    first.write_bytes(b"mine")
+    kept = run(*ask)
+    assert (kept.code, "1.gif: already exists" in kept.err, first.read_bytes()) == (1, True, b"mine")
+    assert run(*ask, "--overwrite").code == 0
+    assert first.read_bytes() == before
+
+
+def test_what_has_no_previews_is_told_before_any_work(run: Run, film: Path) -> None:
+    for arguments, said in ((["-o", "-", "--preview", "gif"], "-o -"), (["--preview", "avi"], "gif")):
+        ran = run("summarize", film, *arguments)
+        assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert run("summarize", film, "--dry-run", "--preview", "gif").code == 0
+    assert list(Path().iterdir()) == []
