@@ -68,8 +68,8 @@ _FOR_USERS_ONLY = (
     *("overwrite", "output", "output_dir", "clips", "log_file", "summary_json"),
     *("from_file", "queries", "query_audio", "video", "ray"),
 )
-"""What a file beside the inputs may not set, for it may have come with them: what else is read or written, and
-which machine does the work."""
+"""What a file beside the inputs may not set, for it may have come with them: what else is read or written,
+and which machine does the work."""
 _in_force: list[Path] = []
 
 
