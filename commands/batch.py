@@ -171,7 +171,7 @@ def _results(
 ) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`."""
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
-    labels = names if len(inputs) > 1 else [""]
+    labels = names if len(inputs) > 1 else [""] * len(inputs)
     jobs = min(batch.jobs, len(inputs)) if batch else 1
     if batch and (batch.ray or jobs > 1):
         line = CommandLine.here(command, inputs)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.commands.worker import main
-from vidsum.pipelines import extraction
+from vidsum.pipelines import sources
 
-_probe, _replace = extraction.probe, Path.replace
+_probe, _replace = sources.probe, Path.replace
 
 
 def _probe_or_die(path: Any, **how: Any) -> Any:
@@ -26,6 +26,6 @@ def _replace_slowly(part: Path, target: Any) -> Path:
     return _replace(part, target)
 
 
-extraction.probe = _probe_or_die
+sources.probe = _probe_or_die
 Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
 work = main
