@@ -1,5 +1,6 @@
 """Where somebody speaks."""
 
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -50,6 +51,11 @@ def test_what_is_not_speech_has_no_pieces(kind: str) -> None:
         "chord": sum(0.2 * np.sin(2 * np.pi * f * times) * (times % 0.5 < 0.4) for f in (220, 277, 330)),
     }
     assert list(speech_in(blocks_of(np.asarray(sounds[kind], np.float32), 8))) == []
+
+
+def test_hours_of_silence_are_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faster_whisper.vad", None)
+    assert list(speech_in(seconds(30) for _ in range(120))) == []
 
 
 def test_speech_without_a_pause_is_cut_into_pieces_that_whisper_can_hear(sentence: np.ndarray) -> None:

@@ -70,6 +70,27 @@ def test_damaged_sound_is_silence_and_is_counted(film: Path, tmp_path: Path) -> 
     assert len(samples) >= 9 * RATE
 
 
+def test_a_stray_time_stamp_hides_no_sound_and_adds_none(tmp_path: Path) -> None:
+    film = media.make_video(tmp_path / "film.flv", n_frames=75, fps=25, sound=True).path
+    before = heard(film)
+    data = bytearray(film.read_bytes())
+    _stray_tag(data, number=20)
+    film.write_bytes(data)
+    samples = heard(film)
+    assert len(samples) == len(before)
+    loudness = np.abs(samples[: round(2.5 * RATE)]).reshape(-1, RATE // 10).max(axis=1)
+    assert loudness[1:].min() > 0.5 * np.abs(before).max()
+
+
+def _stray_tag(data: bytearray, number: int) -> None:
+    """Set the time stamp of the sound's tag of this number in an FLV file 37 hours ahead."""
+    at = 13  # behind the header and the size of no tag
+    while number or data[at] != 8:
+        number -= data[at] == 8
+        at += 15 + int.from_bytes(data[at + 1 : at + 4], "big")
+    data[at + 7] = 8  # the highest byte, of milliseconds
+
+
 def test_files_without_sound_are_refused(tmp_path: Path) -> None:
     silent = media.make_video(tmp_path / "silent.mp4", n_frames=5).path
     (tmp_path / "words.txt").write_text("only words\n" * 50)

@@ -57,6 +57,8 @@ def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
 
 def _spans(samples: FloatArray) -> list[tuple[int, int]]:
     """[low, high) of each piece of speech in samples [N]."""
+    if not samples.any():  # hours of it may lie between two recordings
+        return []
     from faster_whisper.vad import VadOptions, get_speech_timestamps
 
     options = VadOptions(

@@ -1,6 +1,6 @@
 """Sound: a source's samples by time, to be heard or written, and an AAC track in step with the pictures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,10 @@ _LOUDEST = 8.0
 """Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
 _SLACK_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
+
+
+_Block = tuple[int, FloatArray]
+"""(number of the first sample, [channels, samples])."""
 
 
 @contextmanager
@@ -106,13 +110,13 @@ class SoundSource:
         self.rate: int = mono_rate or own_rate
         self.n_channels = 1 if mono_rate else min(first.layout.nb_channels, 2)
         self.layout = "mono" if self.n_channels == 1 else "stereo"
-        self._blocks: Iterator[tuple[int, FloatArray]] = iter(())
-        self._block: tuple[int, FloatArray] | None = None
-        """(number of the first sample, [channels, samples]) of the block that is being read."""
+        self._blocks: Iterator[_Block] = iter(())
+        self._block: _Block | None = None
+        """The block that is being read."""
         self._next = 0
         self._can_seek = can_seek(container, stream, jumps)
         if not self._can_seek:
-            self._blocks = self._decode_blocks()
+            self._blocks = _without_strays(self._decode_blocks(), _SLACK_S * self.rate)
             self._block = next(self._blocks, None)
         else:
             self._seek(0)
@@ -146,14 +150,14 @@ class SoundSource:
         while True:
             target_s = max(first_s - back_s, sound_start_s)
             seek(self._container, self._stream, round(target_s / self._time_base))
-            self._blocks = self._decode_blocks()
+            self._blocks = _without_strays(self._decode_blocks(), _SLACK_S * self.rate)
             self._block = next(self._blocks, None)
             if target_s == sound_start_s or (self._block is not None and self._block[0] <= first):
                 break
             back_s *= 4  # it landed late, as a seek in MPEG-TS may
         self._next = first
 
-    def _decode_blocks(self) -> Iterator[tuple[int, FloatArray]]:
+    def _decode_blocks(self) -> Iterator[_Block]:
         """The blocks from where the file stands to its end."""
         position: int | None = None
         for piece in self._resampled():
@@ -174,6 +178,22 @@ class SoundSource:
             if resampler is None or kind != made_for:
                 resampler, made_for = av.AudioResampler("fltp", self.layout, self.rate), kind
             yield from resampler.resample(frame)
+
+
+def _without_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
+    """Blocks of sound but those that leap ahead by more than `slack` samples while the next one goes back.
+
+    Their time stamps are damaged, and hours of silence would be read up to them.
+    """
+    end: int | None = None
+    held: _Block | None = None
+    for block in blocks:
+        if held is not None and not (end is not None and held[0] > end + slack and block[0] < held[0]):
+            yield held
+            end = held[0] + held[1].shape[1]
+        held = block
+    if held is not None:
+        yield held
 
 
 class SoundTrack:
