@@ -42,3 +42,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_order_of_keys_does_not_change_the_name_of_a_provenance() -> None:
     assert provenance.digest_of({"a": 1, "b": 2}) == provenance.digest_of({"b": 2, "a": 1})
     assert provenance.digest_of({"a": 1}) != provenance.digest_of({"a": 2})
+
+
+def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
+    now = {"grounding": {"top_k": 5, "evidence": "both"}, "speech": {"model": "whisper_base"}}
+    silent = {"grounding": {"top_k": 5}}
+    assert "--in seen" in provenance.difference(silent, now)
+    assert provenance.difference(now, silent) == "with --in both"
+    spoken = {"summary": {"budget": 0.15, "snap": "auto", "speech": {"model": "whisper_base"}}}
+    assert "--snap none" in provenance.difference({"summary": {"budget": 0.15}}, spoken)

@@ -21,6 +21,10 @@ _SETTINGS = ("summary", "shots", "grounding", "highlights", "parameters")
 """Parts that hold options, those of the command itself first."""
 _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 """Parts and names that no option of every command sets, or that follow from others."""
+_OPTIONS = {"evidence": "--in"}
+"""Options of other names than what they set."""
+_NO_SPEECH = {("grounding", "evidence"): "--in seen", ("summary", "snap"): "--snap none"}
+"""What is not recorded where speech does not count, and the option that says so."""
 
 
 def hash_file(path: Path) -> str:
@@ -134,7 +138,9 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other weights"
     if set(path) & set(_NO_OPTIONS):
         return "with other networks"
-    option = f"--{name.removesuffix('_s').replace('_', '-')}"
+    if value is None and path in _NO_SPEECH:
+        return f"with {_NO_SPEECH[path]}, the default until a transcript is at hand"
+    option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")
     if value is None or value is False or value == []:
         return f"without {option}"
     if value is True:

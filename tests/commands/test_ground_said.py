@@ -85,6 +85,20 @@ def test_by_default_speech_counts_where_it_was_transcribed(
     assert len(model.tasks) == 1
 
 
+def test_a_transcript_made_in_between_is_told_of(run: Run, film: Path) -> None:
+    how = (*ASK, "--query", "green")
+    assert run("ground", film, *how).code == 0
+    run("transcribe", film)
+    changed = run("ground", film, *how)
+    assert changed.code == 1
+    assert "made with --in seen, the default until a transcript is at hand" in " ".join(changed.err.split())
+    assert "up to date" in run("ground", film, *how, "--in", "seen").out
+    said = run("ground", film, *how, "--in", "said", "-o", "said.json")
+    assert said.code == 0
+    other = run("ground", film, *how, "--in", "both", "-o", "said.json")
+    assert "made with --in said" in " ".join(other.err.split())
+
+
 def test_a_foreign_transcript_is_translated(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = stub.install(monkeypatch)
     assert run("ground", film, *ASK, "--query", "word3", "--in", "said", "-o", "-").code == 0
