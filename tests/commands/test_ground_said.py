@@ -48,6 +48,24 @@ def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.Monkey
     assert "up to date" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
 
 
+def test_said_does_not_depend_on_how_pictures_are_read(run: Run, film: Path) -> None:
+    how = ("ground", film, *ASK, "--query", "word3", "--in", "said")
+    assert run(*how).code == 0
+    assert "extractions" not in json.loads(Path("film_moments.json").read_text())["provenance"]
+    assert "up to date" in run(*how, "--precision", "bf16").out
+
+
+def test_what_is_probably_not_said_is_told_of(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "said")
+    assert "'green': probably not said in this video" in ran.out
+    assert "'word3'" not in ran.out
+
+
+def test_said_alone_knows_no_present(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--query", "word3", "--in", "said", "--min-present", "0.9")
+    assert (ran.code, "--in both" in ran.err) == (2, True)
+
+
 def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
     ran = run(
         "ground", film, *ASK, "--query", "word3", "--query", "green", "--in", "both", "--plot", "--saliency"

@@ -17,6 +17,7 @@ from vidsum.grounding.said import (
     passages_of,
     sentences_of,
 )
+from vidsum.grounding.said import SURE as SURE
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.extraction import Input
@@ -102,9 +103,11 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
 
     Raises:
         InputError: what is said is asked for, and the video has no sound.
-        UsageError: it is asked for of features.
+        UsageError: it is asked for of features, or it alone with a least `present`.
     """
     evidence, video = plan.retrieval.evidence, plan.input.video
+    if evidence == "said" and plan.retrieval.min_present:
+        raise UsageError("how likely a query is present is known of pictures alone", hint="--in both")
     if video is None and evidence in ("said", "both"):
         raise UsageError("features do not tell what is said", hint="give the video, or --in seen")
     if video is None or evidence == "seen":
@@ -117,8 +120,9 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
         if not _is_at_hand(transcript):
             return plan
         evidence = "both"
+    of_pictures = ("extractions",) if evidence == "said" else ()
     provenance = {
-        **plan.provenance,
+        **{part: value for part, value in plan.provenance.items() if part not in of_pictures},
         "grounding": {**plan.provenance["grounding"], "evidence": evidence},
         "speech": {**transcript.provenance["speech"], "text_weights_sha256": checkpoints.sha256_of(ENCODER)},
     }
