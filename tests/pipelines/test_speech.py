@@ -7,6 +7,7 @@ import pytest
 
 import vidsum
 from docs.benchmarks.voices import write_wav
+from tests import media
 from tests.speech import stub
 from vidsum.errors import InputError, UsageError
 from vidsum.speech import cached
@@ -37,6 +38,16 @@ def test_words_have_the_times_of_the_file(talk: Path, model: stub.StubModel) -> 
     assert (transcript.language, transcript.language_probability) == ("de", 0.97)
     assert model.tasks == [("transcribe", "de")]  # both pieces fit into one window
     assert transcript.confidence == pytest.approx(0.9)
+
+
+def test_a_video_object_is_heard_and_probed(talk: Path, tmp_path: Path) -> None:
+    expected = vidsum.transcribe(talk).segments
+    assert vidsum.transcribe(vidsum.Video(talk)).segments == expected
+    assert vidsum.Transcriber()(vidsum.Video(talk)).segments == expected
+    film = media.make_video(tmp_path / "film.mp4", n_frames=5).path
+    assert vidsum.probe(vidsum.Video(film)) == vidsum.probe(film)
+    with pytest.raises(UsageError, match="ndarray"):
+        vidsum.transcribe(np.zeros(3))  # type: ignore[arg-type]
 
 
 def test_a_file_is_heard_once(talk: Path, model: stub.StubModel) -> None:

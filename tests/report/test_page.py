@@ -16,8 +16,10 @@ from PIL import Image
 
 from tests.media import make_video, read_number
 from tests.report.made import EVIL, QUOTED, of_features, results
-from vidsum.pipelines.report import report_text
+from vidsum.errors import UsageError
+from vidsum.pipelines.report import report_text, write_report
 from vidsum.report.charts import chart
+from vidsum.speech.transcript import Transcript
 
 
 @dataclass
@@ -135,6 +137,11 @@ def test_a_video_that_is_gone_leaves_the_rest(tmp_path: Path) -> None:
     assert (found.all("video"), found.all("img"), found.all("a", "cut")) == ([], [], [])
     assert len(found.all("span", "cut")) == 8
     assert [str(film) in warning for warning in warnings] == [True]
+
+
+def test_a_transcript_has_no_report(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a Transcript"):
+        write_report(Transcript((), None, None, 4.0), tmp_path / "page.html")  # type: ignore[arg-type]
 
 
 def test_charts_place_segments_and_curve() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, UsageError
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.pipelines.export import clip_paths, form_of
 from vidsum.pipelines.timelines import Result, relative, video_behind
@@ -32,9 +32,14 @@ def write_report(results: Result | Sequence[Result], path: PathLike) -> tuple[st
         Warnings: of videos that are not there any more, whose pictures the page lacks.
 
     Raises:
+        UsageError: one is none of summaries, shots, moments and highlights.
         OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
+    others: list[object] = [one for one in several if not isinstance(one, Result)]
+    if others:
+        kinds = "Summary, Shots, Grounding or Highlights"
+        raise UsageError(f"a report shows a {kinds}, not a {type(others[0]).__name__}")
     named = [(f"result {number}", to_dict(one)) for number, one in enumerate(several, 1)]
     text, warnings = report_text(named, Path(path))
     with atomic_write(path) as part:

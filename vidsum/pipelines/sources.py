@@ -27,6 +27,10 @@ class Video:
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """What was made of the video, by the digest of what that was made from."""
 
+    def __fspath__(self) -> str:
+        """Its path, for all that reads a file."""
+        return path_of(self)
+
 
 Source = VideoPath | Video | Features
 """A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""

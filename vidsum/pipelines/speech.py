@@ -11,6 +11,7 @@ from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import trimming
 from vidsum.outputs import atomic_write
+from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
 from vidsum.speech.languages import LANGUAGES
@@ -50,7 +51,7 @@ def transcribe(
     """What is said in a video or a recording, of any length.
 
     Args:
-        path: any file with sound that FFmpeg reads; of several tracks the first is heard.
+        path: any file with sound that FFmpeg reads, or a `Video`; of several tracks the first is heard.
         language: code of the language that is spoken (`en`, `de` ...); found out by default.
         translate: translate to English.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
@@ -202,7 +203,7 @@ def plan_transcript(
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "a code such as en, de or fr; without --language it is found out"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path)
+    sound = probe_sound(path_of(path))
     return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings))
 
 

@@ -57,6 +57,7 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
     `allow_playlists` takes an ffconcat list or an .m3u8 playlist of local files for a video too. Raises
     InputError where the file cannot be read, has no video, or none of its frames can be decoded.
     """
+    path = os.fspath(path)
     with open_video(path, allow_playlists=allow_playlists) as container:
         stream = video_stream(container, path)
         first = next(decode_frames(container, stream), None)
@@ -67,7 +68,7 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = _display_size(first, aspect)
         return VideoInfo(
-            path=os.fspath(path),
+            path=path,
             bytes=Path(path).stat().st_size,
             container=_container_name(container.format.name, Path(path)),
             codec=stream.codec_context.codec.canonical_name,
