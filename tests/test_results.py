@@ -54,6 +54,7 @@ HEARD = {
         "language": None,
         "translate": False,
         "beams": 1,
+        "precision": "int8",
     },
 }
 

@@ -138,6 +138,8 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other weights"
     if set(path) & set(_NO_OPTIONS):
         return "with other networks"
+    if path[-2:] == ("speech", "precision"):
+        return f"by Whisper in {value}, on another --device"
     if value is None and path in _NO_SPEECH:
         return f"with {_NO_SPEECH[path]}, the default until a transcript is at hand"
     option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")

@@ -9,6 +9,7 @@ import vidsum
 from docs.benchmarks.voices import write_wav
 from tests import media
 from tests.speech import stub
+from vidsum import provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.speech import cached
 
@@ -60,6 +61,15 @@ def test_a_file_is_heard_once(talk: Path, model: stub.StubModel) -> None:
     vidsum.transcribe(moved, "fr")
     vidsum.transcribe(moved, "fr", translate=True)
     assert model.tasks[2:] == [("transcribe", "fr"), ("translate", "fr")]
+
+
+def test_a_transcript_of_another_precision_is_another(talk: Path, model: stub.StubModel) -> None:
+    kept = [vidsum.transcribe(talk, device=device).provenance for device in ("auto", "cpu", "mps")]
+    assert kept[0] == kept[1] == kept[2]
+    assert len(model.tasks) == 1
+    on_gpu = vidsum.transcribe(talk, device="cuda:0").provenance
+    assert len(model.tasks) == 2
+    assert "by Whisper in int8" in provenance.difference(kept[0], on_gpu)
 
 
 def test_a_damaged_entry_of_the_cache_is_made_anew(talk: Path, model: stub.StubModel) -> None:

@@ -15,7 +15,14 @@ from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
 from vidsum.speech.languages import LANGUAGES
-from vidsum.speech.recognize import BEAMS, CHECKPOINT, detect_language, load_recognizer, recognize
+from vidsum.speech.recognize import (
+    BEAMS,
+    CHECKPOINT,
+    detect_language,
+    load_recognizer,
+    precision_on,
+    recognize,
+)
 from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcript
 from vidsum.speech.transcript import as_text as as_text
 from vidsum.speech.voice import RATE, speech_in, windows_of
@@ -204,7 +211,7 @@ def plan_transcript(
         hint = "a code such as en, de or fr; without --language it is found out"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path_of(path))
-    return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings))
+    return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings, extraction.device))
 
 
 def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
@@ -213,10 +220,11 @@ def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool
     Raises:
         InputError: the file cannot be read.
     """
-    return extraction.cache and cached.get(_made_from(Path(path), Transcription())) is not None
+    made_from = _made_from(Path(path), Transcription(), extraction.device)
+    return extraction.cache and cached.get(made_from) is not None
 
 
-def _made_from(path: Path, settings: Transcription) -> dict[str, Any]:
+def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, Any]:
     return {
         "vidsum": __version__,
         "video": provenance.of_file(path),
@@ -226,5 +234,6 @@ def _made_from(path: Path, settings: Transcription) -> dict[str, Any]:
             "language": settings.language,
             "translate": settings.translate,
             "beams": BEAMS,
+            "precision": precision_on(device),
         },
     }

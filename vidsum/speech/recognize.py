@@ -39,15 +39,21 @@ def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "
 def _load(folder: str, device: str) -> "WhisperModel":
     from faster_whisper import WhisperModel
 
-    kind, _, number = device.partition(":")
-    if kind in ("auto", "mps"):
-        kind = "cpu"
-    precision = "int8" if kind == "cpu" else "float16"
+    kind, _, number = _runs_on(device).partition(":")
     try:
-        return WhisperModel(folder, kind, int(number or 0), compute_type=precision)
+        return WhisperModel(folder, kind, int(number or 0), compute_type=precision_on(device))
     except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
         fault = str(error).strip().splitlines()[0]
         raise UsageError(f"Whisper does not run on {device} ({fault})", hint="--device cpu") from error
+
+
+def precision_on(device: str) -> str:
+    """The type of the weights on a device, which may change what is understood."""
+    return "int8" if _runs_on(device) == "cpu" else "float16"
+
+
+def _runs_on(device: str) -> str:
+    return "cpu" if device in ("auto", "mps") else device
 
 
 def detect_language(model: "WhisperModel", window: Window) -> tuple[str, float]:
