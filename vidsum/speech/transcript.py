@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from vidsum.subtitles import to_srt, to_vtt
 from vidsum.types import Result, VideoInfo, named
 
 TextFormat = Literal["srt", "vtt", "txt"]
@@ -115,25 +116,5 @@ def as_text(segments: Sequence[Segment], form: TextFormat) -> str:
     """Segments as the text of a file: SubRip, WebVTT, or one line per segment."""
     if form == "txt":
         return "".join(f"{segment.text}\n" for segment in segments)
-    if form == "vtt":
-        cues = [f"{_span(segment, '.')}\n{_escaped(segment.text)}\n" for segment in segments]
-        return "\n".join(["WEBVTT\n", *cues])
-    return "\n".join(
-        f"{number}\n{_span(segment, ',')}\n{segment.text}\n" for number, segment in enumerate(segments, 1)
-    )
-
-
-def _span(segment: Segment, point: str) -> str:
-    return f"{_stamp(segment.start_s, point)} --> {_stamp(segment.end_s, point)}"
-
-
-def _stamp(time_s: float, point: str) -> str:
-    """`HH:MM:SS,mmm`, which both formats ask for, with their own decimal point."""
-    seconds, ms = divmod(round(time_s * 1000), 1000)
-    minutes, seconds = divmod(seconds, 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{point}{ms:03d}"
-
-
-def _escaped(text: str) -> str:
-    """Text of a WebVTT cue, where `&`, `<` and `>` are markup."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    cues = [(segment.start_s, segment.end_s, segment.text) for segment in segments]
+    return to_vtt(cues) if form == "vtt" else to_srt(cues)

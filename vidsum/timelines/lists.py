@@ -5,6 +5,8 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 
+from vidsum import subtitles
+from vidsum.subtitles import clock
 from vidsum.timelines.cuts import Cut
 
 _COLUMNS = (
@@ -28,7 +30,7 @@ def to_csv(cuts: Sequence[Cut]) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(_COLUMNS)
     for number, cut in enumerate(cuts, 1):
-        times = _clock(cut.start_s), _clock(cut.end_s), cut.start_s, cut.end_s
+        times = clock(cut.start_s), clock(cut.end_s), cut.start_s, cut.end_s
         about = cut.label, cut.query, cut.rank, cut.score, cut.evidence
         rows.writerow([number, *times, round(cut.end_s - cut.start_s, 6), *about])
     return text.getvalue()
@@ -36,15 +38,12 @@ def to_csv(cuts: Sequence[Cut]) -> str:
 
 def to_srt(cuts: Sequence[Cut]) -> str:
     """SubRip subtitles: each cut's label while it lasts."""
-    cues = enumerate(_in_time(cuts), 1)
-    return "\n".join(f"{number}\n{_span(cut, ',')}\n{cut.label}\n" for number, cut in cues)
+    return subtitles.to_srt(_cues(cuts))
 
 
 def to_vtt(cuts: Sequence[Cut]) -> str:
     """WebVTT cues: each cut's label while it lasts."""
-    escaped = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-    cues = [f"{_span(cut, '.')}\n{cut.label.translate(escaped)}\n" for cut in _in_time(cuts)]
-    return "\n".join(["WEBVTT\n", *cues])
+    return subtitles.to_vtt(_cues(cuts))
 
 
 def to_chapters(cuts: Sequence[Cut]) -> str:
@@ -67,15 +66,8 @@ def _in_time(cuts: Sequence[Cut]) -> list[Cut]:
     return sorted(cuts, key=attrgetter("start_s", "end_s"))
 
 
-def _span(cut: Cut, point: str) -> str:
-    return f"{_clock(cut.start_s, point)} --> {_clock(cut.end_s, point)}"
-
-
-def _clock(seconds: float, point: str = ".") -> str:
-    """`01:02:03.500`."""
-    milliseconds = round(seconds * 1000)
-    minutes, rest = divmod(milliseconds, 60_000)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}{point}{rest % 1000:03d}"
+def _cues(cuts: Sequence[Cut]) -> list[subtitles.Cue]:
+    return [(cut.start_s, cut.end_s, cut.label) for cut in _in_time(cuts)]
 
 
 def _short_clock(seconds: float) -> str:
