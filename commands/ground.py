@@ -1,17 +1,17 @@
 """`vidsum ground`: the moments of a video that texts describe."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
-from vidsum.commands.records import unless_up_to_date, write_moments
+from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Retrieval
 
@@ -105,6 +105,9 @@ def ground(
     queries = read_queries(asked.query, asked.queries, spoken)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
     targets = exports.beside(targets, outputs)
+    curves = OptionalPart(
+        "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
+    )
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import grounding_document, to_text
@@ -123,17 +126,11 @@ def ground(
             lines = (*_doubts(grounding), f"{line} {by}")
             return Result("ground", source, facts, lines, _table(grounding), messages=messages)
 
-        def needs(document: Mapping[str, Any]) -> None:
-            if extra.saliency and "timestamps_s" not in document:
-                raise OutputError(
-                    f"{files.record}: already exists, without saliency curves", hint="--overwrite"
-                )
-
         result = (
             make()
             if outputs.to_stdout
             else unless_up_to_date(
-                "ground", source, files, plan.provenance, make, overwrite=outputs.overwrite, needs=needs
+                "ground", source, files, plan.provenance, make, overwrite=outputs.overwrite, part=curves
             )
         )
         result = exports.write(result, files, overwrite=outputs.overwrite)

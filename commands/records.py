@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,30 @@ if TYPE_CHECKING:
 _HINT = "--overwrite, or -o FILE"
 
 
+@dataclass(frozen=True)
+class OptionalPart:
+    """A part of the JSON that an option adds, and that is no part of what the result was made from."""
+
+    name: str
+    option: str
+    is_asked_for: bool
+    is_in: Callable[[Mapping[str, Any]], bool]
+    """Whether a document has it."""
+
+    def check(self, document: Mapping[str, Any], record: Path, *, is_rewritten: bool) -> None:
+        """See to it that a document has what is asked for, and is not rewritten without what it has.
+
+        Raises:
+            OutputError: it lacks the part, or would lose it.
+        """
+        has_it = self.is_in(document)
+        if self.is_asked_for and not has_it:
+            raise OutputError(f"{record}: already exists, without {self.name}", hint="--overwrite")
+        if is_rewritten and has_it and not self.is_asked_for:
+            fault = f"{record}: already exists, with {self.name}"
+            raise OutputError(fault, hint=f"{self.option}, or --overwrite to leave them out")
+
+
 def unless_up_to_date(
     command: str,
     source: str,
@@ -25,7 +50,7 @@ def unless_up_to_date(
     *,
     overwrite: bool,
     form: str = "",
-    needs: Callable[[Mapping[str, Any]], None] | None = None,
+    part: OptionalPart | None = None,
 ) -> Result:
     """Make the outputs of a result, unless they exist and were made from the same.
 
@@ -36,18 +61,19 @@ def unless_up_to_date(
         make: makes and writes them.
         overwrite: make them whatever they are.
         form: of the encoding of an MP4 among them, see `vidsum.settings.Encoding`.
-        needs: raises an OutputError where a document of an earlier run lacks what is needed now.
+        part: of the JSON, that an earlier run may have left out or added.
 
     Raises:
         OutputError: an output exists that was made from something else, was changed since, or is not ours.
     """
     document = None if overwrite else _recorded(files, provenance, form)
     if document is not None:
-        if needs:
-            needs(document)
         clips = files.clips(document)
         require_made_from(clips, provenance)
-        if all(path.exists() for path in clips):
+        is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
+        if part:
+            part.check(document, files.record, is_rewritten=not is_whole)
+        if is_whole:
             names = ", ".join(map(str, [*files.all, *clips]))
             facts = {"up_to_date": True, **files.facts(clips), **document}
             messages = tuple(document["warnings"])
@@ -100,7 +126,7 @@ def write_moments(
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:
-    """The document of an earlier run if all outputs exist and were made from `provenance`; else None."""
+    """The document of an earlier run if one of the outputs exists and all were made from `provenance`."""
     outputs, record = files.all, files.record
     existing = [path for path in outputs if path.exists()]
     if not existing or is_taken_up(record, provenance):
@@ -117,8 +143,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
         how = difference(document["provenance"], provenance)
         raise OutputError(f"{existing[0]}: already exists, made {how}", hint=_HINT)
     require_made_from(existing, provenance, form)
-    is_whole = len(existing) == len(outputs) and _read_mark(record) is None
-    return document if is_whole else None
+    return document
 
 
 def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form: str = "") -> None:

@@ -9,9 +9,8 @@ import typer
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Only, Outputs, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table
-from vidsum.errors import OutputError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
@@ -73,6 +72,7 @@ def transcribe(
     """
     sources = batch.inputs(sources)
     targets = _targets(sources, outputs, extra.format)
+    words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.documents import to_text, transcript_document, write_document
@@ -101,14 +101,10 @@ def transcribe(
                 messages=transcript.warnings,
             )
 
-        def needs(document: Mapping[str, Any]) -> None:
-            if extra.words and any("words" not in segment for segment in document["segments"]):
-                raise OutputError(f"{files.record}: already exists, without words", hint="--overwrite")
-
         if outputs.to_stdout:
             return make()
         return unless_up_to_date(
-            "transcribe", source, files, plan.provenance, make, overwrite=outputs.overwrite, needs=needs
+            "transcribe", source, files, plan.provenance, make, overwrite=outputs.overwrite, part=words
         )
 
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets)
@@ -126,6 +122,11 @@ def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files
             [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
         )
     return targets
+
+
+def _has_words(document: Mapping[str, Any], if_empty: bool) -> bool:
+    segments = document["segments"]
+    return "words" in segments[0] if segments else if_empty
 
 
 def _line(files: Files, transcript: "Transcript") -> str:

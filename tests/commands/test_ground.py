@@ -299,6 +299,18 @@ def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
     assert "without saliency" in curves.err
 
 
+@pytest.mark.parametrize("added", ["--plot", "--clips"])
+def test_curves_are_not_lost_where_another_file_is_added(run: Run, film: Path, added: str) -> None:
+    assert run("ground", film, *ASK, "--saliency").code == 0
+    before = Path("film_moments.json").read_bytes()
+    refused = run("ground", film, *ASK, added)
+    assert (refused.code, "already exists, with saliency curves" in refused.err) == (1, True)
+    assert files_here() == ["film_moments.json"]
+    assert run("ground", film, *ASK, added, "--saliency").code == 0
+    assert Path("film_moments.json").read_bytes() == before
+    assert len(files_here()) > 1
+
+
 def test_other_queries_are_told_as_such(run: Run, film: Path) -> None:
     assert run("ground", film, *ASK).code == 0
     ran = run("ground", film, "--device", "cpu", "--query", "red")

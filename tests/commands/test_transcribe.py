@@ -42,6 +42,18 @@ def test_words_are_written_where_asked_for(run: Run, film: Path, model: stub.Stu
     assert document["segments"][0]["words"][1]["text"] == "word1"
 
 
+def test_words_are_not_lost_where_another_file_is_added(run: Run, film: Path, model: stub.StubModel) -> None:
+    assert run("transcribe", film, "--words", "-o", "mine.json").code == 0
+    before = Path("mine.json").read_bytes()
+    refused = run("transcribe", film, "--format", "vtt", "-o", "mine.vtt")
+    assert (refused.code, "mine.json: already exists, with words" in refused.err) == (1, True)
+    assert "--words" in refused.err
+    assert not Path("mine.vtt").exists()
+    assert run("transcribe", film, "--format", "vtt", "-o", "mine.vtt", "--words").code == 0
+    assert (Path("mine.json").read_bytes(), Path("mine.vtt").exists()) == (before, True)
+    assert run("transcribe", film, "-o", "mine.json").code == 0  # has all that is asked for
+
+
 @pytest.mark.parametrize(
     ("form", "start"), [("srt", "1\n00:00:0"), ("vtt", "WEBVTT\n"), ("txt", "word0 word1")]
 )
