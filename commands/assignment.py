@@ -8,7 +8,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vidsum.commands.result import Result
@@ -29,13 +29,15 @@ class CommandLine:
     """As they were found here: folders may change meanwhile."""
     stdin: bytes
     """What was read of it."""
+    found: Any = None
+    """What the command found out here before its batch, and a worker need not find out again."""
 
     @classmethod
-    def here(cls, command: str, inputs: Sequence[str]) -> "CommandLine":
+    def here(cls, command: str, inputs: Sequence[str], found: Any = None) -> "CommandLine":
         """That of this process."""
         stdin = getattr(sys.stdin, "buffer", None)
         content = stdin.getvalue() if isinstance(stdin, io.BytesIO) else b""
-        return cls(command, tuple(sys.argv[1:]), tuple(inputs), content)
+        return cls(command, tuple(sys.argv[1:]), tuple(inputs), content, found)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Assignment:
     inputs: tuple[str, ...]
     serve: Callable[[Work], None]
     """Does the work for the inputs that are handed out, until there are no more."""
+    found: Any = None
+    """See `CommandLine`."""
 
 
 current: list[Assignment] = []

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -101,6 +101,7 @@ def run_batch(
     outputs: Outputs | None = None,
     targets: Mapping[str, Files] | None = None,
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
+    found: Any = None,
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
@@ -116,6 +117,7 @@ def run_batch(
         outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
         targets: the outputs of each input, if these can be skipped.
         closing: makes a last table.
+        found: what the workers of `--jobs` and `--ray` get in their assignment.
 
     Raises:
         typer.Exit: always, unless all went well.
@@ -141,7 +143,7 @@ def run_batch(
     with (
         _summarized(command, outcomes, batch),
         Display(view) as display,
-        contextlib.closing(_results(command, inputs, work, batch, display)) as made,
+        contextlib.closing(_results(command, inputs, work, batch, display, found)) as made,
     ):
         for number, result in enumerate(made):
             with display.aside():
@@ -167,14 +169,14 @@ def _print_last(tables: Sequence[Table | None], first: Result, view: View) -> No
 
 
 def _results(
-    command: str, inputs: Sequence[str], work: Work, batch: Batch | None, display: Display
+    command: str, inputs: Sequence[str], work: Work, batch: Batch | None, display: Display, found: Any
 ) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`."""
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
     labels = names if len(inputs) > 1 else [""] * len(inputs)
     jobs = min(batch.jobs, len(inputs)) if batch else 1
     if batch and (batch.ray or jobs > 1):
-        line = CommandLine.here(command, inputs)
+        line = CommandLine.here(command, inputs, found)
         shown = (lambda number: display.of(labels[number]), lambda number: display.end(labels[number]))
         yield from on_cluster(line, batch.ray, *shown) if batch.ray else in_workers(line, jobs, *shown)
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Outputs, Videos, View, Without, command
@@ -139,13 +140,26 @@ def ground(
             return replace(result, messages=(*result.messages, _OF_SEVERAL))
         return result
 
-    run_batch("ground", sources, view, step, batch=batch, outputs=outputs, targets=targets, closing=_ranking)
+    run_batch(
+        "ground",
+        sources,
+        view,
+        step,
+        batch=batch,
+        outputs=outputs,
+        targets=targets,
+        closing=_ranking,
+        found=spoken,
+    )
 
 
 def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:
-    """The spoken queries; people read what was understood."""
+    """The spoken queries; people read what was understood. A worker is given them."""
     if not asked.query_audio:
         return []
+    if assignment.current:
+        given: list[SpokenQuery] = assignment.current[0].found
+        return given
     from vidsum.pipelines.speech import hear_query
 
     spoken = [hear_query(file, extraction, force=asked.force) for file in asked.query_audio]

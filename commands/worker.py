@@ -53,7 +53,7 @@ def _serve() -> None:
     sys.argv = ["vidsum", *line.words]
     sys.stdin = io.TextIOWrapper(io.BytesIO(line.stdin))
     desk = _Desk(line.inputs, tasks, answers)
-    assignment.current.append(Assignment(line.inputs, desk.serve))
+    assignment.current.append(Assignment(line.inputs, desk.serve, line.found))
     try:
         app([*line.words], standalone_mode=False)
     except Exception as error:  # what failed here before the batch fails for each input

@@ -9,9 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from docs.benchmarks.voices import write_wav
 from tests.commands.conftest import Run
+from tests.conftest import real_weights
+from tests.speech import stub
 from vidsum.commands import jobs
 from vidsum.commands.assignment import CommandLine
 from vidsum.commands.jobs import Worker
@@ -61,6 +65,18 @@ def test_stdin_reaches_the_workers(film: Path, monkeypatch: pytest.MonkeyPatch) 
     result = worker.run(0, None)
     worker.stop()
     assert "looks like JSON" in result.errors[0].message
+
+
+def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("minilm", "glove"):
+        real_weights(name)
+    stub.install(monkeypatch, text="a man chops wood", language=("en", 0.99))  # not in the workers
+    write_wav(np.full(3 * 16_000, 0.5), "question.wav")
+    films = make_films(film, "a.mp4", "b.mp4")
+    how = ("--in", "seen", "--no-cache", "--json", "--jobs", "2")
+    ran = run("ground", *films, "--query-audio", "question.wav", *how)
+    assert ran.err.count("question.wav: ") == 1
+    assert [line["data"]["queries"][0]["query"] for line in ran.json_lines] == ["a man chops wood"] * 2
 
 
 def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
