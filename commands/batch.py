@@ -143,12 +143,11 @@ def run_batch(
     with (
         _summarized(command, outcomes, batch),
         Display(view) as display,
-        contextlib.closing(_results(command, inputs, work, batch, display, found)) as made,
+        contextlib.closing(_results(command, inputs, work, batch, display, found, outcomes)) as made,
     ):
-        for number, result in enumerate(made):
+        for result in made:
             with display.aside():
                 render(result, view)
-            outcomes[number] = Outcome.of(inputs[number], result)
             if closing or not results:
                 results.append(result)
             if result.exit_code and outputs and outputs.fail_fast:
@@ -169,20 +168,34 @@ def _print_last(tables: Sequence[Table | None], first: Result, view: View) -> No
 
 
 def _results(
-    command: str, inputs: Sequence[str], work: Work, batch: Batch | None, display: Display, found: Any
+    command: str,
+    inputs: Sequence[str],
+    work: Work,
+    batch: Batch | None,
+    display: Display,
+    found: Any,
+    outcomes: list[Outcome],
 ) -> Generator[Result, None, None]:
-    """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`."""
+    """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
+
+    `outcomes` are filled in when inputs are done, which may be before their turn.
+    """
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
     labels = names if len(inputs) > 1 else [""] * len(inputs)
     jobs = min(batch.jobs, len(inputs)) if batch else 1
+
+    def done(number: int, result: Result) -> None:
+        display.end(labels[number])
+        outcomes[number] = Outcome.of(inputs[number], result)
+
     if batch and (batch.ray or jobs > 1):
         line = CommandLine.here(command, inputs, found)
-        shown = (lambda number: display.of(labels[number]), lambda number: display.end(labels[number]))
+        shown = (lambda number: display.of(labels[number]), done)
         yield from on_cluster(line, batch.ray, *shown) if batch.ray else in_workers(line, jobs, *shown)
         return
-    for path, label in zip(inputs, labels, strict=True):
-        result = work(path, display.of(label))
-        display.end(label)
+    for number, path in enumerate(inputs):
+        result = work(path, display.of(labels[number]))
+        done(number, result)
         yield result
 
 

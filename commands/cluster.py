@@ -38,7 +38,7 @@ def on_cluster(
     line: CommandLine,
     address: str,
     progress_of: Callable[[int], "Progress | None"],
-    end: Callable[[int], None],
+    done: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
     """The result of each input of a command line, in their order.
 
@@ -46,7 +46,7 @@ def on_cluster(
         line: of this process.
         address: of the cluster; `local` starts one on this machine.
         progress_of: gives the function to report the progress of an input to, by its place.
-        end: is called when an input is done.
+        done: is called with a result when it is there.
 
     Raises:
         UsageError: Ray is not installed, or there is no cluster.
@@ -67,8 +67,9 @@ def on_cluster(
             if not waiting:
                 return
             number, result = waiting.popleft()
-            yield _received(ray, line, number, result, progress_of(number))
-            end(number)
+            received = _received(ray, line, number, result, progress_of(number))
+            done(number, received)
+            yield received
     finally:
         sys.stdout = out.stream
         ray.shutdown()

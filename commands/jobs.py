@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import IO, TYPE_CHECKING
 
 from vidsum.commands.assignment import CommandLine
@@ -98,17 +98,19 @@ class Workers:
         self._idle: list[Worker] = []
         self._all: list[Worker] = []
         self._lock = Lock()
-        self._is_over = False
+        self._is_over = Event()
 
     def run(self, number: int, progress: "Progress | None") -> Result:
         """The result of an input, of a worker that has nothing to do or of a new one."""
         with self._lock:
-            if self._is_over:
+            if self._is_over.is_set():
                 raise RuntimeError("the workers have been stopped")
             worker = self._idle.pop() if self._idle else Worker(self._line, self._environment)
             if worker not in self._all:
                 self._all.append(worker)
         result = worker.run(number, progress)
+        if self._is_over.is_set() and result.errors:  # it did not fail: it was stopped
+            raise RuntimeError("the workers have been stopped")
         if not worker.is_over:
             self._idle.append(worker)
         return result
@@ -116,7 +118,7 @@ class Workers:
     def stop(self) -> None:
         """End all, in the middle of an input too."""
         with self._lock:
-            self._is_over = True
+            self._is_over.set()
         for worker in self._all:
             worker.close()
         for worker in self._all:
@@ -124,7 +126,10 @@ class Workers:
 
 
 def in_workers(
-    line: CommandLine, jobs: int, progress_of: Callable[[int], "Progress | None"], end: Callable[[int], None]
+    line: CommandLine,
+    jobs: int,
+    progress_of: Callable[[int], "Progress | None"],
+    done: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
     """The result of each input of a command line, in their order.
 
@@ -132,15 +137,14 @@ def in_workers(
         line: of this process.
         jobs: number of workers. Each has its part of the threads that this process would have used.
         progress_of: gives the function to report the progress of an input to, by its place.
-        end: is called when an input is done.
+        done: is called with a result when it is there, which may be before its turn.
     """
     workers = Workers(line, {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))})
 
     def run(number: int) -> Result:
-        try:
-            return workers.run(number, progress_of(number))
-        finally:
-            end(number)
+        result = workers.run(number, progress_of(number))
+        done(number, result)
+        return result
 
     pool = ThreadPoolExecutor(jobs, initializer=_keep_interruptions_away)
     try:
@@ -149,6 +153,7 @@ def in_workers(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         workers.stop()
+        pool.shutdown()  # what has been done meanwhile is told
 
 
 def _keep_interruptions_away() -> None:

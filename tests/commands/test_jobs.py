@@ -1,6 +1,7 @@
 """Batches in several processes: the same as in one, whatever happens to one of them."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -95,6 +96,19 @@ def test_the_first_failure_ends_the_batch_if_asked_to(run: Run, film: Path) -> N
     assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
 
 
+def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Path) -> None:
+    films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
+    how = ("--jobs", "2", "--summary-json", "batch.json")
+    command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, *how]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}) as process:
+        _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    outcomes = json.loads(Path("batch.json").read_text())["inputs"]
+    assert [each["state"] for each in outcomes] == ["not run", "done", "not run"]
+    assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
+
+
 @pytest.fixture
 def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """A batch in two workers, one of which is held while it writes."""
@@ -143,7 +157,7 @@ def test_workers_share_the_threads(film: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", ["vidsum", "info", "a.mp4", "b.mp4", "--jobs", "4"])
     make_films(film, "a.mp4", "b.mp4")
     line = CommandLine.here("info", ["a.mp4", "b.mp4"])
-    results = list(jobs.in_workers(line, 4, lambda number: None, lambda number: None))
+    results = list(jobs.in_workers(line, 4, lambda number: None, lambda number, result: None))
     assert [result.input for result in results] == ["a.mp4", "b.mp4"]
     assert {each["OMP_NUM_THREADS"] for each in given} == {"1"}
 
