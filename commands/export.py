@@ -1,6 +1,6 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,7 +74,7 @@ class Exports:
         """The files of each source with its exports, checked before any work.
 
         Raises:
-            UsageError: the JSON goes to stdout, or see `check_outputs`.
+            UsageError: the JSON goes to stdout, or see `require_expressible` and `check_outputs`.
             OutputError: see `check_outputs`.
         """
         if not (self._kinds or self.preview):
@@ -82,6 +82,7 @@ class Exports:
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export, --report or --preview"
             raise UsageError("-o - writes the JSON alone", hint=hint)
+        self._check_formats(targets)
         exported = {
             source: replace(files, beside=tuple(self._targets(files.record).values()))
             for source, files in targets.items()
@@ -90,6 +91,14 @@ class Exports:
             [(source, files.beside) for source, files in exported.items()], make_folders=outputs.makes_folders
         )
         return exported
+
+    def _check_formats(self, sources: Iterable[str]) -> None:
+        from vidsum.pipelines.sources import has_pictures
+        from vidsum.pipelines.timelines import require_expressible
+
+        for format in self.export:
+            for source in sources:
+                require_expressible(format, has_video=has_pictures(source))
 
     def write(self, result: Result, files: Files, *, overwrite: bool) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.

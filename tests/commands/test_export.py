@@ -139,6 +139,19 @@ def test_without_opentimelineio_the_error_names_the_extra(
     assert run("export", "film.json", "--format", "vtt").code == 0
 
 
+def test_what_cannot_be_exported_is_said_before_any_work(
+    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
+    ran = run("shots", "own.npz", "--export", "edl")
+    assert (ran.code, "features only" in ran.err, Path("own_shots.json").exists()) == (2, True, False)
+    monkeypatch.setattr("vidsum.pipelines.timelines.find_spec", lambda name: None)
+    ran = run("shots", film, *CPU, "--export", "otio")
+    assert (ran.code, "vidsum[export]" in ran.err, loads) == (2, True, [])
+    assert not Path("film_shots.json").exists()
+    assert run("shots", film, *CPU, "--export", "csv").code == 0
+
+
 def test_a_variable_rate_is_conformed_with_a_warning(run: Run, tmp_path: Path) -> None:
     times = [frame / 30 + (0.012 if frame % 3 == 1 else 0) for frame in range(300)]
     media.make_video(tmp_path / "phone.mp4", times_s=times)

@@ -88,11 +88,7 @@ def timeline_text(
         return as_utf8(LISTS[format](cuts)), ()
     if not cuts:
         raise InputError(f"{target}: cannot be written: the result has no moments")
-    if find_spec("opentimelineio") is None:
-        raise UsageError(f".{format} needs OpenTimelineIO", hint='pip install "vidsum[export]"')
-    if document["video"] is None:
-        hint = f"--format {', '.join(LISTS)}"
-        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
+    require_expressible(format, has_video=document["video"] is not None)
     info = video_behind(document, video)
     media = media_of(info)
     place = absolute(info.path) if paths == "absolute" else relative(info.path, target)
@@ -103,6 +99,21 @@ def timeline_text(
     return text, (
         f"{info.path}: has {own}: the timeline runs at {media.fps:g}, and cuts are exact to half a frame",
     )
+
+
+def require_expressible(format: str, *, has_video: bool) -> None:
+    """See to it that a format can be written here, of a result that has a video or has none.
+
+    Raises:
+        UsageError: it is for editors, and OpenTimelineIO is missing or the result has no video.
+    """
+    if format in LISTS:
+        return
+    if find_spec("opentimelineio") is None:
+        raise UsageError(f".{format} needs OpenTimelineIO", hint='pip install "vidsum[export]"')
+    if not has_video:
+        hint = f"one of {', '.join(LISTS)}"
+        raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
 
 
 def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place: str) -> str:
