@@ -1,9 +1,9 @@
 """`vidsum ground`: the moments of a video that texts describe."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
@@ -12,7 +12,7 @@ from vidsum.commands.options import Outputs, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Retrieval
 
@@ -148,7 +148,7 @@ def ground(
         batch=batch,
         outputs=outputs,
         targets=targets,
-        closing=_ranking,
+        closing=lambda results: _ranking(results, queries.texts),
         found=spoken,
     )
 
@@ -204,14 +204,14 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
         yield f"'{in_short(query.query)}': {what}"
 
 
-def _ranking(results: Sequence[Result]) -> Table | None:
+def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
     """The videos of a batch for each query, likeliest first; None where that is not known."""
     from vidsum.pipelines.moments import in_short
 
     found: dict[str, list[tuple[float, str]]] = {}
     for result in results:
-        for query in result.data.get("queries", ()):
-            if query.get("present") is not None:
+        for query in _queries_of(result):
+            if query.get("present") is not None and query["query"] in texts:
                 found.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
         (in_short(query) if rank == 0 else "", _percent(present), video)
@@ -219,6 +219,18 @@ def _ranking(results: Sequence[Result]) -> Table | None:
         for rank, (present, video) in enumerate(sorted(videos, key=lambda each: -each[0]))
     ]
     return Table(("query", "present", "video"), tuple(rows), "videos, likeliest first:") if rows else None
+
+
+def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
+    """The queries of a result, of a video that was skipped those in its JSON."""
+    if not result.data.get("skipped"):
+        return list(result.data.get("queries", ()))
+    from vidsum.documents import read_result
+
+    try:
+        return list(read_result(result.data["outputs"]["json"]).get("queries", ()))
+    except InputError:  # no result of ours: it is skipped whatever it is
+        return ()
 
 
 def _percent(probability: float | None) -> str:

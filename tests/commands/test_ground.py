@@ -131,6 +131,8 @@ def test_the_videos_of_a_folder_are_ranked_by_how_likely_they_show_the_query(
     again = run("ground", folder, *ASK)  # from the files of the first run
     assert again.out.splitlines()[-2:] == [best, worst]
     assert "several videos" not in again.err
+    skipped = run("ground", folder, *ASK, "--query", "red", "--skip-existing")
+    assert skipped.out.splitlines()[-2:] == [best, worst]  # red was not looked for
     lines = run("ground", folder, *ASK, "--json").json_lines
     assert [line["data"]["queries"][0]["present"] for line in lines] == pytest.approx([*likely.values()])
 
