@@ -154,7 +154,7 @@ def _log(result: Result) -> None:
         (ERROR, [problem.message for problem in result.errors]),
     ):
         for text in texts:
-            LOG.log(level, printable(f"{what}: {text}"))
+            LOG.log(level, printable(f"{what}: {text.removeprefix(f'{result.input}: ')}"))
 
 
 def aside(result: Result) -> TextIO:
