@@ -172,7 +172,9 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     output = None if outputs.to_stdout else outputs.output
     format = settings.format or (format_of(output) if output else "otio")
     ending = suffix_of(format)
-    bases = destinations(results, outputs, ending, (ending[ending.rindex(".") :],))
+    suffix = ending[ending.rindex(".") :]
+    named = Path(output or "").suffix
+    bases = destinations(results, outputs, ending, (suffix, named) if named.lower() == suffix else (suffix,))
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     if not outputs.to_stdout:
         check_outputs(

@@ -79,6 +79,14 @@ def test_names_of_a_batch_and_relative_paths(run: Run, film: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("summary")
+def test_a_suffix_may_be_in_capitals(run: Run) -> None:
+    assert run("export", "film.json", "-o", "cut.EDL").code == 0
+    assert run("export", "film.json", "-o", "cut.edl").code == 0
+    events = [Path(name).read_text().splitlines()[1:] for name in ("cut.EDL", "cut.edl")]
+    assert events[0] == events[1] != []
+
+
+@pytest.mark.usefixtures("summary")
 def test_a_video_that_has_moved_is_named_and_another_refused(run: Run, film: Path) -> None:
     film.rename("moved.mp4")
     lost = run("export", "film.json", "-o", "cut.edl")

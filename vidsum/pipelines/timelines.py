@@ -49,7 +49,7 @@ def format_of(path: PathLike) -> ExportFormat:
     Raises:
         UsageError: none.
     """
-    suffix = Path(path).suffix
+    suffix = Path(path).suffix.lower()
     formats: tuple[ExportFormat, ...] = get_args(ExportFormat)
     for format in formats:
         if suffix and suffix_of(format).endswith(suffix):
