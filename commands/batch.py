@@ -130,7 +130,9 @@ def run_batch(
         from vidsum.pipelines.inputs import is_folder
 
         if batch and is_folder(path):
-            raise InputError(f"{path}: is a folder without a video", hint="--recursive, for those below it")
+            hints = [] if batch.recursive else ["--recursive, for those below it"]
+            hints += ["name recordings one by one"] if command == "transcribe" else []
+            raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
         files = (targets or {}).get(path)
         made = existing(command, path, files) if files and outputs and outputs.skip_existing else None
         return made or step(path, progress)

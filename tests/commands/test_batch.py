@@ -38,7 +38,9 @@ def test_a_folder_is_a_batch_in_every_command(run: Run, folder: Path, command: s
 def test_a_folder_without_videos_is_a_bad_input(run: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "empty").mkdir()
     ran = run(command, tmp_path / "empty")
-    assert (ran.code, "without a video" in ran.err) == (3, True)
+    assert (ran.code, "without a video" in ran.err, "--recursive" in ran.err) == (3, True, True)
+    assert "try:" not in run(command, tmp_path / "empty", "--recursive").err
+    assert "name recordings" in run("transcribe", tmp_path / "empty", "--recursive").err
 
 
 def test_inputs_come_from_a_list_too(run: Run, folder: Path, film: Path) -> None:
