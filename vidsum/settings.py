@@ -28,6 +28,9 @@ AttentionPart = Literal["mean", "all"] | tuple[int, int]
 
 Reader = Literal["pyav", "decord", "opencv"]
 
+HwAccel = Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
+"""FFmpeg's names of hardware that decodes."""
+
 ShotMethod = Literal["kts", "uniform", "transnetv2"]
 
 Snap = Literal["none", "kts", "transnetv2"]
@@ -84,6 +87,9 @@ class Extraction:
     ] = "auto"
     device: Device = "auto"
     reader: Annotated[Reader, Option("Video decoder.")] = "pyav"
+    hwaccel: Annotated[
+        HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
+    ] = "none"
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
@@ -102,6 +108,7 @@ class ReadingOptions(TypedDict, total=False):
     backend: Backend
     device: str
     reader: Reader
+    hwaccel: HwAccel
     strict: bool
     cache: bool
     allow_playlists: bool

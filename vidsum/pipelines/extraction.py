@@ -221,6 +221,8 @@ def _made_from(
     video: VideoInfo, how: Extraction, extractor: str, weights_sha256: str, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     path = Path(video.path)
+    if hardware := hardware_for(video, how):  # its colours may differ in the last digit
+        parameters = {**parameters, "hwaccel": hardware}
     return {
         "vidsum": __version__,
         "extractor": extractor,
@@ -233,6 +235,15 @@ def _made_from(
         },
         "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
     }
+
+
+def hardware_for(video: VideoInfo, how: Extraction) -> str | None:
+    """What decodes the video in place of the CPU, if that is asked for and there is some."""
+    if how.hwaccel == "none":
+        return None
+    from vidsum.video.hardware import decoding_hardware
+
+    return decoding_hardware(video, how.hwaccel)
 
 
 def run_jobs(
@@ -251,7 +262,14 @@ def run_jobs(
     if missing:
         consumers = [jobs[number].consumer(progress) for number in missing]
         samplings = [jobs[number].sampling for number in missing]
-        with read_frames(video.path, samplings, reader=how.reader, strict=how.strict, info=video) as frames:
+        with read_frames(
+            video.path,
+            samplings,
+            reader=how.reader,
+            strict=how.strict,
+            info=video,
+            hardware=hardware_for(video, how),
+        ) as frames:
             seen = fan_out(trimming(frames), consumers)
         for number, features in zip(missing, seen, strict=True):
             whole = replace(
@@ -270,7 +288,10 @@ def run_jobs(
     ]
     if kept is not None:
         kept |= zip(digests, made, strict=True)
-    return made
+    if how.hwaccel == "none" or hardware_for(video, how):
+        return made
+    note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {how.hwaccel})"
+    return [replace(features, warnings=(*features.warnings, note)) for features in made]
 
 
 def _extractor(how: Extraction) -> Extractor:

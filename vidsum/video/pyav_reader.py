@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+from av.codec.hwaccel import HWAccel
 from av.stream import Stream
 
 from vidsum.errors import InputError
@@ -52,10 +53,10 @@ class DecodedFrame:
 
 
 def read_samples(
-    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
+    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog, hardware: str | None = None
 ) -> Iterator[tuple[int, Frame]]:
-    """(i, frame) of each sampling i, in time order."""
-    with open_source(info) as container:
+    """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named."""
+    with open_source(info, hardware) as container:
         decoded = decode_frames(container, video_stream(container, info.path), jumps=jumps, log=log)
         timed = ((frame.time_s, frame) for frame in decoded)
         yield from sample_stream(
@@ -63,18 +64,20 @@ def read_samples(
         )
 
 
-def open_source(info: VideoInfo) -> av.container.InputContainer:
+def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:
     """Open a video that has been probed, be it a playlist; see `open_video`."""
-    return open_video(info.path, allow_playlists=is_playlist(info))
+    return open_video(info.path, allow_playlists=is_playlist(info), hardware=hardware)
 
 
-def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> av.container.InputContainer:
+def open_video(
+    path: str | os.PathLike[str], *, allow_playlists: bool = False, hardware: str | None = None
+) -> av.container.InputContainer:
     """Open a video file; close it, or use it in a `with`.
 
     No other file is opened, unless `allow_playlists` takes a playlist of local files for a video. Raises
     InputError where it cannot be read, is not a video, or has no video stream.
     """
-    container = open_media(path, allow_playlists=allow_playlists)
+    container = open_media(path, allow_playlists=allow_playlists, hardware=hardware)
     try:
         video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
     except InputError:
@@ -84,9 +87,17 @@ def open_video(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
 
 
 def open_media(
-    path: str | os.PathLike[str], what: str = "a video", *, allow_playlists: bool = False
+    path: str | os.PathLike[str],
+    what: str = "a video",
+    *,
+    allow_playlists: bool = False,
+    hardware: str | None = None,
 ) -> av.container.InputContainer:
-    """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`."""
+    """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
+
+    `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
+    of many kinds (see `vidsum.video.hardware`).
+    """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         raise InputError(f"{path}: is a URL, and only files can be read", hint="download it first")
     path = Path(path)
@@ -94,7 +105,8 @@ def open_media(
     options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}
     try:
         # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
-        return av.open(f"file:{path}", options=options, metadata_errors="replace")
+        accelerated = HWAccel(hardware, allow_software_fallback=False) if hardware else None
+        return av.open(f"file:{path}", options=options, metadata_errors="replace", hwaccel=accelerated)
     except (av.FFmpegError, ValueError) as error:
         # "invalid argument" is what FFmpeg says where it knows a format, but may not use it
         is_unused = isinstance(error, av.error.ArgumentError) and is_text(path)

@@ -7,6 +7,7 @@ memory does not grow with the video's length.
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.types import VideoInfo
@@ -64,6 +65,7 @@ def read_frames(
     reader: str = "pyav",
     strict: bool = False,
     info: VideoInfo | None = None,
+    hardware: str | None = None,
 ) -> FrameReader:
     """Read the frames on screen at k / fps for each k and each sampling, in one decode pass.
 
@@ -71,6 +73,7 @@ def read_frames(
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
     Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
+    `hardware` decodes in place of the CPU (see `decoding_hardware`); with PyAV only.
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.
@@ -79,14 +82,18 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    return FrameReader(info or probe(path), samplings, _read_samples_of(reader), strict)
+    return FrameReader(info or probe(path), samplings, _read_samples_of(reader, hardware), strict)
 
 
-def _read_samples_of(reader: str) -> _ReadSamples:
+def _read_samples_of(reader: str, hardware: str | None = None) -> _ReadSamples:
     """The function of a reader; loads only that reader's library."""
     if reader == "pyav":
-        from vidsum.video.pyav_reader import read_samples
-    elif reader == "opencv":
+        from vidsum.video import pyav_reader
+
+        return partial(pyav_reader.read_samples, hardware=hardware)
+    if hardware:
+        raise UsageError(f"--hwaccel is of the reader pyav, not {reader}", hint="--reader pyav")
+    if reader == "opencv":
         from vidsum.video.opencv_reader import read_samples
     elif reader == "decord":
         try:

@@ -1,0 +1,89 @@
+"""Decoding by hardware: what is asked of PyAV, and the CPU where no hardware decodes."""
+
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from tests import media
+from vidsum.errors import UsageError
+from vidsum.features import own_extractors
+from vidsum.features.own_extractors import OwnExtractor, register_extractor
+from vidsum.pipelines.extraction import extract
+from vidsum.types import Features
+from vidsum.video import hardware, pyav_reader
+from vidsum.video.probe import probe
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=30).path
+
+
+@pytest.fixture(autouse=True)
+def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(own_extractors, "_registered", {})
+    register_extractor(
+        OwnExtractor("colour", lambda frames: frames.mean(axis=(1, 2)), dim=3, fps=5.0, size=32)
+    )
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A machine whose only hardware is `vaapi`; lists what files were opened with."""
+    kinds: list[str] = []
+    real_open = av.open
+
+    def open_file(name: str, *given: Any, hwaccel: Any = None, **how: Any) -> Any:
+        if hwaccel is None:
+            return real_open(name, *given, **how)
+        if hwaccel != "vaapi":
+            raise RuntimeError("no such device")
+        kinds.append(hwaccel)
+        return real_open(name, *given, **how)
+
+    monkeypatch.setattr(pyav_reader.av, "open", open_file)
+    monkeypatch.setattr(pyav_reader, "HWAccel", lambda kind, allow_software_fallback: kind)
+    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
+    hardware._decodes.cache_clear()
+    return kinds
+
+
+def made(film: Path, **how: Any) -> Features:
+    return extract(film, "colour", **how)
+
+
+def test_the_first_hardware_that_decodes_is_used_and_recorded(film: Path, opened: list[str]) -> None:
+    by_cpu, by_hardware = made(film), made(film, hwaccel="auto")
+    assert opened == ["vaapi", "vaapi"]  # tried, then used
+    assert by_hardware.provenance["parameters"]["hwaccel"] == "vaapi"
+    assert "hwaccel" not in by_cpu.provenance["parameters"]
+    assert by_hardware.warnings == ()
+    np.testing.assert_array_equal(by_hardware.array, by_cpu.array)
+
+
+@pytest.mark.parametrize("wanted", ["cuda", "auto"])
+def test_the_cpu_steps_in_and_it_is_said(
+    film: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch, wanted: Any
+) -> None:
+    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["cuda"])
+    features = made(film, hwaccel=wanted)
+    assert opened == []
+    assert features.provenance == made(film).provenance
+    (warning,) = features.warnings
+    assert f"--hwaccel {wanted}" in warning
+    assert made(film, hwaccel=wanted).warnings == (warning,)  # from the cache too
+    assert made(film).warnings == ()
+
+
+def test_what_pyav_says_of_missing_devices_is_a_no(film: Path) -> None:
+    hardware._decodes.cache_clear()
+    assert hardware.decoding_hardware(probe(film), "d3d11va") is None  # Windows' own
+
+
+def test_other_readers_have_no_hardware(film: Path, opened: list[str]) -> None:
+    with pytest.raises(UsageError, match="--hwaccel is of the reader pyav"):
+        made(film, hwaccel="vaapi", reader="opencv")
