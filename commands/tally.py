@@ -32,6 +32,8 @@ class Outcome:
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"
         state = "up to date" if state == "done" and data.get("up_to_date") else state
         outputs = data.get("outputs") or ({"output": data["output"]} if data.get("output") else {})
+        if exports := data.get("exports"):
+            outputs = {**outputs, "exports": exports}
         return cls(path, state, result.exit_code, outputs, result.messages, result.errors)
 
 

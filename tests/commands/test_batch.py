@@ -139,3 +139,9 @@ def test_bars_on_a_terminal_name_the_input(
     ran = run("shots", folder, "--recursive", "--json", "--output-dir", "out")
     assert "1/3 a.mp4: extracting features" in ran.err
     assert [line["ok"] for line in ran.json_lines] == [True, False, True]  # stdout has nothing else
+
+
+def test_the_summary_names_exports_too(run: Run, folder: Path) -> None:
+    run("shots", folder / "a.mp4", "--export", "csv", "--summary-json", "batch.json")
+    (made,) = json.loads(Path("batch.json").read_text())["inputs"]
+    assert made["outputs"] == {"output": "a_shots.json", "exports": ["a_shots.csv"]}
