@@ -24,26 +24,23 @@ from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
+
+def inputs_argument(help: str, metavar: str) -> Any:
+    """The inputs of a batch on the command line; there may be none, where `--from-file` names them."""
+    return typer.Argument(
+        default_factory=list,
+        is_eager=True,  # before --config, which looks beside them
+        help=help,
+        show_default=False,
+        metavar=metavar,
+    )
+
+
 Sources = Annotated[
     list[str],
-    typer.Argument(
-        default_factory=list,
-        is_eager=True,  # before --config, which looks beside them
-        help="Videos, folders of videos, or feature files (.npz, .h5).",
-        show_default=False,
-        metavar="VIDEO|FOLDER|FEATURES",
-    ),
+    inputs_argument("Videos, folders of videos, or feature files (.npz, .h5).", "VIDEO|FOLDER|FEATURES"),
 ]
-Videos = Annotated[
-    list[str],
-    typer.Argument(
-        default_factory=list,
-        is_eager=True,  # before --config, which looks beside them
-        help="Videos, or folders of videos.",
-        show_default=False,
-        metavar="VIDEO|FOLDER",
-    ),
-]
+Videos = Annotated[list[str], inputs_argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
 
 
 @dataclass(frozen=True)

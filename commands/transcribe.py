@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Only, Outputs, View, command
+from vidsum.commands.options import Only, Outputs, View, command, inputs_argument
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table
@@ -41,14 +39,7 @@ class TranscriptOutputs:
 @command
 def transcribe(
     sources: Annotated[
-        list[str],
-        typer.Argument(
-            default_factory=list,
-            is_eager=True,  # before --config, which looks beside them
-            help="Video or audio files, or folders of videos.",
-            show_default=False,
-            metavar="VIDEO|AUDIO|FOLDER",
-        ),
+        list[str], inputs_argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
     ],
     batch: Batch,
     settings: Transcription,

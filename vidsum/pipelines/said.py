@@ -58,7 +58,7 @@ class SaidPlan:
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `vidsum.ground`."""
-        transcript = english(self.transcript, progress)
+        transcript = self.transcript.in_english(self.transcript.run(progress), progress)
         only_said = self.evidence == "said"
         grounding = self._nothing_seen(transcript) if only_said else self.seen.run(progress)
         said = self._said(transcript, grounding.timestamps)
@@ -127,14 +127,6 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
         "speech": {**transcript.provenance["speech"], "text_weights_sha256": checkpoints.sha256_of(ENCODER)},
     }
     return SaidPlan(plan, transcript, evidence, provenance)
-
-
-def english(plan: TranscriptPlan, progress: Progress | None = None) -> Transcript:
-    """The transcript, translated if it is not in English, the only language that queries are in."""
-    heard = plan.run(progress)
-    if heard.language in (None, "en"):
-        return heard
-    return plan.translated(str(heard.language)).run(progress)
 
 
 def _is_at_hand(plan: TranscriptPlan) -> bool:

@@ -120,6 +120,12 @@ class TranscriptPlan:
         """The plan of its translation to English."""
         return plan_transcript(self.sound.path, Transcription(language, translate=True), self.extraction)
 
+    def in_english(self, heard: Transcript, progress: Progress | None = None) -> Transcript:
+        """What `run` heard, translated if it is not in English, the only language that queries are in."""
+        if heard.language in (None, "en"):
+            return heard
+        return self.translated(str(heard.language)).run(progress)
+
     def _heard(
         self, model: "WhisperModel", blocks: Iterator[FloatArray]
     ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
@@ -167,7 +173,7 @@ def hear_query(
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = heard if heard.language == "en" else plan.translated(heard.language).run(progress)
+    english = plan.in_english(heard, progress)
     confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
     is_clear = confidence >= _SURE and probability >= _SURE_OF_LANGUAGE and heard.no_speech <= _MOST_NO_SPEECH
     if not is_clear and not force:

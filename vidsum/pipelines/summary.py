@@ -247,8 +247,9 @@ class SummaryPlan:
         """The words that no cut may fall into, and the passages to keep."""
         if self.speech is None:
             return [], []
-        kept = kept_said(self.speech, self.selection.keep_said, progress)
-        return words_to_clear(self.selection, self.speech.run(progress)), kept
+        heard = self.speech.run(progress)
+        kept = kept_said(self.speech, heard, self.selection.keep_said, progress)
+        return words_to_clear(self.selection, heard), kept
 
 
 def plan_summary(

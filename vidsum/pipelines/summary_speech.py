@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from vidsum.errors import UsageError
 from vidsum.grounding.said import SURE, evidence_of, passages_of, sentences_of
-from vidsum.pipelines.said import english
 from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript, write_text
 from vidsum.settings import Extraction, Selection, Transcription
 from vidsum.speech.transcript import Segment, Transcript, Word
@@ -39,15 +38,17 @@ def words_to_clear(selection: Selection, transcript: Transcript) -> list[Interva
     return [] if selection.snap == "none" else [(word.start_s, word.end_s) for word in transcript.words]
 
 
-def kept_said(plan: TranscriptPlan, texts: Sequence[str], progress: Progress | None) -> list[Interval]:
-    """(start_s, end_s) of the passage that each text describes.
+def kept_said(
+    plan: TranscriptPlan, heard: Transcript, texts: Sequence[str], progress: Progress | None
+) -> list[Interval]:
+    """(start_s, end_s) of the passage that each text describes, of what the plan heard.
 
     Raises:
         UsageError: nothing of what is said fits one of the texts.
     """
     if not texts:
         return []
-    passages = list(passages_of(sentences_of(english(plan, progress))))
+    passages = list(passages_of(sentences_of(plan.in_english(heard, progress))))
     if not passages:
         raise UsageError(f"--keep-said {texts[0]!r}: nothing is said in {plan.sound.path.name}")
     kept = []
