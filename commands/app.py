@@ -1,89 +1,23 @@
-"""The `vidsum` program: its subcommands, and what happens to errors on the way out."""
+"""The `vidsum` program: how it starts, and what happens to errors on the way out."""
 
 import errno
 import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from vidsum.commands import (
-    evaluate,
-    export,
-    extract,
-    ground,
-    help,
-    highlights,
-    info,
-    report,
-    shots,
-    summarize,
-    train,
-    transcribe,
-    weights,
-)
-from vidsum.commands.config import origin_of, share_variables
-from vidsum.commands.options import View, lone
+from vidsum.commands.config import origin_of
+from vidsum.commands.options import View
+from vidsum.commands.program import command_of, program_for
 from vidsum.commands.result import failed, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
 
 _INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-
-app = typer.Typer(
-    name="vidsum",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VIDSUM"},
-    help="Summarize videos, and find the moments that a text describes; MP4 and JSON.",
-    epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
-    "--config FILE.yaml.",
-)
-app.command("extract")(extract.extract)
-app.command("shots")(shots.shots)
-app.command("summarize", cls=lone("--plot", "importance", summarize.PLOTS))(summarize.summarize)
-app.command("ground", cls=lone("--clips"))(ground.ground)
-app.command("highlights", cls=lone("--clips"))(highlights.highlights)
-app.command("transcribe")(transcribe.transcribe)
-app.command("export")(export.export)
-app.command("report")(report.report)
-app.command("info")(info.info)
-app.command("help")(help.show_help)
-app.add_typer(train.app, name="train")
-app.add_typer(evaluate.app, name="evaluate")
-app.add_typer(weights.app, name="weights")
-share_variables(app)
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        from vidsum.version import __version__
-
-        print(f"vidsum {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            "-V",
-            help="Show the version.",
-            callback=_show_version,
-            is_eager=True,
-            allow_from_autoenv=False,
-        ),
-    ] = False,
-    no_color: Annotated[
-        bool, typer.Option("--no-color", help="No colours.", allow_from_autoenv=False)
-    ] = False,
-) -> None:
-    """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
 
 
 def main() -> None:
@@ -98,7 +32,7 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
-        code = app(standalone_mode=False)
+        code = program_for(sys.argv[1:])(standalone_mode=False)
         if code == _INTERRUPTED:  # typer turns an interruption inside a command into its code, in silence
             code = _interrupted()
         sys.stdout.flush()
@@ -144,7 +78,7 @@ def _report(error: Exception) -> int:
     """Print an error that came before or outside a batch."""
     words = sys.argv[1:]
     view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
-    result = failed(_command_name(), None, view, error)
+    result = failed(command_of(words) or "vidsum", None, view, error)
     render(result, view)
     return result.exit_code
 
@@ -183,8 +117,3 @@ def _origin(error: Any) -> str:
     if source is not None and source.name == "DEFAULT_MAP":
         return f" (from {origin_of(context, option.name)})"
     return ""
-
-
-def _command_name() -> str:
-    words = [word for word in sys.argv[1:] if not word.startswith("-")]
-    return words[0] if words else "vidsum"

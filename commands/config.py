@@ -62,7 +62,10 @@ def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
 
 
 NAME = "vidsum.yaml"
-_OWN_VARIABLES = ("HOME", "OFFLINE", "CACHE_LIMIT", "CONFIG", "REGENERATE", "SHARED")
+_OWN_VARIABLES = (
+    *("VIDSUM_HOME", "VIDSUM_OFFLINE", "VIDSUM_CACHE_LIMIT", "VIDSUM_CONFIG"),
+    *("VIDSUM_REGENERATE", "VIDSUM_SHARED"),
+)
 """Those that set no option; the last two are of the tests."""
 _FOR_USERS_ONLY = (
     *("overwrite", "output", "output_dir", "clips", "log_file", "summary_json"),
@@ -133,12 +136,23 @@ def _if_file(path: Path) -> Path | None:
 
 def warn_of_unknown_variables(context: Any) -> None:
     """Tell of variables that begin with `VIDSUM_` and set nothing, with the known name that is most alike."""
-    known = {f"VIDSUM_{name}" for name in _OWN_VARIABLES} | set(_variables(context.find_root().command))
-    for name in sorted(os.environ):
-        if name.startswith("VIDSUM_") and name not in known:
+    found = option_variables()
+    known = {*_OWN_VARIABLES, *_variables(_program(context))} if found else set[str]()
+    for name in found:
+        if name not in known:
             near = get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             print(f"warning: {name} is not a variable of vidsum{hint}", file=sys.stderr)
+
+
+def option_variables() -> list[str]:
+    """The names of variables that set options, or are meant to."""
+    return sorted(name for name in os.environ if name.startswith("VIDSUM_") and name not in _OWN_VARIABLES)
+
+
+def _program(context: Any) -> Any:
+    """The program with all its commands, of which this one may have loaded but its own."""
+    return context.find_root().obj()
 
 
 def _variables(command: Any, prefix: str = "VIDSUM") -> Iterator[str]:
@@ -190,13 +204,13 @@ def _section(value: Any, path: Path, words: str) -> dict[str, Any]:
 
 def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str, Any]:
     """The file's values for the options of the command that runs, those under its own name first."""
-    program, words = context, list[str]()
-    while program.parent is not None:
-        words.insert(0, program.info_name)
-        program = program.parent
-    general = {key: value for key, value in config.items() if key not in _subcommands(program.command)}
-    _check_general(program.command, general, path, words)
-    _check_sections(program.command, config, path, "")
+    program, words, above = _program(context), list[str](), context
+    while above.parent is not None:
+        words.insert(0, above.info_name)
+        above = above.parent
+    general = {key: value for key, value in config.items() if key not in _subcommands(program)}
+    _check_general(program, general, path, words)
+    _check_sections(program, config, path, "")
     options, own = _options_of(context.command), config
     for word in words:
         own = _section(own.get(word), path, word)

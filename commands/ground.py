@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Videos, View, Without, command
+from vidsum.commands.options import Outputs, Videos, View, Without, command, lone
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vidsum.speech.transcript import SpokenQuery
     from vidsum.types import Grounding, Progress
 
+PARSER = lone("--clips")
 _OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
 
 

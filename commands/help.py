@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 
-def show_help(
+def help(
     context: typer.Context,
     words: Annotated[
         list[str] | None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Videos, View, Without, command
+from vidsum.commands.options import Outputs, Videos, View, Without, command, lone
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
@@ -14,6 +14,8 @@ from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+PARSER = lone("--clips")
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,7 @@ def info(
 
 
 def _video(path: str, extraction: Extraction) -> Result:
-    from vidsum.pipelines.extraction import describe_jumps
-    from vidsum.pipelines.sources import probe_video
+    from vidsum.pipelines.sources import describe_jumps, probe_video
 
     video = probe_video(path, extraction)
     facts = asdict(video)

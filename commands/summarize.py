@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Sources, View, Without, command
+from vidsum.commands.options import Outputs, Sources, View, Without, command, lone
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 Plot = Literal["importance", "attention"]
-PLOTS = get_args(Plot)
+PARSER = lone("--plot", "importance", get_args(Plot))
 
 
 @dataclass(frozen=True)

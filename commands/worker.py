@@ -17,8 +17,8 @@ from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from vidsum.commands import assignment
-from vidsum.commands.app import app
 from vidsum.commands.assignment import Assignment, CommandLine, Work
+from vidsum.commands.program import program_for
 from vidsum.commands.result import Result
 from vidsum.memory import use_one_arena
 
@@ -55,7 +55,7 @@ def _serve() -> None:
     desk = _Desk(line.inputs, tasks, answers)
     assignment.current.append(Assignment(line.inputs, desk.serve, line.found))
     try:
-        app([*line.words], standalone_mode=False)
+        program_for(line.words)([*line.words], standalone_mode=False)
     except Exception as error:  # what failed here before the batch fails for each input
         fault = error
         desk.serve(lambda path, _: Result.failed(line.command, path, fault))

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import typer
 
-from vidsum.commands.app import app
+from vidsum.commands.program import whole
 
 PAGE = Path(__file__).with_name("options.md")
 _HEAD = """# Options
@@ -28,7 +28,7 @@ def page() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """The words after `vidsum`, and the command, of each command that does something."""
-    yield from _below("", typer.main.get_command(app))
+    yield from _below("", typer.main.get_command(whole()))
 
 
 def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:

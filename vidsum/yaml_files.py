@@ -16,6 +16,10 @@ _MOST_VALUES = 1_000_000
 _MOST_BITS = 64
 """Of a whole number: 0x... can be of any length, and then neither be printed nor made a float."""
 
+_DEEPEST_IN_C = 1000
+_QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""PyYAML may have been built without it."""
+
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """What a YAML file holds.
@@ -38,7 +42,7 @@ def parse_yaml(text: str, where: str) -> Any:
             twice, or it is too deep or too large.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _loader(text)
         try:
             node = loader.get_single_node()
             if node is None:
@@ -56,6 +60,17 @@ def parse_yaml(text: str, where: str) -> Any:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         reason = "a value is not what its tag says"  # PyYAML's way with lists and mappings of odd tags
     raise InputError(f"{where}: cannot be read as YAML ({reason})")
+
+
+def _loader(text: str) -> yaml.SafeLoader:
+    """The quick loader, which is in C, where its recursion cannot overflow the stack, else the one in Python.
+
+    Of nested blocks, two at most begin in one column, and each bracket opens one value.
+    """
+    columns = max(map(len, text.splitlines()), default=0)
+    depth = 2 * columns + text.count("[") + text.count("{")
+    kind: type[yaml.SafeLoader] = yaml.SafeLoader if depth > _DEEPEST_IN_C else _QUICK
+    return kind(text)
 
 
 def _check_node(node: yaml.Node, loader: yaml.SafeLoader, where: str, sizes: dict[int, int | None]) -> int:

@@ -20,7 +20,7 @@ from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
 HOME = os.environ.get("VIDSUM_HOME")
-HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py")
+HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py", "scipy", "pandas")
 RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
 
 
@@ -98,6 +98,10 @@ def loaded(arguments: list[str], modules: tuple[str, ...]) -> str:
 def test_help_loads_nothing_heavy() -> None:
     heavy = ("numpy", "torch", "cv2", "av", "sklearn", "ctranslate2", "faster_whisper")
     assert loaded(["--help"], heavy) == "[]"
+
+
+def test_a_command_loads_no_other(film: Path) -> None:
+    assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
 
 
 @pytest.mark.weights

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from tests.commands.conftest import Run
-from vidsum.commands.app import app
+from vidsum.commands.program import whole
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.training.settings import DETRLossSettings, DETRSettings, LoopSettings, LossSettings, MRNetSettings
@@ -80,7 +80,7 @@ RUN = ("--data", "toy", "--out", "run")
 
 def options_of(model: str) -> Mapping[str, Any]:
     """The options of a command by name."""
-    train: Any = typer.main.get_command(app)
+    train: Any = typer.main.get_command(whole())
     command = train.commands["train"].commands[model]
     return {{"region": "regions"}.get(option.name, option.name): option for option in command.params}
 

@@ -27,7 +27,6 @@ from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
-from vidsum.video.timing import jumps_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -154,11 +153,6 @@ def save_features(features: Features, path: Path) -> None:
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)
-
-
-def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
-    """Notes on a video's time stamps, if they jump."""
-    return jumps_of(video).describe(video.path)
 
 
 def cache_state() -> CacheState:

@@ -11,6 +11,7 @@ from vidsum.features.store import is_feature_file
 from vidsum.settings import Extraction
 from vidsum.types import Features, VideoInfo
 from vidsum.video.probe import probe
+from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]
 
@@ -34,6 +35,11 @@ class Video:
 
 Source = VideoPath | Video | Features
 """A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
+
+
+def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
+    """Notes on a video's time stamps, if they jump."""
+    return jumps_of(video).describe(video.path)
 
 
 def path_of(source: VideoPath | Video) -> str:
