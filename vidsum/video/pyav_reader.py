@@ -4,6 +4,7 @@ Times are counted from the first picture, whatever time stamp the file gives it.
 is counted and left out; the rest of the video is still read.
 """
 
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, sample_stream
 from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
+from vidsum.video.unseen import Unseen
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """Seconds earlier to seek, in turn, when a seek lands after its target."""
@@ -53,11 +55,24 @@ class DecodedFrame:
 
 
 def read_samples(
-    info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog, hardware: str | None = None
+    info: VideoInfo,
+    samplings: Sequence[Sampling],
+    jumps: Jumps,
+    log: DecodeLog,
+    *,
+    hardware: str | None = None,
+    strict: bool = False,
 ) -> Iterator[tuple[int, Frame]]:
-    """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named."""
+    """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named.
+
+    Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`.
+    """
     with open_source(info, hardware) as container:
-        decoded = decode_frames(container, video_stream(container, info.path), jumps=jumps, log=log)
+        stream = video_stream(container, info.path)
+        # AVI is read by its decoding times, which are another order
+        is_whole = strict or hardware or jumps or container.format.name == "avi"
+        unseen = None if is_whole else Unseen(stream, samplings, first_pts_s(stream), log)
+        decoded = _decode_on(container, stream, jumps, log, unseen)
         timed = ((frame.time_s, frame) for frame in decoded)
         yield from sample_stream(
             timed, samplings, info, log, lambda maker, shown: maker.from_frame(shown.frame, shown.turn_deg)
@@ -230,15 +245,20 @@ def _seek_and_decode(
 
 
 def _decode_on(
-    container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps, log: DecodeLog
+    container: av.container.InputContainer,
+    stream: av.VideoStream,
+    jumps: Jumps,
+    log: DecodeLog,
+    unseen: Unseen | None = None,
 ) -> Iterator[DecodedFrame]:
-    """Decode from where the container stands; if there are jumps, that is the file's start."""
+    """Decode from where the container stands, which is the file's start where time stamps jump."""
     mover = Mover(jumps.pictures)
     start_s, last_s = first_pts_s(stream), float("-inf")
     step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
     is_avi = container.format.name == "avi"
-    for packet in read_packets(container, [stream], log):
+    packets = read_packets(container, [stream], log)
+    for packet in unseen.mark(packets) if unseen else packets:
         log.packets += packet.size > 0 and not packet.is_discard
         mover.move(packet)
         for frame in decode_packet(packet, log):
@@ -248,11 +268,15 @@ def _decode_on(
             else:
                 time_s = float(ticks * frame.time_base) - start_s
             decoded = DecodedFrame(time_s, frame)
+            if unseen:
+                unseen.count(time_s)
             log.saw(time_s, decoded.end_s)
             log.damaged += frame.is_corrupt
             if time_s > last_s:  # a frame at the time of the one before is never seen
                 last_s = time_s
                 yield decoded
+    if unseen:
+        unseen.count(math.inf)
 
 
 def decode_packet(packet: "av.Packet[Stream]", log: DecodeLog) -> list[Any]:

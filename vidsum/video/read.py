@@ -82,15 +82,15 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    return FrameReader(info or probe(path), samplings, _read_samples_of(reader, hardware), strict)
+    return FrameReader(info or probe(path), samplings, _read_samples_of(reader, hardware, strict), strict)
 
 
-def _read_samples_of(reader: str, hardware: str | None = None) -> _ReadSamples:
+def _read_samples_of(reader: str, hardware: str | None = None, strict: bool = False) -> _ReadSamples:
     """The function of a reader; loads only that reader's library."""
     if reader == "pyav":
         from vidsum.video import pyav_reader
 
-        return partial(pyav_reader.read_samples, hardware=hardware)
+        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict)
     if hardware:
         raise UsageError(f"--hwaccel is of the reader pyav, not {reader}", hint="--reader pyav")
     if reader == "opencv":

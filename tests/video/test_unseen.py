@@ -1,0 +1,128 @@
+"""What is left out of decoding: the samples must be those of decoding all, bit by bit."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.media import GOOD_VIDEOS, make_video, number_picture
+from tests.video.conftest import Made
+from vidsum.video.damage import DecodeLog
+from vidsum.video.frames import Exact, Sampling, pick_frames
+from vidsum.video.read import read_frames
+from vidsum.video.unseen import Unseen
+
+DENSE: dict[str, dict[str, Any]] = {
+    "pyramid": {"codec_options": {"x264-params": "bframes=8:b-pyramid=normal:b-adapt=0"}},
+    "open groups": {"codec_options": {"x264-params": "bframes=3:open-gop=1:keyint=12"}},
+    "interlaced": {"codec_options": {"x264-params": "tff=1:bframes=3:b-adapt=0"}},
+    "hevc": {
+        "codec": "libx265",
+        "codec_options": {"x265-params": "log-level=0:bframes=8:b-adapt=0:no-open-gop=1"},
+    },
+    "hevc, open groups": {"codec": "libx265", "codec_options": {"x265-params": "log-level=0:bframes=4"}},
+    "uneven": {"times_s": np.cumsum(np.random.default_rng(3).choice([0.02, 0.04, 0.2], 120)).tolist()},
+    "transport stream": {"codec_options": {"x264-params": "bframes=5:b-adapt=0"}, "suffix": ".ts"},
+}
+
+
+def samples(path: Path, fps: tuple[float | None, ...], strict: bool) -> list[tuple[int, int, float, bytes]]:
+    with read_frames(path, [Sampling(each, Exact(32, 24)) for each in fps], strict=strict) as frames:
+        return [(i, frame.index, frame.pts_s, frame.image.tobytes()) for i, frame in frames]
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_samples_of_every_kind_of_video_are_those_of_decoding_all(kind: str, made: Made) -> None:
+    path = made(kind).path
+    for fps in ((2.0,), (7.3,), (1.0, 3.0), (2.0, None)):
+        assert samples(path, fps, strict=False) == samples(path, fps, strict=True)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+def test_samples_are_those_of_decoding_all_where_much_is_left_out(kind: str, tmp_path: Path) -> None:
+    options = {"n_frames": 120, **DENSE[kind]}
+    path = tmp_path / f"film{options.pop('suffix', '.mkv')}"
+    make_video(path, **options)
+    for fps in ((0.5,), (2.0,), (7.3,), (1.0, 3.0)):
+        assert samples(path, fps, strict=False) == samples(path, fps, strict=True)
+
+
+@pytest.mark.parametrize("codec", ["mpeg2video", "mpeg4"])
+def test_samples_of_older_codecs_are_those_of_decoding_all(codec: str, tmp_path: Path) -> None:
+    path = tmp_path / "film.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=25)
+        stream.width, stream.height, stream.pix_fmt, stream.max_b_frames = 64, 48, "yuv420p", 2
+        for number in range(120):
+            frame = av.VideoFrame.from_ndarray(number_picture(number, 64, 48), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    assert n_decoded(path, 2.0) < 60
+    assert samples(path, (2.0,), strict=False) == samples(path, (2.0,), strict=True)
+
+
+def n_decoded(path: Path, fps: float | None) -> int:
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        unseen = Unseen(stream, [Sampling(fps)], 0.0, DecodeLog())
+        return sum(len(packet.decode()) for packet in unseen.mark(container.demux(stream)))
+
+
+def test_most_pictures_between_references_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    make_video(path, n_frames=120, codec_options={"x264-params": "bframes=1:b-adapt=0:scenecut=0"})
+    assert n_decoded(path, None) == 120
+    assert 70 <= n_decoded(path, 2.0) <= 75  # of each group seven are references; half of the samples are not
+
+
+def test_what_is_left_out_counts_as_seen(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    make_video(path, n_frames=120, codec_options={"x264-params": "bframes=3:b-adapt=0"})
+    with read_frames(path, [Sampling(2.0)]) as frames:
+        list(frames)
+        assert frames.warnings == ()
+        assert frames.end_s == pytest.approx(4.8)
+
+
+MOST_REORDERED = 16
+
+
+@st.composite
+def packet_orders(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    """Times of frames in ticks of a millisecond, and their order in the file, as codecs may have it."""
+    gaps = draw(st.lists(st.integers(1, 400), min_size=1, max_size=80))
+    times = np.cumsum([0, *gaps]).tolist()
+    keys = [number + draw(st.integers(0, MOST_REORDERED)) for number in range(len(times))]
+    return times, sorted(range(len(times)), key=lambda number: keys[number])
+
+
+@given(packet_orders(), st.floats(0.2, 40.0))
+def test_what_a_sample_shows_is_decoded(file: tuple[list[int], list[int]], fps: float) -> None:
+    times, order = file
+    decoder = SimpleNamespace(name="h264", skip_frame="")
+    stream: Any = SimpleNamespace(
+        codec_context=decoder, time_base=Fraction(1, 1000), average_rate=Fraction(25, 1)
+    )
+    kept = list[int]()
+
+    def packets() -> Iterator[Any]:
+        for number in order:
+            yield SimpleNamespace(pts=times[number], size=1, is_discard=False, number=number)
+
+    log = DecodeLog()
+    unseen = Unseen(stream, [Sampling(fps)], 0.0, log)
+    for packet in unseen.mark(packets()):
+        if decoder.skip_frame != "NONREF":
+            kept.append(packet.number)
+    duration_s = times[-1] / 1000 + 0.04
+    seen = pick_frames([time / 1000 for time in times], fps, duration_s)
+    assert set(seen.tolist()) <= set(kept)
+    unseen.count(float("inf"))
+    assert log.frames == len(times) - len(kept)

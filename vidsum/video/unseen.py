@@ -1,0 +1,96 @@
+"""Pictures that no sample shows, and that no other picture is predicted from, need not be decoded.
+
+Half of the pictures of common H.264 and HEVC are of that kind, and at two samples a second hardly any of them
+is seen. The samples are the same, bit by bit, as when all is decoded; but not in a damaged video, where the
+decoder fills holes with what it has. After the first hole, all is decoded.
+"""
+
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import av
+
+from vidsum.video.damage import DecodeLog
+from vidsum.video.frames import Sampling, samples_before
+
+if TYPE_CHECKING:
+    from av.stream import Stream
+
+_CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
+"""Those whose decoders follow `skip_frame` from packet to packet."""
+_REORDERED = 20
+"""Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
+_SHORTEST = 0.75
+"""Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
+
+
+class Unseen:
+    """Tells the decoder of each packet whether its picture is seen, and counts those that are not."""
+
+    def __init__(
+        self, stream: av.VideoStream, samplings: Iterable[Sampling], start_s: float, log: DecodeLog
+    ) -> None:
+        self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
+        self._log = log
+        self._start_s, self._time_base = start_s, stream.time_base
+        rate = stream.average_rate
+        is_known = stream.codec_context.name in _CODECS and bool(self._time_base and rate)
+        self._is_used = is_known and None not in self._rates
+        self._shortest_s = _SHORTEST / float(rate) if rate else 0.0
+        self._times: list[float] = []
+        """Of the pictures of the packets around the one that is decoded, in order."""
+        self._left_out: list[tuple[float, float]] = []
+        """When those go on and off screen that may be left out, in order."""
+
+    def mark(self, packets: "Iterable[av.Packet[Stream]]") -> "Iterator[av.Packet[Stream]]":
+        """The same packets, the decoder told before each whether to leave its picture out."""
+        if not self._is_used:
+            yield from packets
+            return
+        waiting: deque[Any] = deque()
+        for packet in packets:
+            waiting.append(packet)
+            if (time_s := self._time_s(packet)) is not None:
+                insort(self._times, time_s)
+            if len(waiting) > _REORDERED:
+                yield self._marked(waiting.popleft())
+        while waiting:
+            yield self._marked(waiting.popleft())
+
+    def count(self, until_s: float) -> None:
+        """Count in the log the pictures left out before one that is shown at `until_s`."""
+        n_before = bisect_right(self._left_out, (until_s, 0.0))
+        for time_s, end_s in self._left_out[:n_before]:
+            self._log.saw(time_s, end_s)
+        del self._left_out[:n_before]
+        if self._left_out and self._left_out[0][0] == until_s:  # it was decoded: others are predicted from it
+            del self._left_out[0]
+
+    def _marked(self, packet: Any) -> Any:
+        end_s = self._end_s(time_s := self._time_s(packet))
+        self._decoder.skip_frame = "DEFAULT" if end_s is None else "NONREF"
+        if time_s is not None and end_s is not None:
+            insort(self._left_out, (time_s, end_s))
+        del self._times[: -4 * _REORDERED]
+        return packet
+
+    def _end_s(self, time_s: float | None) -> float | None:
+        """When a picture that no sample shows goes off screen; None of one that has to be decoded."""
+        if time_s is None or self._log.damaged or self._log.errors:
+            return None
+        after = bisect_right(self._times, time_s)
+        if after == len(self._times) or after < 2:  # perhaps the last, or the first
+            return None
+        end_s = self._times[after]
+        if min(end_s - time_s, time_s - self._times[after - 2]) < self._shortest_s:
+            return None
+        shown = any(samples_before(fps or 0, time_s) < samples_before(fps or 0, end_s) for fps in self._rates)
+        return None if shown else end_s
+
+    def _time_s(self, packet: Any) -> float | None:
+        """When its picture goes on screen, counted from the first one."""
+        if packet.pts is None or packet.is_discard or not packet.size:
+            return None
+        return float(packet.pts * self._time_base) - self._start_s
