@@ -56,13 +56,14 @@ class _Graph:
         """Pixels as the network reads them, [N, 3, side, side]."""
         side = preprocessing.crop
         self.constants["shape"] = np.array([-1, side, side, 3])
-        self.constants["mean"] = np.array(preprocessing.mean, np.float32)
-        self.constants["scale"] = np.array(1 / np.array(preprocessing.std), np.float32)
+        self.constants["mean"] = np.array(preprocessing.mean, np.float32)[:, None, None]
+        self.constants["scale"] = (1 / np.array(preprocessing.std, np.float32))[:, None, None]
         x = self.node("Reshape", ["clips", "shape"], "frames")
         x = self.node("Cast", [x], "pixels", to=_FLOAT)
+        # first, because onnxruntime takes 3 ms a frame for arithmetic over a last axis of length 3
+        x = self.node("Transpose", [x], "planes", perm=[0, 3, 1, 2])
         x = self.node("Sub", [x, "mean"], "centred")
-        x = self.node("Mul", [x, "scale"], "scaled")
-        return self.node("Transpose", [x], "image", perm=[0, 3, 1, 2])
+        return self.node("Mul", [x, "scale"], "image")
 
     def convolution(
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
