@@ -90,6 +90,9 @@ class Extraction:
     hwaccel: Annotated[
         HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
     ] = "none"
+    fast: Annotated[
+        bool, Option("Decode less: samples may be a fraction of a second early, and less sharp.")
+    ] = False
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
@@ -99,6 +102,9 @@ class Extraction:
 
     def __post_init__(self) -> None:
         check(self)
+        other = "--strict" if self.strict else "--hwaccel" if self.hwaccel != "none" else None
+        if self.fast and other:
+            raise UsageError(f"--fast and {other} exclude each other")
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -109,6 +115,7 @@ class ReadingOptions(TypedDict, total=False):
     device: str
     reader: Reader
     hwaccel: HwAccel
+    fast: bool
     strict: bool
     cache: bool
     allow_playlists: bool

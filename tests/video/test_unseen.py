@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from tests.media import GOOD_VIDEOS, make_video, number_picture
 from tests.video.conftest import Made
+from vidsum.errors import UsageError
+from vidsum.settings import Extraction
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, Sampling, pick_frames
+from vidsum.video.frames import Exact, Frame, Sampling, pick_frames
 from vidsum.video.read import read_frames
 from vidsum.video.unseen import Unseen
 
@@ -68,10 +70,10 @@ def test_samples_of_older_codecs_are_those_of_decoding_all(codec: str, tmp_path:
     assert samples(path, (2.0,), strict=False) == samples(path, (2.0,), strict=True)
 
 
-def n_decoded(path: Path, fps: float | None) -> int:
+def n_decoded(path: Path, fps: float | None, *, fast: bool = False) -> int:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        unseen = Unseen(stream, [Sampling(fps)], 0.0, DecodeLog())
+        unseen = Unseen(stream, [Sampling(fps)], 0.0, DecodeLog(), fast=fast)
         return sum(len(packet.decode()) for packet in unseen.mark(container.demux(stream)))
 
 
@@ -126,3 +128,36 @@ def test_what_a_sample_shows_is_decoded(file: tuple[list[int], list[int]], fps: 
     assert set(seen.tolist()) <= set(kept)
     unseen.count(float("inf"))
     assert log.frames == len(times) - len(kept)
+
+
+@pytest.mark.parametrize("kind", ["pyramid", "open groups", "hevc", "transport stream", "uneven"])
+def test_fast_shows_a_picture_of_a_moment_before(kind: str, tmp_path: Path) -> None:
+    options = {"n_frames": 120, **DENSE[kind]}
+    path = tmp_path / f"film{options.pop('suffix', '.mkv')}"
+    make_video(path, **options)
+    whole, fast = ([frame.pts_s for frame in shown_by(path, fast=fast)] for fast in (False, True))
+    assert len(fast) == len(whole)
+    late_s = np.subtract(whole, fast)
+    assert (late_s >= 0).all()
+    assert 0 < late_s.max() < (2 if kind == "uneven" else 0.4)
+
+
+def shown_by(path: Path, *, fast: bool) -> list[Frame]:
+    with read_frames(path, [Sampling(2.0)], fast=fast) as frames:
+        shown = [frame for _, frame in frames]
+    assert frames.warnings == ()
+    assert frames.end_s == frames.info.duration_s
+    return shown
+
+
+def test_fast_decodes_the_references_alone(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    make_video(path, n_frames=120, codec_options={"x264-params": "bframes=3:b-adapt=0:b-pyramid=normal"})
+    assert n_decoded(path, 2.0, fast=True) < 60 < n_decoded(path, 2.0) < 90 < n_decoded(path, None)
+
+
+def test_fast_is_for_one_reader_and_does_not_go_with_strict(made: Made) -> None:
+    with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
+        read_frames(made("plain").path, [Sampling(2.0)], reader="opencv", fast=True)
+    with pytest.raises(UsageError, match=r"--fast and --strict exclude each other"):
+        Extraction(fast=True, strict=True)

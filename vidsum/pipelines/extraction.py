@@ -217,6 +217,8 @@ def _made_from(
     path = Path(video.path)
     if hardware := hardware_for(video, how):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
+    if how.fast:
+        parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
         "extractor": extractor,
@@ -254,7 +256,6 @@ def run_jobs(
         found = [features or cache.get(job.provenance) for features, job in zip(found, jobs, strict=True)]
     missing = [number for number, features in enumerate(found) if features is None]
     if missing:
-        consumers = [jobs[number].consumer(progress) for number in missing]
         samplings = [jobs[number].sampling for number in missing]
         with read_frames(
             video.path,
@@ -263,7 +264,9 @@ def run_jobs(
             strict=how.strict,
             info=video,
             hardware=hardware_for(video, how),
-        ) as frames:
+            fast=how.fast,
+        ) as frames:  # which decodes from now on, while the networks are loaded
+            consumers = [jobs[number].consumer(progress) for number in missing]
             seen = fan_out(trimming(frames), consumers)
         for number, features in zip(missing, seen, strict=True):
             whole = replace(

@@ -62,16 +62,18 @@ def read_samples(
     *,
     hardware: str | None = None,
     strict: bool = False,
+    fast: bool = False,
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named.
 
-    Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`.
+    Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`; for `fast` see
+    `vidsum.video.unseen`.
     """
     with open_source(info, hardware) as container:
         stream = video_stream(container, info.path)
         # AVI is read by its decoding times, which are another order
         is_whole = strict or hardware or jumps or container.format.name == "avi"
-        unseen = None if is_whole else Unseen(stream, samplings, first_pts_s(stream), log)
+        unseen = None if is_whole else Unseen(stream, samplings, first_pts_s(stream), log, fast=fast)
         decoded = _decode_on(container, stream, jumps, log, unseen)
         timed = ((frame.time_s, frame) for frame in decoded)
         yield from sample_stream(

@@ -66,6 +66,7 @@ def read_frames(
     strict: bool = False,
     info: VideoInfo | None = None,
     hardware: str | None = None,
+    fast: bool = False,
 ) -> FrameReader:
     """Read the frames on screen at k / fps for each k and each sampling, in one decode pass.
 
@@ -73,7 +74,8 @@ def read_frames(
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
     Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
-    `hardware` decodes in place of the CPU (see `decoding_hardware`); with PyAV only.
+    With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes less:
+    a sample may show a frame of a fraction of a second before (see `vidsum.video.unseen`).
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.
@@ -82,17 +84,21 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    return FrameReader(info or probe(path), samplings, _read_samples_of(reader, hardware, strict), strict)
+    read_samples = _read_samples_of(reader, hardware=hardware, strict=strict, fast=fast)
+    return FrameReader(info or probe(path), samplings, read_samples, strict)
 
 
-def _read_samples_of(reader: str, hardware: str | None = None, strict: bool = False) -> _ReadSamples:
+def _read_samples_of(
+    reader: str, *, hardware: str | None = None, strict: bool = False, fast: bool = False
+) -> _ReadSamples:
     """The function of a reader; loads only that reader's library."""
     if reader == "pyav":
         from vidsum.video import pyav_reader
 
-        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict)
-    if hardware:
-        raise UsageError(f"--hwaccel is of the reader pyav, not {reader}", hint="--reader pyav")
+        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict, fast=fast)
+    if hardware or fast:
+        option = "--hwaccel" if hardware else "--fast"
+        raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")
     if reader == "opencv":
         from vidsum.video.opencv_reader import read_samples
     elif reader == "decord":

@@ -3,12 +3,15 @@
 Half of the pictures of common H.264 and HEVC are of that kind, and at two samples a second hardly any of them
 is seen. The samples are the same, bit by bit, as when all is decoded; but not in a damaged video, where the
 decoder fills holes with what it has. After the first hole, all is decoded.
+
+`fast` leaves out more, at a price: all pictures between those that others are predicted from, seen or not, so
+that a sample may show a picture of a fraction of a second before; and the filter that hides edges of blocks.
 """
 
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import av
 
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 
 _CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
 """Those whose decoders follow `skip_frame` from packet to packet."""
+_FAST: dict[str, Literal["NONREF", "BIDIR"]] = {
+    "h264": "BIDIR",
+    "hevc": "NONREF",
+    "mpeg2video": "BIDIR",
+    "mpeg4": "BIDIR",
+    "libdav1d": "NONREF",
+}
+"""What `fast` leaves out. In H.264 pictures predicted from both sides are references of such alone; in HEVC
+nearly all pictures are."""
 _REORDERED = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
 _SHORTEST = 0.75
@@ -30,14 +42,25 @@ class Unseen:
     """Tells the decoder of each packet whether its picture is seen, and counts those that are not."""
 
     def __init__(
-        self, stream: av.VideoStream, samplings: Iterable[Sampling], start_s: float, log: DecodeLog
+        self,
+        stream: av.VideoStream,
+        samplings: Iterable[Sampling],
+        start_s: float,
+        log: DecodeLog,
+        *,
+        fast: bool = False,
     ) -> None:
         self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
         self._log = log
         self._start_s, self._time_base = start_s, stream.time_base
         rate = stream.average_rate
-        is_known = stream.codec_context.name in _CODECS and bool(self._time_base and rate)
-        self._is_used = is_known and None not in self._rates
+        is_known = self._decoder.name in (_FAST if fast else _CODECS)
+        self._is_used = is_known and None not in self._rates and bool(self._time_base and rate)
+        self._is_fast, self._skip = fast, _FAST[self._decoder.name] if fast and is_known else "NONREF"
+        if fast and self._is_used:
+            self._decoder.options = {**self._decoder.options, "skip_loop_filter": "all"}
+            self._decoder.skip_frame = self._skip  # that of AV1 follows only what is set before it is opened
+            self._decoder.open()
         self._shortest_s = _SHORTEST / float(rate) if rate else 0.0
         self._times: list[float] = []
         """Of the pictures of the packets around the one that is decoded, in order."""
@@ -70,7 +93,7 @@ class Unseen:
 
     def _marked(self, packet: Any) -> Any:
         end_s = self._end_s(time_s := self._time_s(packet))
-        self._decoder.skip_frame = "DEFAULT" if end_s is None else "NONREF"
+        self._decoder.skip_frame = "DEFAULT" if end_s is None else self._skip
         if time_s is not None and end_s is not None:
             insort(self._left_out, (time_s, end_s))
         del self._times[: -4 * _REORDERED]
@@ -86,6 +109,8 @@ class Unseen:
         end_s = self._times[after]
         if min(end_s - time_s, time_s - self._times[after - 2]) < self._shortest_s:
             return None
+        if self._is_fast:
+            return end_s
         shown = any(samples_before(fps or 0, time_s) < samples_before(fps or 0, end_s) for fps in self._rates)
         return None if shown else end_s
 
