@@ -103,6 +103,7 @@ def ground(
         fault = "stdin is one of --from-file, --queries and --query-audio"
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    _tell_of_clip(retrieval, view)
     spoken = _heard(asked, extraction, view)
     queries = read_queries(asked.query, asked.queries, spoken)
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
@@ -152,6 +153,24 @@ def ground(
         closing=lambda results: _ranking(results, queries.texts),
         found=spoken,
     )
+
+
+def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
+    """Tell people at a terminal, once on this machine, of the space that they do not have."""
+    is_conse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
+    if view.quiet or view.json or not is_conse_by_default or not sys.stderr.isatty():
+        return
+    from vidsum import checkpoints
+    from vidsum.disk_cache import is_first
+
+    if checkpoints.find("clip") is None and is_first("clip"):
+        size = checkpoints.registry.get("clip").files[0].bytes or 0
+        print(
+            "note: text and video are compared by the names of 1,400 classes (space conse). CLIP, which "
+            "learned from pictures with captions, is used once it is here: vidsum weights pull clip "
+            f"({size / 1e6:.0f} MB)",
+            file=sys.stderr,
+        )
 
 
 def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import is_first, kept_rows
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -60,3 +60,12 @@ def test_a_home_that_is_a_file_keeps_nothing(home: Path) -> None:
     np.testing.assert_array_equal(asked(made), ROWS)
     asked(made)
     assert made == [0, 1]
+
+
+def test_a_notice_is_new_once(home: Path) -> None:
+    assert [is_first("a"), is_first("b"), is_first("a")] == [True, True, False]
+
+
+def test_what_cannot_be_kept_is_never_new(home: Path) -> None:
+    home.write_text("a file")
+    assert not is_first("a")

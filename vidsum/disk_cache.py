@@ -1,4 +1,4 @@
-"""What vidsum keeps on disk: where, and arrays that take long to compute."""
+"""What vidsum keeps on disk: where, arrays that take long to compute, and what people were told."""
 
 import contextlib
 import os
@@ -22,6 +22,17 @@ def home() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("vidsum", appauthor=False))
+
+
+def is_first(notice: str) -> bool:
+    """Whether a notice is new to this machine; from then on it is not. False where that cannot be kept."""
+    path = home() / "notices" / notice
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("x").close()
+    except OSError:
+        return False
+    return True
 
 
 def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:

@@ -148,6 +148,18 @@ def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> N
     assert (ran.code, "--space conse" in ran.err) == (2, True)
 
 
+def test_a_terminal_is_told_once_how_to_get_clip(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(*arguments: str) -> bool:
+        return "vidsum weights pull clip (354 MB)" in run("ground", film, *ASK, "--overwrite", *arguments).err
+
+    assert not told()  # a pipe
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert not any(told(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "conse")))
+    assert [told(), told()] == [True, False]
+
+
 def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
     jsonschema.validate(ran.json, SCHEMA)

@@ -1,0 +1,132 @@
+"""The space `clip`, from the video to moments, with random weights beside open_clip's own model."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import open_clip
+import pytest
+import torch
+
+import vidsum
+from tests import media
+from tests.features import networks
+from tests.pipelines.test_moments import SCHEMA
+from vidsum import checkpoints, documents, features
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import UsageError
+from vidsum.grounding import text
+from vidsum.models.configs import DETRConfig, MRNetConfig
+from vidsum.models.detr_models import build
+from vidsum.models.mrnet import MRNet
+from vidsum.types import FloatArray, Grounding
+
+QUERIES = ["a dog in the snow", "two people dance", "a red wall"]
+COLOURS = [(220, 20, 20), (20, 220, 20), (20, 20, 220)]
+SHOT_S, FPS = 8, 5
+MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+
+
+@pytest.fixture
+def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[open_clip.CLIP]:
+    """Random weights of CLIP are here, and none of another network."""
+    model = networks.clip()
+
+    def load_state_dict(name: str, progress: object = None) -> networks.Weights:
+        assert name == "clip"
+        return model.state_dict()
+
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(open_clip, "get_model_config", networks.shallow_clip_config)
+    monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
+    monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
+    for kept in (text._load, features._loaded):
+        kept.cache_clear()
+    yield model
+    for kept in (text._load, features._loaded):
+        kept.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A shot of each colour, which darkens by a tenth."""
+
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        within = number % (SHOT_S * FPS) / (10 * SHOT_S * FPS)
+        return np.asarray(flat(COLOURS[number // (SHOT_S * FPS)], height) * (1 - within), np.uint8)
+
+    path = tmp_path_factory.mktemp("film") / "film.mp4"
+    n_frames = len(COLOURS) * SHOT_S * FPS
+    return media.make_video(path, n_frames=n_frames, fps=FPS, width=64, height=64, paint=paint).path
+
+
+def flat(colour: tuple[int, int, int], side: int) -> np.ndarray:
+    """A picture of one colour."""
+    return np.broadcast_to(np.array(colour, np.uint8), (side, side, 3))
+
+
+def cosines(model: open_clip.CLIP) -> FloatArray:
+    """[M, 3] of the queries with the colours, by open_clip."""
+    tokens = open_clip.get_tokenizer("ViT-B-32-quickgelu")(QUERIES)
+    pixels = (np.stack([flat(colour, 224) for colour in COLOURS]) / 255 - MEAN) / STD
+    with torch.inference_mode():
+        texts = model.encode_text(tokens, normalize=True)
+        images = model.encode_image(torch.from_numpy(pixels).permute(0, 3, 1, 2).float(), normalize=True)
+        return np.asarray((texts @ images.T).numpy())
+
+
+def test_the_first_answer_is_whole_shots_about_the_nearest_picture(clip: open_clip.CLIP, film: Path) -> None:
+    found = vidsum.ground(film, QUERIES, top_k=1, device="cpu")
+    assert (found.model, found.space, len(found.timestamps)) == ("similarity", "clip", 3 * SHOT_S)
+    for answer, expected in zip(found.queries, cosines(clip), strict=True):
+        shots = answer.saliency.reshape(3, SHOT_S).mean(axis=1)
+        assert shots.argsort().tolist() == expected.argsort().tolist()
+        (moment,) = answer.moments
+        best_s = SHOT_S * int(expected.argmax())
+        assert moment.start_s <= best_s < moment.end_s
+        assert {moment.start_s % SHOT_S, moment.end_s % SHOT_S} == {0}
+    jsonschema.validate(documents.grounding_document(found, with_saliency=True), SCHEMA)
+
+
+def test_presence_is_not_known(clip: open_clip.CLIP, film: Path) -> None:
+    document = documents.grounding_document(vidsum.ground(film, QUERIES, device="cpu"), with_saliency=False)
+    assert [query["present"] for query in document["queries"]] == [None] * 3
+    assert "presence_sha256" not in document["provenance"]["grounding"]
+    with pytest.raises(UsageError, match="not known how likely"):
+        vidsum.ground(film, QUERIES, min_present=0.4, device="cpu")
+
+
+def guided(path: Path, name: str) -> Path:
+    """A checkpoint of the space with a guide, untrained."""
+    sizes = {"dim_video": 513, "dim_query": 512, "clips": 16, "d": 16, "heads": 2, "d_ff": 16}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        if name == "mrnet":
+            config = MRNetConfig(**sizes, dim_joint=8, hidden=8, kernel=3, convolutions=2)
+            tensors = MRNet(config).state_dict()
+        else:
+            config = DETRConfig(**{**sizes, "dim_video": 515}, words=77)
+            tensors = build(name, config).state_dict()
+    facts = {"space": "clip", "clip_s": 1.0, "guided": True}
+    save_trained(path, Trained(name, asdict(config), facts, {}, tensors))
+    return path
+
+
+@pytest.mark.parametrize("name", ["mrnet", "qd-detr"])
+def test_a_guided_model_reads_clip(name: str, clip: open_clip.CLIP, film: Path, tmp_path: Path) -> None:
+    path = guided(tmp_path / "best.safetensors", name)
+
+    def ask(*queries: str) -> Grounding:
+        return vidsum.ground(film, list(queries), model=path, device="cpu")
+
+    found = ask(*QUERIES)
+    assert (found.model, found.space) == (str(path), "clip")
+    alone = [ask(query).queries[0] for query in QUERIES]
+    for answer, single in zip(found.queries, alone, strict=True):
+        assert answer.moments
+        assert answer.moments[0].start_s == pytest.approx(single.moments[0].start_s, abs=1e-3)
+        np.testing.assert_allclose(answer.saliency, single.saliency, atol=1e-3)
+    with pytest.raises(UsageError, match="reads the space clip, not conse"):
+        vidsum.ground(film, QUERIES, model=path, space="conse", device="cpu")
