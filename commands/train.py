@@ -129,7 +129,7 @@ def mrnet(
 @app.command("detr")
 @command
 def detr(
-    data: DataSettings,
+    data: Annotated[DataSettings, Without(("query_features",))],
     run: RunFolder,
     choice: DETRChoice,
     chosen: Annotated[Mapping[str, Any], Given(DETRSettings, _preset_names(DETRSettings))],

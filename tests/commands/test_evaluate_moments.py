@@ -146,6 +146,7 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
         (["--data", "made.json", "--run", "out"], 2, "--run and --features go together"),
         (["--data", "made.json", "--features", "out"], 2, "--run and --features go together"),
         (["--data", "made.json", "--run", "out", "--features", "no"], 3, "out.safetensors"),
+        (["--data", "made.json", "--query-features", "no"], 2, "--query-features is for a model of --run"),
         (
             ["--data", "made.json", "--run", "a/x", "--run", "b/x", "--features", "no"],
             2,

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
+import vidsum
 from tests.commands.conftest import Ran, Run
 from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from vidsum.checkpoints.trained import read_trained
@@ -141,6 +143,24 @@ def test_captions_of_clips_are_features(
     assert "captions.jsonl.gz: is damaged, or not a gzip file" in ran.err
 
 
+def test_queries_of_files_train_mrnet_and_are_asked_of_it(run: Run, data: Path) -> None:
+    features, words = data.parent / "features", data.parent / "words"
+    assert _with_features(run, "mrnet", data, "--query-features", words).code == 0
+    trained = read_trained("run/best.safetensors")
+    assert (trained.config["dim_query"], trained.features["queries"]) == (3, {"dim": 3, "from": "words"})
+    ask = ("evaluate", "moments", "--data", data, "--run", "run", "--features", features, "--seeds", 1)
+    ran = run(*ask, "--device", "cpu", "--query-features", words, "-o", "-")
+    assert ran.code == 0, ran.err
+    assert ran.json["provenance"]["query_features"]["files"] == 10
+    schema = Path(vidsum.__file__).parent / "schemas" / "moment_evaluation.schema.json"
+    jsonschema.validate(ran.json, json.loads(schema.read_text()))
+    ran = run(*ask)
+    assert (ran.code, "--query-features FOLDER" in ran.err) == (3, True)
+    (words / "qid3.npz").unlink()
+    ran = run(*ask, "--query-features", words)
+    assert (ran.code, "words: has no features of 1 of 10 queries, such as qid3" in ran.err) == (3, True)
+
+
 MASK = {"kind": "lam", "depth": 3, "fusion": "sum", "shared": True, "identity": True}
 MASK |= {"init": "he", "bound": "sigmoid"}
 MASK_FLAGS = "--mask lam --mask-depth 3 --mask-fusion sum --mask-shared --mask-identity"
@@ -256,6 +276,10 @@ BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", FEATURES + "--validation 1.5", 2, "less than 1, not 1.5", None),
     ("both", FEATURES + "--lr 0", 2, "lr must be above 0", None),
     ("both", FEATURES + "--space clip --text glove", 2, "by clip, not by glove", "--text clip"),
+    ("mrnet", FEATURES + "--query-features q", 3, "q: not a folder with a file per query", None),
+    ("mrnet", FEATURES + "--query-features q --text glove", 2, "--text has no effect with", "leave it out"),
+    ("mrnet", "--query-features q --recipe captions", 2, "--query-features has no effect", "leave it out"),
+    ("detr", FEATURES + "--query-features q", 2, "No such option: --query-features", None),
     ("both", "--mask-depth 2", 2, "--mask-depth: there is no mask", ANY_MASK),
     ("both", FEATURES + "--mask static --mask-init he", 2, "init has no effect on a static", NO_INIT),
     ("mrnet", FEATURES + "--mask static", 2, "no static mask in MRNet's blocks", "--mask stamp"),

@@ -29,6 +29,25 @@ def _queries(video: MomentVideo) -> list[tuple[Any, ...]]:
     return [(query.text, query.windows) for query in video.queries]
 
 
+def test_recordings_of_sentences_are_named_as_mrnets_authors_do(tmp_path: Path) -> None:
+    first = in_seconds(20, (0, 5, "A dog."), (9, 4, "A cat."), (8, 12, "A cow."))
+    first["audios"] = ["a_val_2_1.wav", "a_val_2_3.wav", "a_val_2_2.wav"]
+    cut = {"fps": 25.0, "num_frames": 1000, "timestamps": [[50, 100]], "sentences": ["She cuts."]}
+    cut |= {"audios": ["s34-d28_val_1.wav"], "speaker": "cmu_us_clb", "speaker_id": 3390}
+    path = write_json(tmp_path / "test_audio_new.json", {"v_a": first, "s34-d28.avi": cut})
+    videos = read_moments(path)
+    assert [(query.text, query.features_name) for query in videos["v_a"].queries] == [
+        ("A dog.", "a_val_2_1"),
+        ("A cow.", "a_val_2_2"),  # the second is left out: it ends before its start
+    ]
+    assert videos["s34-d28.avi"].queries[0].audio == "s34-d28_val_1.wav"
+    lines = write_lines(tmp_path / "val.jsonl", highlight(7, "x_0_150", "A girl", (10, 20)))
+    assert read_moments(lines)["x_0_150"].queries[0].features_name == "qid7"
+    for wrong, reason in ((["a.wav"], "1 audios, but 3 sentences"), ([1, 2, 3], "not the name of a file: 1")):
+        with pytest.raises(InputError, match=f"v_a: has .*{reason}"):
+            read_moments(write_json(path, {"v_a": {**first, "audios": wrong}}))
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_tacos_is_in_frames(tmp_path: Path, indent: int | None) -> None:
     entry = {"fps": 25.0, "num_frames": 1000, "timestamps": [[50, 100]], "sentences": ["She cuts."]}

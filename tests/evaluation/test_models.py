@@ -230,6 +230,42 @@ def test_published_words_are_for_detr_alone(
         highlights_by(given_words, QUERIES)
 
 
+def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
+    run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
+) -> None:
+    folder = tmp_path / "spoken"
+    folder.mkdir()
+    named = {
+        name: replace(
+            video, queries=tuple(replace(query, audio=f"{name}_{query.text}.wav") for query in video.queries)
+        )
+        for name, video in VIDEOS.items()
+    }
+    for name, video in named.items():
+        for query in video.queries:
+            np.save(folder / f"{name}_{query.text}.npy", encode([query.text]))
+    by_text = replace(run, query_features=folder)
+    with pytest.raises(
+        UsageError, match="the words of queries" if family == "qd-detr" else "that clip embeds"
+    ):
+        moments_by(by_text, named, max_iou=0.5)
+    if family == "qd-detr":
+        return
+    reads = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
+    by_file = replace(by_text, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **reads))
+    assert moments_by(by_file, named, max_iou=0.5) == moments_by(run, VIDEOS, max_iou=0.5)
+    for task in (lambda run: moments_by(run, named, max_iou=0.5), lambda run: highlights_by(run, QUERIES)):
+        with pytest.raises(InputError, match="reads queries from files") as caught:
+            task(replace(by_file, query_features=None))
+        assert "--query-features" in str(caught.value.hint)
+    np.save(folder / "x_a dog.npy", np.ones(DIM_TEXT + 1))
+    np.save(folder / "x_a cat on a mat.npy", np.ones(DIM_TEXT + 1))
+    np.save(folder / "long_a cow.npy", np.ones(DIM_TEXT + 1))
+    with pytest.raises(UsageError, match=f"reads queries of {DIM_TEXT} numbers, not of {DIM_TEXT + 1}"):
+        moments_by(by_file, named, max_iou=0.5)
+    assert encoders == ["clip"]
+
+
 @given(st.floats(0, 149), st.floats(0.01, 150), st.sampled_from([149.0, 149.9, 150.0]))
 def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float, duration_s: float) -> None:
     moment = Moment(min(start_s, duration_s - 0.01), min(start_s + length_s, duration_s), 0.5)

@@ -80,6 +80,27 @@ def test_examples_have_the_clips_the_queries_and_the_windows(source: DataSetting
         np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
 
 
+def test_queries_can_be_vectors_of_files(source: DataSettings, tmp_path: Path, encoders: list[str]) -> None:
+    videos = json.loads(Path(source.data[0]).read_text())
+    folder = tmp_path / "spoken"
+    folder.mkdir()
+    for name, video in videos.items():
+        video["audios"] = [f"{name}_{query}.wav" for query in range(len(video["sentences"]))]
+        for query in range(len(video["sentences"])):
+            np.save(folder / f"{name}_{query}.npy", np.array([int(name[5:]), query, 7.0]))
+    Path(source.data[0]).write_text(json.dumps(videos))
+    data = annotated_moments(replace(source, query_features=folder), CLIPS)
+    assert encoders == []
+    for example in (*data.examples(1), *data.validation):
+        n = int(example.name.removeprefix("film_"))
+        np.testing.assert_array_equal(example.queries, [[n, query, 7] for query in range(n % 3 + 1)])
+    plain = annotated_moments(source, CLIPS).features
+    assert data.features == {
+        **{key: value for key, value in plain.items() if key != "text"},
+        "queries": {"dim": 3, "from": "spoken"},
+    }
+
+
 def test_a_fraction_of_the_videos_is_held_out(source: DataSettings) -> None:
     trained, judged = _names(annotated_moments(source, CLIPS))
     assert len(judged) == 2

@@ -4,6 +4,7 @@ The content tells them apart, not the name:
 
 - ActivityNet Captions and Charades-STA, JSON: {video: {"duration", "timestamps", "sentences"}}, in seconds;
 - TACoS, JSON: {video: {"fps", "num_frames", "timestamps", "sentences"}}, in frames;
+- both with "audios" too, a recording for each sentence, as MRNet's authors publish them;
 - QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
   each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
 - Charades-STA as first published, text: `VIDEO START END##SENTENCE`. It has no lengths of videos: they come
@@ -42,6 +43,8 @@ class Annotation:
     windows: tuple[Interval, ...]
     """(start_s, end_s), finite."""
     qid: str | None = None
+    audio: str = ""
+    """File name of the recording of the sentence; empty where the file names none."""
     saliency: Mapping[int, tuple[float, ...]] | None = None
     """Number of a clip -> what each annotator gave it: QVHighlights."""
 
@@ -80,14 +83,20 @@ def _of_json(path: Path, text: str) -> Iterator[Annotation]:
         windows, sentences = entry.list("timestamps"), entry.list("sentences")
         if len(windows) != len(sentences):
             raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
+        audios = entry.list("audios") if "audios" in entry.values else [""] * len(sentences)
+        if len(audios) != len(sentences):
+            raise entry.fault(f"has {len(audios)} audios, but {len(sentences)} sentences")
         in_frames = "num_frames" in entry.values
         per_s = entry.positive("fps") if in_frames else 1.0
         duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
-        for window, sentence in zip(windows, sentences, strict=True):
+        for window, sentence, audio in zip(windows, sentences, audios, strict=True):
             if not isinstance(sentence, str):
                 raise entry.fault(f"has a sentence that is not a text: {shown(sentence)}")
+            if not isinstance(audio, str):
+                raise entry.fault(f"has an audio that is not the name of a file: {shown(audio)}")
             start, end = entry.window(window)
-            yield Annotation(entry.where, name, duration_s, sentence, ((start / per_s, end / per_s),))
+            seconds = (start / per_s, end / per_s)
+            yield Annotation(entry.where, name, duration_s, sentence, (seconds,), audio=audio)
 
 
 def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
@@ -111,7 +120,7 @@ def _of_lines(path: Path, text: str) -> Iterator[Annotation]:
             entry.text("query"),
             tuple(entry.window(window) for window in entry.list("relevant_windows")),
             entry.number_or_text("qid") if "qid" in entry.values else None,
-            _saliency(entry) if "saliency_scores" in entry.values else None,
+            saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
         )
 
 

@@ -36,6 +36,13 @@ class Query:
     saliency: FloatArray | None = None
     """[C, U] score of each clip of `CLIP_S` by each of U annotators, from 0 (very bad, or outside the
     windows) to 4 (very good); None where the file has none."""
+    audio: str = ""
+    """File name of its recording; empty where the file has none: only MRNet's authors' do."""
+
+    @property
+    def features_name(self) -> str:
+        """File name, less the suffix, of the query's published features; empty where nothing tells it."""
+        return Path(self.audio).stem or (f"qid{self.qid}" if self.qid else "")
 
     @property
     def n_clips(self) -> int:
@@ -136,7 +143,8 @@ def _query(annotation: Annotation, text: str, windows: tuple[Interval, ...]) -> 
         saliency = np.zeros((n_clips, max(map(len, scores.values()))), np.float32)
         for clip, of_clip in scores.items():
             saliency[clip, : len(of_clip)] = of_clip
-    return Query(annotation.qid or "", text, annotation.video, annotation.duration_s, windows, saliency)
+    facts = (annotation.qid or "", text, annotation.video, annotation.duration_s, windows, saliency)
+    return Query(*facts, audio=annotation.audio)
 
 
 def _check_strictly(annotation: Annotation) -> None:

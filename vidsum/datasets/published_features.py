@@ -13,6 +13,8 @@ or a folder with a file for each video, named after it:
 or a file of captions of clips, which MiniLM embeds (`vidsum.datasets.clip_captions`).
 
 Rows are brought to length 1, as the published models take them; several sources are then put side by side.
+
+Queries too have published features: the words of each (`read_words`), or one vector (`read_queries`).
 """
 
 import pickle
@@ -22,18 +24,24 @@ from typing import Any
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
 from vidsum.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
+from vidsum.datasets.moments import Query
 from vidsum.errors import InputError
 from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
 from vidsum.numpy_files import read_array, read_arrays, refusing
 from vidsum.scaling import unit_rows
+from vidsum.text_files import named
 from vidsum.types import FloatArray, Progress
 
 _H5_KEYS = ("c3d_features", "features")
 _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
+_VIDEO_KEYS = ("features",)
 _WORDS_KEY = "last_hidden_state"
+_QUERY_KEYS = (*_VIDEO_KEYS, _WORDS_KEY)
+_NORM_EPS = 1e-5
 _MOST_APART = 2
 """Rows that the published sources of one video differ by: networks round its end in their ways."""
 
@@ -82,7 +90,7 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
     """
     for source in sources:
         if source.is_dir():
-            held = {file.stem for file in source.iterdir() if file.suffix in _FOLDER_SUFFIXES}
+            held = _names_in(source)
         elif is_captions(source):
             held = set(read_clip_captions(source))
         else:
@@ -93,6 +101,10 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
             raise InputError(
                 f"{source}: has no features of {len(missing)} of {len(videos)} videos, such as {missing[0]}"
             )
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {file.stem for file in folder.iterdir() if file.suffix in _FOLDER_SUFFIXES}
 
 
 def embed_sources(sources: Sequence[Path], device: str, progress: Progress | None = None) -> None:
@@ -129,7 +141,51 @@ def read_words(folder: Path, qid: str) -> FloatArray:
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
-    return _checked(*_from_npz(file, _WORDS_KEY))
+    return _checked(*_from_npz(file, (_WORDS_KEY,)))
+
+
+def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
+    """[M, D] of queries, a vector each, as MRNet's public code reads sentences and recordings.
+
+    The file of a query is called `Query.features_name`. It holds a vector, [D] or [1, D], which is taken as
+    it is, or L tokens or frames, [L, D]: their mean, each normalised (LayerNorm without weights).
+
+    Raises:
+        InputError: a query's file is missing, or cannot be read, or holds something else, or two are of
+            different sizes, or nothing tells the name of the file.
+    """
+    if nameless := next((query for query in queries if not query.features_name), None):
+        fault = (
+            f"{folder}: nothing tells which file is of the query {named(nameless.text)} of {nameless.video}"
+        )
+        raise InputError(fault, hint="annotations with audios, as MRNet's authors publish them, or with qid")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a folder with a file per query")
+    held = _names_in(folder)
+    if missing := [query.features_name for query in queries if query.features_name not in held]:
+        raise InputError(
+            f"{folder}: has no features of {len(missing)} of {len(queries)} queries, such as {missing[0]}"
+        )
+    vectors = [_query_vector(*_from_folder(folder, query.features_name, _QUERY_KEYS)) for query in queries]
+    for query, vector in zip(queries, vectors, strict=True):
+        if len(vector) != len(vectors[0]):
+            sizes = f"{len(vector)} numbers, {queries[0].features_name} {len(vectors[0])}"
+            raise InputError(f"{folder}: {query.features_name} has {sizes}")
+    return np.stack(vectors)
+
+
+def _query_vector(where: str, stored: Any) -> FloatArray:
+    """[D]; see `read_queries`."""
+    array = np.asarray(stored)
+    if array.dtype.kind not in "fiu" or 0 in (*array.shape, array.ndim) or np.prod(array.shape[:-2]) != 1:
+        shape = f"{list(array.shape)} {array.dtype}"
+        raise InputError(f"{where}: features of a query must be [D] or [L, D] numbers, not {shape}")
+    rows = _finite(where, array.reshape(-1, array.shape[-1]))
+    if len(rows) == 1:
+        return np.asarray(rows[0], np.float32)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + _NORM_EPS)
+    return np.asarray(normed.mean(axis=0), np.float32)
 
 
 def _checked(where: str, stored: Any) -> FloatArray:
@@ -139,16 +195,20 @@ def _checked(where: str, stored: Any) -> FloatArray:
         raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
     if array.ndim > 2 and array.size != array.shape[0] * array.shape[-1]:
         raise InputError(f"{where}: features must be [N, D], not {list(array.shape)}")
-    rows = array.reshape(len(array), -1).astype(np.float32)
-    if not np.isfinite(rows).all():
+    return unit_rows(_finite(where, array.reshape(len(array), -1)))
+
+
+def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
+    floats = rows.astype(np.float32)
+    if not np.isfinite(floats).all():
         raise InputError(f"{where}: holds NaN or infinite values")
-    return unit_rows(rows)
+    return floats
 
 
 def _stored(source: Path, video: str) -> tuple[str, Any]:
     """The name of a video's features in a source, and the features."""
     if source.is_dir():
-        return _from_folder(source, video)
+        return _from_folder(source, video, _VIDEO_KEYS)
     return _from_captions(source, video) if is_captions(source) else _from_h5(source, video)
 
 
@@ -174,31 +234,32 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
         raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
 
 
-def _from_folder(folder: Path, video: str) -> tuple[str, Any]:
-    """The same of a folder."""
-    candidates = [folder / f"{video}{suffix}" for suffix in _FOLDER_SUFFIXES]
+def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any]:
+    """The same of a folder; `keys` are those that the array may have in its file."""
+    candidates = [folder / f"{name}{suffix}" for suffix in _FOLDER_SUFFIXES]
     file = next((file for file in candidates if file.is_file()), None)
     if file is None:
-        raise InputError(f"{folder}: has no features of {video} ({', '.join(_FOLDER_SUFFIXES)})")
+        raise InputError(f"{folder}: has no features of {name} ({', '.join(_FOLDER_SUFFIXES)})")
     if file.suffix == ".pt":
-        return str(file), _from_torch(file)
+        return str(file), _from_torch(file, keys)
     if file.suffix == ".npz":
-        return _from_npz(file, "features")
+        return _from_npz(file, keys)
     with refusing(file):
         return str(file), read_array(file)
 
 
-def _from_npz(file: Path, key: str) -> tuple[str, Any]:
-    """The same of an array of a file."""
+def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
+    """The same of an array of a file, the first that it has."""
     with refusing(file):
-        stored = read_arrays(file, (key,))
-    if key not in stored:
-        raise InputError(f"{file}: has no array named {key}")
-    return f"{file}: {key}", stored[key]
+        stored = read_arrays(file, keys)
+    for key in keys:
+        if key in stored:
+            return f"{file}: {key}", stored[key]
+    raise InputError(f"{file}: has no array named {' or '.join(keys)}")
 
 
-def _from_torch(file: Path) -> Any:
-    """The tensor of a `.pt` file, or the one named `features`; nothing else in it is ever run."""
+def _from_torch(file: Path, keys: Sequence[str]) -> Any:
+    """The tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever run."""
     import torch
 
     from vidsum.checkpoints.tensors import fault_of, load_tensors
@@ -209,9 +270,9 @@ def _from_torch(file: Path) -> Any:
     except pickle.UnpicklingError as error:
         raise InputError(f"{file}: holds more than tensors, or is damaged") from error
     if isinstance(stored, dict):
-        stored = stored.get("features")
+        stored = next((stored[key] for key in keys if key in stored), None)
     if not isinstance(stored, torch.Tensor):
-        raise InputError(f"{file}: holds no tensor, alone or named features")
+        raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")
     if fault := fault_of(stored):
         raise InputError(f"{file}: its tensor {fault}")
     return stored.detach().float().numpy()

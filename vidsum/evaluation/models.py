@@ -13,7 +13,13 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.datasets.moments import CLIP_S, MomentVideo, Query
-from vidsum.datasets.published_features import check_features, embed_sources, read_parts, read_words
+from vidsum.datasets.published_features import (
+    check_features,
+    embed_sources,
+    read_parts,
+    read_queries,
+    read_words,
+)
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.evaluation.moment_metrics import TOP
@@ -36,6 +42,8 @@ class ModelRun:
     text_features: Path | None = None
     """Folder of the words of queries, see `read_words`; if not given, a text encoder embeds them."""
     device: str = "auto"
+    query_features: Path | None = None
+    """Folder of the vectors of queries, see `read_queries`, for MRNet where it was trained on such."""
 
 
 def moments_by(
@@ -56,11 +64,12 @@ def moments_by(
     """
     queried = {name: video for name, video in videos.items() if video.queries}
     model = _load(run, list(queried), progress)
-    embedded = iter(model.embed([query for video in queried.values() for query in video.queries]))
+    queries = [query for video in queried.values() for query in video.queries]
+    embedded = iter(model.read(run.query_features, queries) if run.query_features else model.embed(queries))
     moments = {}
     for number, (name, video) in enumerate(queried.items(), 1):
-        queries = list(islice(embedded, len(video.queries)))
-        answers = model.answer(read_parts(run.features, name), video.duration_s, queries, max(TOP), max_iou)
+        own = list(islice(embedded, len(video.queries)))
+        answers = model.answer(read_parts(run.features, name), video.duration_s, own, max(TOP), max_iou)
         moments[name] = [answer.moments for answer in answers]
         if progress:
             progress("videos searched", number, len(queried))
@@ -104,6 +113,19 @@ class _Model:
         """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
         return self.grounder.max_words is not None
 
+    def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
+        """[1, D] of each query, by the files of a folder.
+
+        Raises:
+            InputError: see `read_queries`.
+            UsageError: the model was trained on texts.
+        """
+        name, text = self.run.checkpoint, self.trained.features.get("text")
+        if self.is_detr or text is not None:
+            reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
+            raise UsageError(f"--query-features: {name} reads {reads}", hint="leave it out")
+        return list(read_queries(folder, queries)[:, None])
+
     def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
         """[W, D] of each query as the model reads it, by the text encoder of the training.
 
@@ -112,6 +134,10 @@ class _Model:
             UsageError, WeightsError: see `load_text_encoder`.
         """
         name = self.trained.features.get("text")
+        if "queries" in self.trained.features:
+            reads = "reads queries from files, as it was trained"
+            hint = "vidsum evaluate moments --query-features FOLDER"
+            raise InputError(f"{self.run.checkpoint}: {reads}", hint=hint)
         if not isinstance(name, str):
             raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
         encoder = load_text_encoder(name, self.run.device)

@@ -176,7 +176,7 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
     for row, checkpoint in checkpoints.items():
         from vidsum.evaluation.models import ModelRun, moments_by
 
-        model = ModelRun(checkpoint, request.features, device=request.device)
+        model = ModelRun(checkpoint, request.features, None, request.device, request.query_features)
         rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
     report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
     if request.people:

@@ -140,6 +140,14 @@ class MomentsRequest:
         tuple[Path, ...], Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE")
     ] = ()
     features: Features = ()
+    query_features: Annotated[
+        Path | None,
+        Option(
+            "Folder with a file per query, for models of --run that were trained on such.",
+            shown="embedded by the run's text encoder",
+            metavar="FOLDER",
+        ),
+    ] = None
     people: Annotated[
         Path | None,
         Option(
@@ -160,6 +168,8 @@ class MomentsRequest:
         check(self)
         if bool(self.runs) != bool(self.features):
             raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
+        if self.query_features and not self.runs:
+            raise UsageError("--query-features is for a model of --run", hint="--run FOLDER --features FILE")
 
     @property
     def source(self) -> Path:

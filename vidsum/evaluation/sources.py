@@ -69,6 +69,7 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
         facts = {
             "files": [*files, *_files(*answers)],
             "features": [_extent(source) for source in request.features],
+            **({"query_features": _extent(queries)} if (queries := request.query_features) else {}),
             "max_iou": request.max_iou,
             "comparison": request.comparison,
         }

@@ -16,6 +16,7 @@ from vidsum.datasets.published_features import (
     read_clips,
     read_moment_features,
     read_parts,
+    read_queries,
     read_words,
 )
 from vidsum.errors import UsageError
@@ -67,9 +68,13 @@ def annotated_moments(
         UsageError: there are no videos to train on, or the text encoder does not go with the space.
         WeightsError: the text encoder's weights cannot be had.
     """
-    split = _split(source, seed)
+    folder, split = source.query_features, _split(source, seed)
+    if folder:
+        vectors = read_queries(folder, split.queries)
     embed_sources(source.features, device, progress)
-    embedded = iter(load_text_encoder(split.encoder, device).encode(split.texts))
+    if not folder:
+        vectors = load_text_encoder(split.encoder, device).encode(split.texts)
+    embedded = iter(vectors)
 
     def examples(video: MomentVideo) -> list[MomentExample]:
         queries = np.stack([next(embedded) for _ in video.queries])
@@ -77,7 +82,12 @@ def annotated_moments(
         windows = np.asarray(windows / video.duration_s, np.float32)
         return [MomentExample(video.name, read_clips(source.features, video.name, clips), queries, windows)]
 
-    return _examples(source, split, examples, clip_s_of(split.train, clips), progress)
+    data = _examples(source, split, examples, clip_s_of(split.train, clips), progress)
+    if not folder:
+        return data
+    features = {key: value for key, value in data.features.items() if key != "text"}
+    queries = {"dim": vectors.shape[1], "from": folder.name}
+    return replace(data, features={**features, "queries": queries})
 
 
 def annotated_highlights(

@@ -290,6 +290,16 @@ class DataSettings:
         ),
     ] = None
     """Of the DETR models alone."""
+    query_features: Annotated[
+        Path | None,
+        Option(
+            "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
+            "qidNUMBER of --data as .pt, .npy or .npz.",
+            shown="the sentences are embedded",
+            metavar="FOLDER",
+        ),
+    ] = None
+    """Of MRNet alone."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -17,7 +17,7 @@ from vidsum.types import Progress
 TOY = "toy"
 """The value of `DataSettings.data` for toy data."""
 _FOR_CAPTIONS = ("clip_s", "guided", "videos", "joined")
-_FOR_FEATURES = ("text", "text_features")
+_FOR_FEATURES = ("text", "text_features", "query_features")
 
 
 def moment_data(
@@ -95,6 +95,8 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
         _refuse(source, (*_FOR_FEATURES, "features", "space", "validation"), f"with --data {TOY}")
     elif not source.features:
         raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
+    if source.query_features:
+        _refuse(source, ("text", "space"), "with --query-features, as no text is embedded")
     return kind
 
 
