@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.benchmarks.voices import with_noise, write_wav
+from docs.benchmarks.voices import RATE, has_voices, spoken, with_noise, write_wav
 from tests.conftest import real_weights
 from vidsum import checkpoints
 from vidsum.pipelines.speech import transcribe
@@ -57,6 +57,22 @@ def test_a_synthetic_voice_in_noise_is_understood(sentence: np.ndarray, tmp_path
     transcript = transcribe(tmp_path / "fox.wav", "en", cache=False)
     assert "fox jumps over the lazy dog" in plain(transcript.text)
     assert transcript.language_probability == 1
+
+
+@pytest.mark.weights
+def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> None:
+    if not has_voices(["espeak-ng:en-us"]):
+        pytest.skip("espeak-ng is not installed")
+    # the first sentence alone makes Whisper write "emmmmm" to the end of the window
+    texts = ["A person examines the cups on the counter and notices how scratched they are."]
+    texts += ["Woman shows the items in her purse.", "A group of people are sailing on a boat."]
+    texts += ["a woman drinks a bottle of water", "Blonde woman shows off different outfits."]
+    pause = np.zeros(RATE, np.float32)
+    sound = np.concatenate([part for text in texts for part in (spoken(text, "espeak-ng:en-us"), pause)])
+    write_wav(sound, tmp_path / "captions.wav")
+    heard = plain(transcribe(tmp_path / "captions.wav", "en", cache=False).text)
+    assert "a group of people are sailing on a boat" in heard
+    assert "mmm" not in heard
 
 
 @pytest.mark.weights

@@ -18,6 +18,7 @@ from vidsum.speech.languages import LANGUAGES
 from vidsum.speech.recognize import (
     BEAMS,
     CHECKPOINT,
+    NO_REPEAT,
     detect_language,
     load_recognizer,
     precision_on,
@@ -240,6 +241,7 @@ def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, An
             "language": settings.language,
             "translate": settings.translate,
             "beams": BEAMS,
+            "no_repeat": NO_REPEAT,
             "precision": precision_on(device),
         },
     }

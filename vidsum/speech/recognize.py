@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "whisper_base"
 BEAMS = 5
+NO_REPEAT = 3
+"""Tokens that must not come twice where a text repeats itself, and is heard again."""
 _REPEATS = 2.4
-"""Text that zlib makes smaller by more than this repeats itself: Whisper does so where it hears no words."""
+"""Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
+it hears no words."""
 
 
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
@@ -65,20 +68,35 @@ def detect_language(model: "WhisperModel", window: Window) -> tuple[str, float]:
 def recognize(
     model: "WhisperModel", window: Window, language: str, *, translate: bool = False
 ) -> Iterator[Segment]:
-    """The segments of a window, with words unless they are translated."""
+    """The segments of a window, with words unless they are translated.
+
+    Where a text repeats itself, which may go on for the rest of the window, the window is heard again without
+    repetitions: Whisper's own remedy is to draw words at random. What repeats itself even so is dropped.
+    """
+    found = _decoded(model, window, language, translate)
+    if any(_repeats_itself(heard.text) for heard in found):
+        found = _decoded(model, window, language, translate, no_repeat=NO_REPEAT)
+    for heard in found:
+        text = heard.text.strip()
+        if text and not _repeats_itself(text):
+            yield _segment(window, heard, text)
+
+
+def _decoded(
+    model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
+) -> list[Any]:
+    """The segments of faster-whisper."""
     found, _ = model.transcribe(
         window.samples,
         language=language,
         task="translate" if translate else "transcribe",
         beam_size=BEAMS,
         temperature=0.0,  # no sampling: the same sound gives the same words
+        no_repeat_ngram_size=no_repeat,
         condition_on_previous_text=False,
         word_timestamps=not translate,
     )
-    for heard in found:
-        text = heard.text.strip()
-        if text and not _repeats_itself(text):
-            yield _segment(window, heard, text)
+    return list(found)
 
 
 def _repeats_itself(text: str) -> bool:
