@@ -2,6 +2,7 @@
 
 python -m docs.benchmarks.writing VIDEO --segments 6 --share 0.15 --repeat 3
 
+"decode cuts" decodes the frames of the segments alone; "x264" encodes them from memory, as every writer must.
 ffmpeg's trim and concat, with the same encoder settings, stands beside where ffmpeg is installed.
 """
 
@@ -10,15 +11,22 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import av
+from av.video.frame import PictureType
 
 from vidsum.types import Interval, VideoInfo
 from vidsum.video.copy import copy_segments
+from vidsum.video.damage import DecodeLog
+from vidsum.video.encoders import choose_encoder
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import decode_frames, open_video, video_stream
+from vidsum.video.pyav_reader import decode_frames, open_source, open_video, video_stream
+from vidsum.video.segments import in_ticks, segment_frames
+from vidsum.video.timing import jumps_of
 from vidsum.video.write import write_segments
 
 
@@ -35,6 +43,28 @@ def decode_alone(path: Path) -> None:
     with open_video(path) as container:
         for _ in decode_frames(container, video_stream(container, path)):
             pass
+
+
+def frames_of(info: VideoInfo, segments: Sequence[Interval]) -> list[av.VideoFrame]:
+    """The decoded frames of the segments."""
+    with open_source(info) as container:
+        stream = video_stream(container, info.path)
+        ticks = in_ticks(segments, stream.time_base or Fraction(1))
+        frames = segment_frames(container, stream, ticks, jumps_of(info), DecodeLog())
+        return [each.decoded.frame for each in frames]
+
+
+def encode_alone(frames: Sequence[av.VideoFrame], info: VideoInfo, target: Path) -> None:
+    """Encode pictures with the writer's settings."""
+    choice = choose_encoder("h264", None, None, None, (info.display_width, info.display_height))
+    rate = Fraction(info.fps).limit_denominator(1001)
+    with av.open(str(target), "w") as output:
+        stream = cast(av.VideoStream, output.add_stream("libx264", rate=rate, options=choice.options))
+        stream.width, stream.height, stream.pix_fmt = frames[0].width, frames[0].height, "yuv420p"
+        for number, frame in enumerate(frames):
+            frame.pts, frame.time_base, frame.pict_type = number, 1 / rate, PictureType.NONE
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
 
 
 def write_with_ffmpeg(info: VideoInfo, segments: Sequence[Interval], target: Path) -> None:
@@ -70,10 +100,13 @@ def main(arguments: list[str] | None = None) -> None:
     info = probe(options.video)
     segments = even_segments(info.duration_s, options.segments, options.share)
     with TemporaryDirectory() as folder:
-        targets = {name: Path(folder) / f"{name}.mp4" for name in ("write", "copy", "ffmpeg")}
+        targets = {name: Path(folder) / f"{name}.mp4" for name in ("write", "x264", "copy", "ffmpeg")}
+        frames = frames_of(info, segments)
         runs: dict[str, Callable[[], object]] = {
             "decode": lambda: decode_alone(options.video),
             "write": lambda: write_segments(options.video, segments, targets["write"]),
+            "decode cuts": lambda: frames_of(info, segments),
+            "x264": lambda: encode_alone(frames, info, targets["x264"]),
             "copy": lambda: copy_segments(options.video, segments, targets["copy"]),
         }
         if shutil.which("ffmpeg"):
@@ -90,7 +123,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{len(segments)} segments, {length_s:.1f} s of {info.duration_s:.1f} s")
         for name, spent in seconds.items():
             written = f"{frames_in(targets[name]):6} frames written" if name in targets else ""
-            print(f"{name:7} {spent:7.2f} s  {spent / seconds['decode']:5.2f}  {written}")
+            print(f"{name:11} {spent:7.2f} s  {spent / seconds['decode']:5.2f}  {written}")
 
 
 if __name__ == "__main__":
