@@ -13,9 +13,9 @@ from vidsum.errors import UsageError
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["fp32", "bf16", "fp16"]
+Precision = Literal["fp32", "bf16", "fp16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16"]
+PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto` is fp32, and bf16 for what was measured to lose nothing by it, where `prefers_bf16`."""
 Backend = Literal["auto", "torch", "onnx"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -49,12 +49,24 @@ def prefers_bf16(name: str = "auto") -> bool:
 
     Errors are those of `choose_device`.
     """
-    if device_type(name) != "cpu":
-        return False
+    return device_type(name) == "cpu" and "amx_bf16" in _cpu_flags()
+
+
+@lru_cache(maxsize=8)
+def prefers_int8(name: str = "auto") -> bool:
+    """Whether a device is a CPU with instructions for sums of products of whole numbers (VNNI, AMX).
+
+    Errors are those of `choose_device`.
+    """
+    return device_type(name) == "cpu" and not _cpu_flags().isdisjoint(("avx512_vnni", "avx_vnni", "amx_int8"))
+
+
+def _cpu_flags() -> set[str]:
+    """What the CPU can do, where Linux tells."""
     try:
-        return "amx_bf16" in Path("/proc/cpuinfo").read_text()
+        return set(Path("/proc/cpuinfo").read_text().split())
     except OSError:
-        return False
+        return set()
 
 
 def n_threads() -> int:
@@ -75,6 +87,8 @@ def require_precision(device: str, precision: Precision) -> None:
     if device_type(device) == "cpu" and precision == "fp16":
         fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
         raise UsageError(fault, hint="use --precision bf16")
+    if device_type(device) != "cpu" and precision == "int8":
+        raise UsageError("int8 is for CPUs", hint="use --precision fp16")
 
 
 def choose_device(name: str = "auto") -> "torch.device":

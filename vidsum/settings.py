@@ -80,7 +80,7 @@ class Extraction:
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[
         PrecisionChoice,
-        Option("Floating-point type of the model. auto: fp32, but bf16 for motion in ground on AMX."),
+        Option("Type of numbers. auto: fp32; bf16 for motion in ground on AMX; int8 with --fast."),
     ] = "auto"
     backend: Annotated[
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
@@ -90,9 +90,9 @@ class Extraction:
     hwaccel: Annotated[
         HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
     ] = "none"
-    fast: Annotated[
-        bool, Option("Decode less: samples may be a fraction of a second early, and less sharp.")
-    ] = False
+    fast: Annotated[bool, Option("Decode less, in int8: samples may be a fraction of a second early.")] = (
+        False
+    )
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True

@@ -104,7 +104,7 @@ def test_a_cache_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_other_precisions_are_refused() -> None:
-    with pytest.raises(UsageError, match="fp32, not bf16"):
+    with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
         onnx_extractor(*small_i3d(), SHA256, precision="bf16")
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +12,17 @@ import pytest
 from tests.conftest import real_weights
 from tests.features import networks
 from tests.features.conftest import RandomClips
+from tests.media import make_video
 from vidsum import checkpoints
-from vidsum.device import device_type, may_have_gpu, n_cores, n_threads
+from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers_int8
+from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import graph_extractor
 from vidsum.features.torch_backend import torch_extractor
+from vidsum.pipelines.extraction import extract, extraction_job
+from vidsum.scaling import unit_rows
+from vidsum.settings import Extraction
+from vidsum.video.probe import probe
 
 SPEC = describe("efficientnet_lite0")
 
@@ -81,3 +89,43 @@ def test_threads_are_those_of_omp_or_of_the_cores(
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert n_threads() == (n or n_cores())
+
+
+@pytest.mark.weights
+def test_int8_is_close_to_fp32() -> None:
+    real_weights("efficientnet_lite0")
+    film = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
+    whole, rough = (
+        extract(film, cache=False, device="cpu", logits=True, precision=precision)
+        for precision in ("fp32", "int8")
+    )
+    cosines = (unit_rows(whole.array) * unit_rows(rough.array)).sum(axis=1)
+    assert cosines.mean() > 0.97
+    assert np.median(cosines) > 0.985
+    assert cosines.max() < 0.9999
+    assert whole.logits is not None
+    assert rough.logits is not None
+    assert (whole.logits.argmax(1) == rough.logits.argmax(1)).mean() > 0.6
+
+
+def test_int8_is_for_one_network_on_a_cpu_in_onnxruntime() -> None:
+    assert choose_backend(SPEC, device="cpu", precision="int8") == "onnx"
+    for spec, backend in ((SPEC, "torch"), (describe("mobilenet_v2"), "auto")):
+        with pytest.raises(UsageError, match="int8 is for efficientnet_lite0, in onnxruntime"):
+            choose_backend(spec, backend, device="cpu", precision="int8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "precision"), [("flags : sse avx512_vnni", "int8"), ("flags : sse", "fp32")]
+)
+def test_fast_takes_int8_where_the_processor_has_it(
+    flags: str, precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefers_int8.cache_clear()
+    monkeypatch.setattr("vidsum.device._cpu_flags", lambda: set(flags.split()))
+    how = Extraction(device="cpu")
+    film = make_video(tmp_path / "film.mp4")
+    jobs = [extraction_job(probe(film.path), replace(how, fast=fast)) for fast in (False, True)]
+    prefers_int8.cache_clear()
+    assert [job.provenance["parameters"]["precision"] for job in jobs] == ["fp32", precision]
+    assert [job.provenance["parameters"].get("fast") for job in jobs] == [None, True]

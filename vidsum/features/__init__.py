@@ -54,8 +54,10 @@ def choose_backend(
         raise UsageError(f"unknown backend {backend!r}", hint=f"use {', '.join(BACKENDS)}")
     require_precision(device, precision)
     of_device = device_type(device)
+    if precision == "int8" and (spec.graph is None or backend == "torch"):
+        raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint="--precision auto")
     if backend == "auto":
-        is_direct = spec.graph is not None and of_device == "cpu" and precision == "fp32"
+        is_direct = spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8")
         return "onnx" if is_direct else "torch"
     if backend == "onnx":
         from vidsum.features.onnx_backend import choose_provider, require_exporter
@@ -85,7 +87,8 @@ def load_extractor(
     Args:
         spec: from `describe`.
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs.
+        precision: `fp32`; `bf16` is about twice as fast on CPUs with such instructions; `fp16` is for GPUs,
+            `int8` for `efficientnet_lite0` on CPUs.
         backend: `torch`, `onnx` for onnxruntime, in fp32, or `auto`, see `choose_backend`.
         progress: called while the weights are fetched.
 

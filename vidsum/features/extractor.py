@@ -92,7 +92,7 @@ class Spec:
     """The lengths that `clip_frames` may have."""
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
-    graph: "Callable[[Arrays, Preprocessing], bytes] | None" = field(default=None, repr=False)
+    graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
     """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
     them, to `features` [N, D]."""
     classifier: tuple[str, str] | None = None

@@ -23,10 +23,10 @@ _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 def choose_provider(device: str, precision: Precision) -> Provider:
     """The provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
 
-    Raises UsageError where onnxruntime does not run on that device, or precision is not fp32.
+    Raises UsageError where onnxruntime does not run on that device, or not in that precision.
     """
-    if precision != "fp32":
-        fault = f"the onnx backend runs in fp32, not {precision}"
+    if precision not in ("fp32", "int8"):
+        fault = f"the onnx backend runs in fp32 and int8, not {precision}"
         raise UsageError(fault, hint="--backend torch has them all")
     import onnxruntime
 
@@ -57,7 +57,7 @@ def graph_extractor(
     """
     provider = choose_provider(device, precision)
     assert spec.graph is not None
-    run = _session(spec.graph(arrays, spec.preprocessing), provider)
+    run = _session(spec.graph(arrays, spec.preprocessing, precision), provider)
     return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
 
 

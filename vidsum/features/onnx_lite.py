@@ -16,34 +16,32 @@ _FLOAT = 1
 """`onnx.TensorProto.FLOAT`"""
 
 
-def lite_graph(weights: Mapping[str, npt.NDArray[Any]], preprocessing: Preprocessing) -> bytes:
-    """The network from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280].
-
-    Batch normalisations are folded into the convolutions before them.
-    """
-    graph = _Graph({own_name(name): array for name, array in weights.items()})
-    x = graph.normalised(preprocessing)
-    x = graph.convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
-    number = 0
-    for count, _, stride, expansion, _ in STAGES:
-        for place in range(count):
-            x = graph.block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
-            number += 1
-    x = graph.convolution(x, "conv_head", "bn1", clipped=True)
-    graph.node("ReduceMean", [x], "features", axes=[2, 3], keepdims=0)
-    return graph.serialised(preprocessing.crop)
-
-
-class _Graph:
-    """Nodes and constants, in order."""
+class LiteGraph:
+    """Nodes and constants, in order; batch normalisations are folded into the convolutions before them."""
 
     def __init__(self, weights: Mapping[str, npt.NDArray[Any]]) -> None:
-        self.weights = weights
+        self.weights = {own_name(name): array for name, array in weights.items()}
         self.nodes: list[Any] = []
         self.constants: dict[str, npt.NDArray[Any]] = {
             "zero": np.array(0, np.float32),
             "six": np.array(6, np.float32),
         }
+
+    def written(self, preprocessing: Preprocessing) -> bytes:
+        """The network as the bytes of an ONNX file.
+
+        It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280].
+        """
+        x = self.normalised(preprocessing)
+        x = self.convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
+        number = 0
+        for count, _, stride, expansion, _ in STAGES:
+            for place in range(count):
+                x = self.block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
+                number += 1
+        x = self.floats(self.convolution(x, "conv_head", "bn1", clipped=True))
+        self.node("ReduceMean", [x], "features", axes=[2, 3], keepdims=0)
+        return self.serialised(preprocessing.crop)
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         """Add a node; returns its output's name."""
@@ -69,12 +67,10 @@ class _Graph:
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
         """A convolution with the normalisation after it, and ReLU6 or not."""
-        kernel, bias = self._folded(f"{name}.weight", norm)
+        kernel, bias = self.folded(f"{name}.weight", norm)
         self.constants[f"{name}.kernel"], self.constants[f"{name}.bias"] = kernel, bias
-        added = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
-        pads = [added // 2] * 2 + [added - added // 2] * 2
         inputs = [x, f"{name}.kernel", f"{name}.bias"]
-        x = self.node("Conv", inputs, f"{name}.out", strides=[stride] * 2, group=groups, pads=pads)
+        x = self.node("Conv", inputs, f"{name}.out", **places(kernel, stride, groups))
         return self.node("Clip", [x, "zero", "six"], f"{name}.clipped") if clipped else x
 
     def block(self, x: str, name: str, stride: int, expansion: int, *, adds: bool) -> str:
@@ -86,9 +82,18 @@ class _Graph:
         groups = len(self.weights[f"{depthwise}.weight"])
         y = self.convolution(y, depthwise, f"{name}.bn1", stride=stride, groups=groups, clipped=True)
         y = self.convolution(y, f"{name}.project_conv", f"{name}.bn2")
-        return self.node("Add", [x, y], f"{name}.sum") if adds else y
+        return self.added(x, y, f"{name}.sum") if adds else y
 
-    def _folded(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
+    def added(self, x: str, y: str, name: str) -> str:
+        """The sum of two."""
+        return self.node("Add", [x, y], name)
+
+    def floats(self, x: str) -> str:
+        """The same in fp32."""
+        return x
+
+    def folded(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
+        """Kernel and bias of a convolution with the normalisation after it."""
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, shift, mean, variance = (self.weights[f"{norm}.{part}"].astype(np.float64) for part in parts)
         factor = gain / np.sqrt(variance + EPSILON)
@@ -106,3 +111,10 @@ class _Graph:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
         checker.check_model(model)
         return bytes(model.SerializeToString())
+
+
+def places(kernel: FloatArray, stride: int, groups: int) -> dict[str, Any]:
+    """Where a convolution's kernel goes, as attributes of its node."""
+    added = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
+    pads = [added // 2] * 2 + [added - added // 2] * 2
+    return {"strides": [stride] * 2, "group": groups, "pads": pads}

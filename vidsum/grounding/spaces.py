@@ -76,8 +76,9 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = True)
     # clips of I3D that do not overlap cost half of what its default does
     actions, objects = (replace(fixed, extractor=name) for name in CLASSIFIERS)
     actions = replace(actions, stride_frames=32)
-    if fixed.precision == "auto" and fixed.backend != "onnx" and prefers_bf16(fixed.device):
-        actions = replace(actions, precision="bf16")
+    if fixed.precision in ("auto", "int8"):  # which is for objects
+        is_bf16 = fixed.backend != "onnx" and prefers_bf16(fixed.device)
+        actions = replace(actions, precision="bf16" if is_bf16 else "fp32")
     if not thorough:
         actions = replace(actions, extractor=QUICK)
     return actions, objects

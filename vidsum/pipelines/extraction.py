@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum import checkpoints, provenance
-from vidsum.device import Precision, device_type
+from vidsum.device import Precision, device_type, prefers_int8
 from vidsum.features import cache, choose_backend, describe, kept_extractor, weights_sha256
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
@@ -176,7 +176,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         UsageError: the choices do not go together; said before anything is fetched.
     """
     spec = spec_of(how)
-    precision = _precision_of(how)
+    precision = _precision_of(how, spec)
     backend = "own" if spec.own else choose_backend(spec, how.backend, device=how.device, precision=precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
@@ -293,8 +293,12 @@ def run_jobs(
 
 def _extractor(how: Extraction) -> Extractor:
     """An extractor, kept for the next video of a batch."""
-    return kept_extractor(spec_of(how), device=how.device, precision=_precision_of(how), backend=how.backend)
+    spec = spec_of(how)
+    return kept_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)
 
 
-def _precision_of(how: Extraction) -> Precision:
-    return "fp32" if how.precision == "auto" else how.precision
+def _precision_of(how: Extraction, spec: Spec) -> Precision:
+    if how.precision != "auto":
+        return how.precision
+    can_be_int8 = spec.graph is not None and how.backend != "torch"
+    return "int8" if how.fast and can_be_int8 and prefers_int8(how.device) else "fp32"

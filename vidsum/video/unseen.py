@@ -5,7 +5,7 @@ is seen. The samples are the same, bit by bit, as when all is decoded; but not i
 decoder fills holes with what it has. After the first hole, all is decoded.
 
 `fast` leaves out more, at a price: all pictures between those that others are predicted from, seen or not, so
-that a sample may show a picture of a fraction of a second before; and the filter that hides edges of blocks.
+that a sample may show a picture of a fraction of a second before.
 """
 
 from bisect import bisect_right, insort
@@ -58,7 +58,6 @@ class Unseen:
         self._is_used = is_known and None not in self._rates and bool(self._time_base and rate)
         self._is_fast, self._skip = fast, _FAST[self._decoder.name] if fast and is_known else "NONREF"
         if fast and self._is_used:
-            self._decoder.options = {**self._decoder.options, "skip_loop_filter": "all"}
             self._decoder.skip_frame = self._skip  # that of AV1 follows only what is set before it is opened
             self._decoder.open()
         self._shortest_s = _SHORTEST / float(rate) if rate else 0.0

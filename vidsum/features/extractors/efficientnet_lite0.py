@@ -3,6 +3,7 @@
 As costly as MobileNetV2, and better at naming what is in a picture: 75 % of ImageNet to its 72 %.
 """
 
+from vidsum.device import Precision
 from vidsum.features.extractor import Arrays, Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
@@ -17,11 +18,15 @@ def build(weights: Weights) -> Network:
     return Network(model, head)
 
 
-def graph(weights: Arrays, preprocessing: Preprocessing) -> bytes:
-    """The same network for onnxruntime."""
-    from vidsum.features.onnx_lite import lite_graph
+def graph(weights: Arrays, preprocessing: Preprocessing, precision: Precision) -> bytes:
+    """The same network for onnxruntime, in fp32 or int8."""
+    if precision == "int8":
+        from vidsum.features.onnx_int8 import Int8Graph
 
-    return lite_graph(weights, preprocessing)
+        return Int8Graph(weights).written(preprocessing)
+    from vidsum.features.onnx_lite import LiteGraph
+
+    return LiteGraph(weights).written(preprocessing)
 
 
 SPEC = Spec(

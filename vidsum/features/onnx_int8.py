@@ -1,0 +1,115 @@
+"""EfficientNet-Lite0 in whole numbers of 8 bits: half the work on processors with instructions for them.
+
+Activations are uint8, with one scale each; weights int8, with one for each channel. What ReLU6 gives lies in
+[0, 6]; the ranges of the rest were measured on real frames. Pixels come as they are.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.features.extractor import Preprocessing
+from vidsum.features.onnx_lite import LiteGraph, places
+
+_LEVELS = 255
+_LARGEST_BIAS = 2**30
+Range = tuple[float, float]
+
+RANGES: Mapping[str, Range] = {
+    "blocks.0.project_conv.out": (-36.42, 46.34),
+    "blocks.1.project_conv.out": (-51.33, 58.34),
+    "blocks.2.project_conv.out": (-53.09, 53.25),
+    "blocks.2.sum": (-61.78, 63.45),
+    "blocks.3.project_conv.out": (-39.47, 46.67),
+    "blocks.4.project_conv.out": (-30.09, 28.19),
+    "blocks.4.sum": (-50.63, 53.56),
+    "blocks.5.project_conv.out": (-37.13, 37.27),
+    "blocks.6.project_conv.out": (-24.14, 20.49),
+    "blocks.6.sum": (-37.6, 37.89),
+    "blocks.7.project_conv.out": (-18.86, 17.24),
+    "blocks.7.sum": (-38.58, 39.35),
+    "blocks.8.project_conv.out": (-42.17, 37.84),
+    "blocks.9.project_conv.out": (-25.86, 19.23),
+    "blocks.9.sum": (-43.7, 39.16),
+    "blocks.10.project_conv.out": (-27.95, 19.17),
+    "blocks.10.sum": (-53.29, 43),
+    "blocks.11.project_conv.out": (-37.76, 33.1),
+    "blocks.12.project_conv.out": (-17.92, 18.38),
+    "blocks.12.sum": (-39.21, 35.42),
+    "blocks.13.project_conv.out": (-19.18, 20.84),
+    "blocks.13.sum": (-42.23, 37.92),
+    "blocks.14.project_conv.out": (-24.22, 24.59),
+    "blocks.14.sum": (-46.86, 42.31),
+    "blocks.15.project_conv.out": (-17.58, 16.01),
+}
+"""Least and greatest value of what is not clipped, on all frames of 14 real clips
+(`python -m docs.benchmarks.precision CLIP ... --ranges`)."""
+
+
+class Int8Graph(LiteGraph):
+    """The network of `LiteGraph`, a quantised tensor under each name."""
+
+    def __init__(self, weights: Mapping[str, npt.NDArray[Any]], ranges: Mapping[str, Range] = RANGES) -> None:
+        super().__init__(weights)
+        self.constants.clear()
+        self._ranges = ranges
+        self._scales: dict[str, float] = {}
+
+    def normalised(self, preprocessing: Preprocessing) -> str:
+        """Pixels, [N, 3, side, side]: their mean is the zero point, their deviation the scale."""
+        (mean,), (deviation,) = set(preprocessing.mean), set(preprocessing.std)
+        side = preprocessing.crop
+        self.constants["shape"] = np.array([-1, side, side, 3])
+        x = self.node("Reshape", ["clips", "shape"], "frames")
+        self._quantise("image", 1 / deviation, int(mean))
+        return self.node("Transpose", [x], "image", perm=[0, 3, 1, 2])
+
+    def convolution(
+        self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
+    ) -> str:
+        """A convolution with the normalisation after it; to clip is to have the range of ReLU6."""
+        kernel, bias = self.folded(f"{name}.weight", norm)
+        y = f"{name}.out"
+        self._quantise_range(y, (0.0, 6.0) if clipped else self._ranges[y])
+        # of a channel with hardly any weights, the bias decides, which has to fit into 32 bits
+        least = np.abs(bias) / self._scales[x] / _LARGEST_BIAS
+        scales = np.maximum(np.abs(kernel).max(axis=(1, 2, 3)) / 127, np.maximum(least, 1e-30))
+        whole = np.round(kernel / scales[:, None, None, None]).astype(np.int8)
+        self.constants |= {
+            f"{name}.kernel": whole,
+            f"{name}.scales": scales.astype(np.float32),
+            f"{name}.zeros": np.zeros(len(kernel), np.int8),
+            f"{name}.bias": np.round(bias / (self._scales[x] * scales)).astype(np.int32),
+        }
+        weights = [f"{name}.{part}" for part in ("kernel", "scales", "zeros")]
+        inputs = [*self._quantised(x), *weights, *self._quantised(y)[1:], f"{name}.bias"]
+        return self.node("QLinearConv", inputs, y, **places(kernel, stride, groups))
+
+    def added(self, x: str, y: str, name: str) -> str:
+        """The sum of two, which onnxruntime computes in whole numbers too."""
+        self._quantise_range(name, self._ranges[name])
+        terms = [self.node("DequantizeLinear", self._quantised(each), f"{name}.{each}") for each in (x, y)]
+        total = self.node("Add", terms, f"{name}.float")
+        return self.node("QuantizeLinear", [total, *self._quantised(name)[1:]], name)
+
+    def floats(self, x: str) -> str:
+        """The same in fp32."""
+        return self.node("DequantizeLinear", self._quantised(x), f"{x}.float")
+
+    def _quantise_range(self, name: str, of: Range) -> None:
+        low, high = min(of[0], 0.0), max(of[1], 0.0)
+        scale = (high - low) / _LEVELS
+        self._quantise(name, scale, round(-low / scale))
+
+    def _quantise(self, name: str, scale: float, zero: int) -> None:
+        self._scales[name] = scale
+        self.constants |= {
+            f"{name}.scale": np.array(scale, np.float32),
+            f"{name}.zero": np.array(zero, np.uint8),
+        }
+
+    def _quantised(self, name: str) -> list[str]:
+        """A tensor, its scale and its zero point."""
+        return [name, f"{name}.scale", f"{name}.zero"]
