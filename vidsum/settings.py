@@ -80,7 +80,7 @@ class Extraction:
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[
         PrecisionChoice,
-        Option("Type of numbers. auto: fp32; bf16 for motion in ground on AMX; int8 with --fast."),
+        Option("Type of numbers. auto: fp32; in ground bf16 on AMX but for objects; int8 with --fast."),
     ] = "auto"
     backend: Annotated[
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")

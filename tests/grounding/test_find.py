@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.device import PrecisionChoice
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding import find
 from vidsum.grounding.find import Request
@@ -21,6 +22,7 @@ from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 
 SIZES: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}
+PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "bf16", "fp32")
 TEXTS = ("a dog", "two cats on a mat")
 
 
@@ -213,3 +215,28 @@ def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
         find.model_for(detr(tmp_path / "m.safetensors"), "clip", "cpu")
     with pytest.raises(UsageError, match="unknown model 'minilm'"):
         find.model_for("minilm", "auto", "cpu")
+
+
+def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_map, by_words = mrnet(tmp_path / "m.safetensors"), detr(tmp_path / "d.safetensors")
+    for best in (True, False):
+        monkeypatch.setattr(find, "prefers_bf16", lambda device, best=best: best)
+        expected = {"auto": "bf16" if best else "fp32", "bf16": "bf16", "fp32": "fp32"}
+        assert {one: find.precision_for(by_map, "cpu", one) for one in PRECISIONS} == expected
+        assert {find.precision_for(model, "cpu", "bf16") for model in (by_words, "similarity")} == {"fp32"}
+
+
+def test_mrnet_scores_about_the_same_in_bf16(tmp_path: Path) -> None:
+    path = mrnet(tmp_path / "m.safetensors")
+    exact, again, rough = (
+        find.locate(path, video(), REQUEST, 99, "cpu", precision)[0].moments
+        for precision in ("fp32", "fp32", "bf16")
+    )
+    assert exact == again
+    scores = {(one.start_s, one.end_s): one.score for one in exact}
+    common = [(scores[place], one.score) for one in rough if (place := (one.start_s, one.end_s)) in scores]
+    assert len(common) > len(exact) / 2
+    assert {abs(before - after) < 0.03 for before, after in common} == {True}
+    assert any(before != after for before, after in common)

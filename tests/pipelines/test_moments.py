@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -254,24 +254,31 @@ def test_a_missing_video_or_checkpoint_is_said_before_anything_is_decoded(
 def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     film: Path, colours: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[int, int]] = []
+    asked: list[tuple[int, int, bool]] = []
 
+    @dataclass(frozen=True)
     class Reader:
-        space = "conse"
-        max_words = None
+        space: str = "conse"
+        max_words: int | None = None
+        is_mrnet: bool = True
+        in_bf16: bool = False
 
     def answer(
         grounder: Reader, video: ClipEmbeddings, tokens: Any, vectors: FloatArray, top_k: int
     ) -> list[Prediction]:
-        asked.append((len(tokens), top_k))
+        asked.append((len(tokens), top_k, grounder.in_bf16))
         return [Prediction([Moment(1.0, 2.0, 0.9)], None) for _ in tokens]
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
     monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.grounder.ground_video", answer)
-    found = pipeline.ground(film, ["green", "red"], 3, model=str(path), device="cpu")
-    assert asked == [(2, 3)]
+    ask = {"model": str(path), "device": "cpu"}
+    found = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
+    exact = pipeline.ground(film, ["green", "red"], 3, precision="fp32", **ask)
+    assert asked == [(2, 3, True), (2, 3, False)]
+    assert [one.provenance["grounding"].get("precision") for one in (found, exact)] == ["bf16", None]
+    jsonschema.validate(documents.grounding_document(found, with_saliency=False), SCHEMA)
     assert best(found) == [(1, 2)] * 2
     assert (found.model, found.space) == (str(path), "conse")
     assert len(found.provenance["grounding"]["model_sha256"]) == 64

@@ -1,13 +1,14 @@
 """Moments and saliency by the chosen model: the similarity curve, or a trained one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
+from vidsum.device import Precision, PrecisionChoice, prefers_bf16
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
@@ -70,13 +71,24 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
     return name, grounder.space
 
 
+def precision_for(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
+    """What a model multiplies in: MRNet in bf16, if that is chosen or best on the device, others in fp32."""
+    prefers = choice == "bf16" or (choice == "auto" and prefers_bf16(device))
+    return "bf16" if prefers and model != "similarity" and _grounder(model, device).is_mrnet else "fp32"
+
+
 def locate(
-    model: str, video: ClipEmbeddings, request: Request, top_k: int, device: str = "auto"
+    model: str,
+    video: ClipEmbeddings,
+    request: Request,
+    top_k: int,
+    device: str = "auto",
+    precision: PrecisionChoice = "auto",
 ) -> list[QueryMoments]:
     """The moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
     Saliency is the model's own, or the similarity curve where it has none, scaled to [0, 1] over the video.
-    `model` is from `model_for`; video and queries are in its space.
+    `model` is from `model_for`; video and queries are in its space. `precision`: see `precision_for`.
     """
     if model == "similarity":
         where = (video.timestamps, video.step_s, video.duration_s)
@@ -85,7 +97,8 @@ def locate(
     else:
         from vidsum.grounding.grounder import ground_video
 
-        grounder = _grounder(model, device)
+        in_bf16 = precision_for(model, device, precision) == "bf16"
+        grounder = replace(_grounder(model, device), in_bf16=in_bf16)
         tokens = list(request.vectors[:, None])
         if grounder.max_words is not None:
             tokens = embed_words(grounder.space, request.texts, device)

@@ -18,9 +18,17 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
-from vidsum.grounding.spaces import ClipEmbeddings, guided_rows, rows_of
+from vidsum.grounding.spaces import ClipEmbeddings, guide_of, rows_of
 from vidsum.grounding.text import TextEncoder
-from vidsum.grounding.windows import Windows, clips_of, inside, joined, placed, sliding_windows
+from vidsum.grounding.windows import (
+    Windows,
+    count_clips,
+    inside,
+    joined,
+    placed,
+    sliding_windows,
+    with_endpoints,
+)
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.models.detr import inputs_of
 from vidsum.models.detr_models import MODELS as DETR_MODELS
@@ -67,8 +75,9 @@ class Family(NamedTuple):
 
     predict: Callable[[Sequence[FloatArray], Sequence[FloatArray]], Iterable[WindowOutput]]
     """From B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
-    clips: Callable[[FloatArray, float, float], FloatArray]
-    """From the rows [N, D] of a window, their step_s and the model's clip_s: [t, Dv] as the model reads."""
+    length: Callable[[int, float, float], int]
+    """From the number of rows of a window, their step_s and the model's clip_s: t, the clips that the model
+    reads."""
     batch: int
     """Pairs of a window and a query at a time."""
     proposals: TimeArray | None = None
@@ -77,7 +86,7 @@ class Family(NamedTuple):
     max_words: int | None = None
     """Maximum number of tokens of a query; None where the model reads one vector for all of it."""
     n_endpoints: int = 0
-    """Numbers that `clips` adds to each row."""
+    """Numbers that `with_endpoints` adds to each clip, if it does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +107,18 @@ class Grounder:
     moments: MomentSource = "spans"
     max_iou: float = MAX_IOU
     """Largest overlap of its moments, see `suppress`."""
+    in_bf16: bool = False
+    """Whether MRNet multiplies in bf16."""
+
+    @property
+    def is_mrnet(self) -> bool:
+        """Whether the model is MRNet, and not of the DETR family."""
+        return isinstance(self.model, MRNet)
 
     @property
     def family(self) -> Family:
         """The inputs and outputs of the model."""
-        return _mrnet(self.model) if isinstance(self.model, MRNet) else _detr(self.model)
+        return _mrnet(self.model, self.in_bf16) if isinstance(self.model, MRNet) else _detr(self.model)
 
     @property
     def max_words(self) -> int | None:
@@ -208,19 +224,20 @@ def ground_video(
     return predictions
 
 
-def _mrnet(model: MRNet) -> Family:
+def _mrnet(model: MRNet, in_bf16: bool) -> Family:
     """Proposals of every start and end clip, scored for one vector of a query."""
     config, device = model.config, next(model.parameters()).device
 
     @torch.inference_mode()
     def predict(clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
         video, query = (torch.from_numpy(np.stack(rows)).to(device) for rows in (clips, queries))
-        scores = match_scores(model(video, query))[:, 0, model.valid]
+        with torch.autocast(device.type, torch.bfloat16, enabled=in_bf16):
+            scores = match_scores(model(video, query))[:, 0, model.valid]
         return [WindowOutput(row) for row in scores.float().cpu().numpy()]
 
     return Family(
         predict,
-        lambda rows, step_s, clip_s: resample(rows, config.clips * config.pool),
+        lambda n_rows, step_s, clip_s: config.clips * config.pool,
         batch=16,  # with the paper's head they take about 1 GB
         proposals=(torch.nonzero(model.valid).cpu().numpy() + np.array([0, 1])) / config.clips,
     )
@@ -243,7 +260,7 @@ def _detr(model: DETRModel) -> Family:
 
     return Family(
         predict,
-        lambda rows, step_s, clip_s: clips_of(rows, step_s, clip_s, config.clips),
+        lambda n_rows, step_s, clip_s: count_clips(n_rows, step_s, clip_s, config.clips),
         batch=32,
         max_words=config.words,
         n_endpoints=2,
@@ -267,19 +284,26 @@ def _outputs(
     """The model's outputs for all windows of each query in turn; errors as `ground_video`."""
     family, config = grounder.family, grounder.model.config
 
-    def clips(rows: FloatArray) -> list[FloatArray]:
-        _check(grounder, "clips", rows.shape[1], config.dim_video - family.n_endpoints)
-        return [family.clips(rows[window], video.step_s, grounder.clip_s) for window in windows]
+    def resampled(rows: FloatArray) -> list[FloatArray]:
+        lengths = [family.length(one.stop - one.start, video.step_s, grounder.clip_s) for one in windows]
+        return [resample(rows[window], length) for window, length in zip(windows, lengths, strict=True)]
+
+    def clips(guide: FloatArray) -> list[FloatArray]:
+        _check(grounder, "clips", dim_rows + guide.shape[1], config.dim_video - family.n_endpoints)
+        parts = [np.concatenate(pair, axis=1) for pair in zip(seen, resampled(guide), strict=True)]
+        return [with_endpoints(part) for part in parts] if family.n_endpoints else parts
 
     for query in tokens:
         _check(grounder, "queries", query.shape[1], config.dim_query)
+    seen = resampled(rows := rows_of(video))  # once for all queries, which differ in the guide alone
+    dim_rows = rows.shape[1]
     by_query: Iterable[list[FloatArray]]
     if not grounder.guided:
-        by_query = repeat(clips(rows_of(video)), len(tokens))
+        by_query = repeat(clips(rows[:, :0]), len(tokens))
     elif vectors is None:
         raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
     else:
-        by_query = (clips(guided_rows(video, vector)) for vector in vectors)
+        by_query = (clips(guide_of(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)
     pairs = ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
     while batch := list(islice(pairs, family.batch)):

@@ -164,8 +164,12 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     The curves are standardised over the whole video, so that each window of a long one shows whether the
     query is likelier elsewhere. The guide is our addition to MRNet's input (docs/algorithms/captions.md).
     """
-    curves = curves_of(video, query[None])[0]
-    return np.concatenate([rows_of(video), _GUIDE_SCALE * curves.T], axis=1)
+    return np.concatenate([rows_of(video), guide_of(video, query)], axis=1)
+
+
+def guide_of(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
+    """[T, C] the guide of one query [Dq], see `guided_rows`."""
+    return np.asarray(_GUIDE_SCALE * curves_of(video, query[None])[0].T)
 
 
 def _standard(curves: FloatArray) -> FloatArray:

@@ -55,8 +55,12 @@ def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> Float
 
     `rows` are [N, D] of a window, each of `step_s` seconds.
     """
-    n_clips = min(most, math.ceil(len(rows) * step_s / clip_s - 1e-9))
-    return with_endpoints(resample(rows, max(1, n_clips)))
+    return with_endpoints(resample(rows, count_clips(len(rows), step_s, clip_s, most)))
+
+
+def count_clips(n_rows: int, step_s: float, clip_s: float, most: int) -> int:
+    """The number of clips that `clips_of` makes of a window."""
+    return max(1, min(most, math.ceil(n_rows * step_s / clip_s - 1e-9)))
 
 
 def with_endpoints(rows: FloatArray) -> FloatArray:

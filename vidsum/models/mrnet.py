@@ -25,7 +25,7 @@ class Scores(NamedTuple):
     contrastive: Tensor
     """[B, M, T, T] cosines."""
     proposals: Tensor
-    """[B, T, T, d_joint] of length 1, in the space of the contrastive loss."""
+    """[B, N, d_joint] of length 1, those that are valid, in the space of the contrastive loss."""
     queries: Tensor
     """[B, M, d_joint] of length 1."""
     contrastive_power: float = 0.5
@@ -77,19 +77,16 @@ class MRNet(nn.Module):
         is_key = None if is_query is None else pad(is_query, (0, self.config.clips), value=True)
         x = self.norm(run_blocks(self.blocks, x, n_queries, is_key))
         tokens, clips = x[:, :n_queries], x[:, n_queries:]
-        proposals = self.map(self.to_map(clips).mT).mT
+        proposals = self.map(self.to_map(clips).mT)
         # the Hadamard product of Sec. 3.3, summed; of vectors of length 1 and times 10, as MMN has it
         iou_vectors = normalize(self.proposal_iou(proposals), dim=2)
         iou = 10 * normalize(self.query_iou(tokens), dim=2) @ iou_vectors.mT
         vectors = normalize(self.proposal_contrastive(proposals), dim=2)
         queries = normalize(self.query_contrastive(tokens), dim=2)
-        return Scores(
-            self.map.place(iou),
-            self.map.place(queries @ vectors.mT),
-            self.map.place(vectors.mT).permute(0, 2, 3, 1),
-            queries,
-            self.config.contrastive_power,
+        iou_map, contrastive_map = (
+            self.map.place(scores.mT).permute(0, 3, 1, 2) for scores in (iou, queries @ vectors.mT)
         )
+        return Scores(iou_map, contrastive_map, vectors, queries, self.config.contrastive_power)
 
     def sparsity_loss(self) -> Tensor:
         """Eq. 6, see `sparsity_loss`."""

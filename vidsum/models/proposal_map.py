@@ -64,8 +64,10 @@ class ProposalMap(nn.Module):
     The first convolution pads for all, as published: cells beyond the map's edge take part in between.
     """
 
+    order: Tensor
+    """[N] which of `proposals` is the n-th in the rows of the map."""
     cells: Tensor
-    """[N] the position of each proposal in the flattened map."""
+    """[N] the position of the n-th in the flattened map."""
     valid: Tensor
     """[T, T] bool, the proposals that exist."""
 
@@ -77,7 +79,9 @@ class ProposalMap(nn.Module):
         pairs = proposals(clips, counts)
         valid = torch.zeros(clips, clips, dtype=torch.bool)
         valid[pairs[:, 0], pairs[:, 1]] = True
-        self.register_buffer("cells", pairs[:, 0] * clips + pairs[:, 1], persistent=False)
+        cells, order = (pairs[:, 0] * clips + pairs[:, 1]).sort()
+        self.register_buffer("order", order, persistent=False)
+        self.register_buffer("cells", cells, persistent=False)
         self.register_buffer("valid", valid, persistent=False)
         widths = [dim] + [hidden] * layers
         paddings = [(kernel - 1) * layers // 2] + [0] * (layers - 1)
@@ -90,16 +94,20 @@ class ProposalMap(nn.Module):
             self.register_buffer(f"weight_{number}", weight, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, hidden, N] of clips [B, d, T]: each proposal with those around it on the map."""
-        out = self.place(pool_proposals(x, self.counts))
+        """[B, N, hidden] of clips [B, d, T]: each proposal, in the order of `valid`, with those around it."""
+        pooled = pool_proposals(x, self.counts).index_select(2, self.order)
+        # a cell's numbers lie side by side: convolutions are quicker so, and cells are copied whole
+        out = self.place(pooled.mT).permute(0, 3, 1, 2)
         for number, (convolution, norm) in enumerate(zip(self.convolutions, self.norms, strict=True)):
-            out = norm(convolution(out)).relu() * self.get_buffer(f"weight_{number}")
-        return out.flatten(2).index_select(2, self.cells)
+            out = norm(convolution(out)).relu()
+            out = out * self.get_buffer(f"weight_{number}").to(out.dtype)
+        return out.permute(0, 2, 3, 1).flatten(1, 2).index_select(1, self.cells)
 
     def place(self, values: Tensor) -> Tensor:
-        """[B, C, T, T]: [B, C, N] of the proposals at their cells of the map, 0 elsewhere."""
-        cells = values.new_zeros(*values.shape[:2], self.clips**2).index_copy(2, self.cells, values)
-        return cells.view(*values.shape[:2], self.clips, self.clips)
+        """[B, T, T, C]: [B, N, C] of the proposals at their cells of the map, 0 elsewhere."""
+        n_videos, _, width = values.shape
+        cells = values.new_zeros(n_videos, self.clips**2, width).index_copy(1, self.cells, values)
+        return cells.view(n_videos, self.clips, self.clips, width)
 
 
 def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import presence
-from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for
+from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
 from vidsum.grounding.presence import UNLIKELY as UNLIKELY
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
@@ -133,7 +133,9 @@ class MomentsPlan:
         vectors = self._embedded(texts)  # first: missing weights show before decoding
         features = self.input.read(progress)
         clips = self.input.once(self._seen_in, lambda: self._seen(features))
-        answers = locate(self.model, clips, Request(texts, vectors), self.retrieval.top_k, device)
+        answers = locate(
+            self.model, clips, Request(texts, vectors), self.retrieval.top_k, device, extraction.precision
+        )
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         if (present := presence.probabilities(clips, vectors)) is not None:
@@ -240,7 +242,7 @@ def plan_moments(
         "vidsum": __version__,
         "video": jobs[0].provenance["video"],
         "extractions": [{key: job.provenance[key] for key in _OWN_KEYS} for job in jobs],
-        "grounding": _facts(queries, retrieval, model, space),
+        "grounding": {**_facts(queries, retrieval, model, space), **_precision_of(model, extraction)},
     }
     given = Input(extraction, video, tuple(jobs), kept=kept_of(source))
     return with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
@@ -283,6 +285,12 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     if sha256 := checkpoint_sha256(model):
         facts["model_sha256"] = sha256
     return facts
+
+
+def _precision_of(model: str, extraction: Extraction) -> dict[str, str]:
+    """What the model multiplies in, where that is not fp32."""
+    precision = precision_for(model, extraction.device, extraction.precision)
+    return {} if precision == "fp32" else {"precision": precision}
 
 
 def _shot_edges(features: Sequence[Features], snap: str) -> TimeArray:

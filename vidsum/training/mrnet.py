@@ -64,7 +64,7 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
         ious = proposal_ious(batch.gt_windows, model.config.clips)
         loss = iou_loss(scores.iou, ious, valid, is_query, how.iou_low, how.iou_high)
         contrast = contrastive_loss(
-            scores.proposals[:, valid], scores.queries, ious[:, :, valid], batch.gt_windows, is_query, how
+            scores.proposals, scores.queries, ious[:, :, valid], batch.gt_windows, is_query, how
         )
         total: Tensor = loss + how.lambda_c * contrast + how.lambda_s * model.sparsity_loss()
     return total
