@@ -75,6 +75,21 @@ def test_windows_hold_as_many_pieces_as_fit() -> None:
     assert [len(window.samples) / RATE for window in windows] == [24, 12, 29]
 
 
+def test_a_word_lies_in_the_piece_of_its_middle() -> None:
+    window = Window((Speech(10, seconds(4)), Speech(100, seconds(3))))
+    expected = {
+        (1, 2): (11, 12),
+        (3.5, 4): (13.5, 14),
+        (3.8, 4.6): (100, 100.6),  # begins before the border by Whisper's clock
+        (3.3, 4.1): (13.3, 14),
+        (4, 4.2): (100, 100.2),
+        (6.5, 9): (102.5, 103),  # Whisper's window goes on with silence
+        (8, 9): (103, 103),
+    }
+    for heard, spoken in expected.items():
+        assert window.word_in_source(*heard) == pytest.approx(spoken)
+
+
 def test_times_in_a_window_are_those_of_the_source() -> None:
     window = Window((Speech(10, seconds(4)), Speech(100, seconds(3))))
     assert window.time_in_source(0) == 10

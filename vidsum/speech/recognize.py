@@ -106,24 +106,18 @@ def _repeats_itself(text: str) -> bool:
 
 def _segment(window: Window, heard: Any, text: str) -> Segment:
     """A segment of faster-whisper, with times of the source."""
-    words = tuple(
-        Word(
-            _start_s(window, word), _end_s(window, word), word.word.strip(), round(float(word.probability), 4)
-        )
-        for word in heard.words or ()
-    )
-    start_s, end_s = _start_s(window, heard), _end_s(window, heard)
+    words = tuple(_word(window, word) for word in heard.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s
+    else:
+        start_s = round(window.time_in_source(float(heard.start)), 3)
+        end_s = round(window.time_in_source(float(heard.end), is_end=True), 3)
     probability = round(math.exp(min(heard.avg_logprob, 0.0)), 4)
     return Segment(
         start_s, max(end_s, start_s), text, probability, round(float(heard.no_speech_prob), 4), words
     )
 
 
-def _start_s(window: Window, heard: Any) -> float:
-    return round(window.time_in_source(float(heard.start)), 3)
-
-
-def _end_s(window: Window, heard: Any) -> float:
-    return round(window.time_in_source(float(heard.end), is_end=True), 3)
+def _word(window: Window, heard: Any) -> Word:
+    start_s, end_s = window.word_in_source(float(heard.start), float(heard.end))
+    return Word(round(start_s, 3), round(end_s, 3), heard.word.strip(), round(float(heard.probability), 4))

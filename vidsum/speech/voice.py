@@ -80,6 +80,19 @@ class Window:
         """[N] of all pieces."""
         return np.concatenate([piece.samples for piece in self.pieces])
 
+    def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:
+        """Start and end in the source of a word, which lies in one piece: that of its middle.
+
+        Whisper's times are exact to some tenths of a second, so that a word may begin before a border.
+        """
+        begins = np.cumsum([0.0, *(piece.length_s for piece in self.pieces)])
+        middle = (start_s + end_s) / 2
+        number = min(int(np.searchsorted(begins[1:], middle, side="right")), len(self.pieces) - 1)
+        low, high = begins[number], begins[number + 1]
+        shift = self.pieces[number].start_s - low
+        start, end = (float(np.clip(time_s, low, high) + shift) for time_s in (start_s, end_s))
+        return start, end
+
     def time_in_source(self, time_s: float, *, is_end: bool = False) -> float:
         """Seconds in the source of a time in the window.
 
