@@ -156,6 +156,16 @@ def test_fast_decodes_the_references_alone(tmp_path: Path) -> None:
     assert n_decoded(path, 2.0, fast=True) < 60 < n_decoded(path, 2.0) < 90 < n_decoded(path, None)
 
 
+def test_fast_changes_nothing_for_dense_samples(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    make_video(path, n_frames=60, codec_options={"x264-params": "bframes=3:b-adapt=0"})
+    for fps in (5.5, 25.0):
+        whole, fast = (
+            [f.pts_s for _, f in read_frames(path, [Sampling(fps)], fast=fast)] for fast in (False, True)
+        )
+        assert fast == whole
+
+
 def test_fast_is_for_one_reader_and_does_not_go_with_strict(made: Made) -> None:
     with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
         read_frames(made("plain").path, [Sampling(2.0)], reader="opencv", fast=True)

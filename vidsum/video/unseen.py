@@ -5,7 +5,8 @@ is seen. The samples are the same, bit by bit, as when all is decoded; but not i
 decoder fills holes with what it has. After the first hole, all is decoded.
 
 `fast` leaves out more, at a price: all pictures between those that others are predicted from, seen or not, so
-that a sample may show a picture of a fraction of a second before.
+that a sample may show a picture of a fraction of a second before. Samples that follow each other closely, as
+those of a network that sees motion, would repeat each other, and get all their pictures.
 """
 
 from bisect import bisect_right, insort
@@ -21,19 +22,19 @@ from vidsum.video.frames import Sampling, samples_before
 if TYPE_CHECKING:
     from av.stream import Stream
 
-_CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
+_Skip = Literal["DEFAULT", "NONREF", "BIDIR"]
+_EXACT: dict[str, _Skip] = dict.fromkeys(("h264", "hevc", "mpeg2video", "mpeg4"), "NONREF")
 """Those whose decoders follow `skip_frame` from packet to packet."""
-_FAST: dict[str, Literal["NONREF", "BIDIR"]] = {
-    "h264": "BIDIR",
-    "hevc": "NONREF",
-    "mpeg2video": "BIDIR",
-    "mpeg4": "BIDIR",
-    "libdav1d": "NONREF",
+_FAST: dict[str, _Skip] = {
+    **dict.fromkeys(("hevc", "libdav1d"), "NONREF"),
+    **dict.fromkeys(("h264", "mpeg2video", "mpeg4"), "BIDIR"),
 }
 """What `fast` leaves out. In H.264 pictures predicted from both sides are references of such alone; in HEVC
 nearly all pictures are."""
 _REORDERED = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
+_DENSEST = 5.0
+"""Most samples a second of which `fast` leaves some a moment early."""
 _SHORTEST = 0.75
 """Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
 
@@ -52,12 +53,12 @@ class Unseen:
     ) -> None:
         self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
         self._log = log
-        self._start_s, self._time_base = start_s, stream.time_base
-        rate = stream.average_rate
-        is_known = self._decoder.name in (_FAST if fast else _CODECS)
-        self._is_used = is_known and None not in self._rates and bool(self._time_base and rate)
-        self._is_fast, self._skip = fast, _FAST[self._decoder.name] if fast and is_known else "NONREF"
-        if fast and self._is_used:
+        self._is_fast = fast and all(each is not None and each <= _DENSEST for each in self._rates)
+        self._skip = (_FAST if self._is_fast else _EXACT).get(self._decoder.name, "DEFAULT")
+        self._start_s, self._time_base, rate = start_s, stream.time_base, stream.average_rate
+        is_timed = None not in self._rates and bool(self._time_base and rate)
+        self._is_used = is_timed and self._skip != "DEFAULT"
+        if self._is_fast and self._is_used:
             self._decoder.skip_frame = self._skip  # that of AV1 follows only what is set before it is opened
             self._decoder.open()
         self._shortest_s = _SHORTEST / float(rate) if rate else 0.0
