@@ -88,12 +88,14 @@ PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b"), Passag
 
 def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
     found = moments_said(PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
-    assert [(one.start_s, one.end_s, one.evidence) for one in found] == [
-        (0, 6, "said"),
-        (8, 9.5, "said"),
-        (4, 6, "said"),
-    ]
+    assert [(one.start_s, one.end_s, one.evidence) for one in found] == [(0, 6, "said"), (8, 9.5, "said")]
     assert len(moments_said(PASSAGES, np.ones(4, np.float32), 1)) == 1
+
+
+@pytest.mark.parametrize(("around", "end_s"), [(0.45, 6), (0.35, 4)])
+def test_a_moment_has_the_sentences_around_that_fit_nearly_as_well(around: float, end_s: float) -> None:
+    (found,) = moments_said(PASSAGES, np.array([0.5, 0.1, around, 0.3], np.float32), 1)
+    assert (found.start_s, found.end_s, found.score) == (0, end_s, 0.5)
 
 
 def test_the_curve_is_that_of_the_best_passage_heard() -> None:
@@ -103,7 +105,7 @@ def test_the_curve_is_that_of_the_best_passage_heard() -> None:
 
 def test_what_is_surely_said_comes_first_and_the_rest_is_left_out() -> None:
     flat = np.zeros(3, np.float32)
-    seen = QueryMoments("q", (Moment(0, 1, 1.7), Moment(5, 6, 0.4)), flat, 0.1)
+    seen = QueryMoments("q", (Moment(0, 1, 1.7), Moment(5, 6, 0.4)), flat)
     heard = QueryMoments(
         "q", (Moment(2, 3, SURE + 0.1, "said"), Moment(7, 8, SURE - 0.1, "said")), flat, said=flat
     )
@@ -111,9 +113,18 @@ def test_what_is_surely_said_comes_first_and_the_rest_is_left_out() -> None:
     assert [one.start_s for one in answer.moments] == [2, 0, 5]
     scores = [one.score for one in answer.moments]
     assert scores == sorted(scores, reverse=True)
-    assert answer.present == 0.1
     assert len(both(seen, heard, 1).moments) == 1
     assert both(QueryMoments("q", (), flat), heard, 5).moments[0].score == pytest.approx(SURE + 0.1)
+
+
+@pytest.mark.parametrize(("present", "n_said"), [(0.0, 2), (0.4, 1), (1.0, 0)])
+def test_what_is_said_must_be_the_surer_the_likelier_the_query_is_seen(present: float, n_said: int) -> None:
+    flat = np.zeros(3, np.float32)
+    seen = QueryMoments("q", (Moment(0, 1, 1.7),), flat, present)
+    heard = QueryMoments("q", (Moment(2, 3, 0.6, "said"), Moment(7, 8, 0.3, "said")), flat, said=flat)
+    answer = both(seen, heard, 5, (0.2, 0.5))
+    assert [one.evidence for one in answer.moments].count("said") == n_said
+    assert (answer.present, answer.moments[-1].start_s) == (present, 0)
 
 
 @pytest.mark.weights

@@ -27,8 +27,12 @@ _LONGEST_SENTENCE_S = 20.0
 """Speech without full stops is cut here."""
 _EXACT = 0.3
 """Weight of exact words beside the cosine of meanings."""
+_GROWS = 0.1
+"""A passage grows by the sentences around it while its evidence falls by no more than this."""
 SURE = 0.45
 """Evidence from which a passage is taken to be what a query means."""
+BOUND = (0.2, 0.6)
+"""The same where the query is surely not seen, and what is added where it surely is."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +99,25 @@ def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str
 
 
 def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
-    """The passages that fit a query best, by evidence [P]; of those that overlap too much, the best stays."""
-    order = np.argsort(-evidence, kind="stable")
-    ranked = (
-        Moment(passages[at].start_s, passages[at].end_s, float(evidence[at]), "said") for at in order.tolist()
-    )
+    """The passages that fit a query best, by evidence [P], with the sentences around that fit nearly as well.
+
+    Of those that overlap too much, the best stays.
+    """
+    order = np.argsort(-evidence, kind="stable").tolist()
+    grown = ((_grown(passages, evidence, at), float(evidence[at])) for at in order)
+    ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
     return suppress(ranked, MAX_IOU, top_k)
+
+
+def _grown(passages: Sequence[Passage], evidence: FloatArray, at: int) -> Passage:
+    """The longest passage that holds another one and fits nearly as well."""
+    own = passages[at]
+    around = [
+        passage
+        for passage, value in zip(passages, evidence, strict=True)
+        if passage.start_s <= own.start_s and passage.end_s >= own.end_s and value >= evidence[at] - _GROWS
+    ]
+    return max(around, key=lambda passage: passage.end_s - passage.start_s)
 
 
 def curve_said(
@@ -114,12 +131,17 @@ def curve_said(
     return curve
 
 
-def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
+def both(
+    seen: QueryMoments, said: QueryMoments, top_k: int, bound: tuple[float, float] = BOUND
+) -> QueryMoments:
     """What is seen and what is said: passages that surely fit come first, others are left out.
 
-    Their score is added to the best score of what is seen, so that scores fall from rank to rank.
+    How sure they must be grows from the first to the sum of `bound` with the probability that the query is
+    present in the pictures; where that is not known it is `SURE`. Their score is added to the best score of
+    what is seen, so that scores fall from rank to rank.
     """
+    sure = SURE if seen.present is None else bound[0] + bound[1] * seen.present
     best = max((moment.score for moment in seen.moments), default=0.0)
-    sure = [replace(moment, score=best + moment.score) for moment in said.moments if moment.score >= SURE]
-    kept = tuple([*sure, *seen.moments][:top_k])
+    fit = [replace(moment, score=best + moment.score) for moment in said.moments if moment.score >= sure]
+    kept = tuple([*fit, *seen.moments][:top_k])
     return replace(seen, moments=kept, said=said.said)

@@ -1,0 +1,183 @@
+"""Moments that are said: spoken paragraphs under films whose pictures show something else.
+
+    python -m docs.benchmarks.said FOLDER [--voices flite:slt ...]
+
+The films are those of docs/benchmarks/joined.py, made in FOLDER: five of two minutes, with eight paragraphs
+each. Each is asked for the paragraphs by paraphrases (spoken_paragraphs.json), and for its clips by their
+captions. How sure a passage must be to come before what is seen is chosen by every second query; the tables
+are of the others. What is heard is kept in the cache of transcripts: a run that was stopped goes on.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from docs.benchmarks import argument_parser
+from docs.benchmarks.joined import composite, embed
+from docs.benchmarks.speech import decibels, interval
+from docs.benchmarks.voices import RATE, VOICES, spoken, with_noise, write_wav
+from vidsum.datasets.moments import MomentVideo
+from vidsum.grounding.find import Request, locate
+from vidsum.grounding.presence import probabilities
+from vidsum.grounding.said import BOUND, Passage, both, evidence_of, moments_said, passages_of, sentences_of
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
+from vidsum.intervals import iou
+from vidsum.pipelines.speech import transcribe
+from vidsum.types import FloatArray, Interval, QueryMoments
+
+_PARAGRAPHS = Path(__file__).with_name("spoken_paragraphs.json")
+_FILMS, _SECONDS, _EVERY_S = 5, 120, 15
+_NOISES_DB = (np.inf, 10.0)
+_TOP_K = 5
+_MOST_LOST = 0.01
+"""Share of the captions that may be lost by what is said."""
+_LEAST, _MORE = np.arange(0.0, 0.61, 0.05).round(2).tolist(), np.arange(0.0, 0.61, 0.1).round(2).tolist()
+Bound = tuple[float, float]
+EVIDENCE, ABOUT = ("seen", "said", "both"), ("what is said", "what is seen")
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Paragraphs in the sound of a film, and where each is said."""
+
+    samples: FloatArray
+    times: tuple[Interval, ...]
+    questions: tuple[str, ...]
+
+
+def talk(duration_s: float, number: int, voice: str) -> Talk:
+    """The film's share of the paragraphs, evenly spaced over it; `number` counts films from 0."""
+    pairs = json.loads(_PARAGRAPHS.read_text())["paragraphs"]
+    samples = np.zeros(round(duration_s * RATE), np.float32)
+    times: list[Interval] = []
+    questions = []
+    fit = _SECONDS // _EVERY_S
+    for place, (text, question) in enumerate(pairs[number * fit : (number + 1) * fit]):
+        said, at = spoken(text, voice), round((place * _EVERY_S + 2) * RATE)
+        sounding = np.flatnonzero(np.abs(said) > 0.01)
+        end = min(at + len(said), len(samples))
+        samples[at:end] = said[: end - at]
+        times.append(((at + sounding[0]) / RATE, (at + sounding[-1]) / RATE))
+        questions.append(question)
+    return Talk(samples, tuple(times), tuple(questions))
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A query to a film, and all that its answer is made of."""
+
+    about: str
+    """What is said, or what is seen."""
+    windows: tuple[Interval, ...]
+    """Where it is true."""
+    seen: QueryMoments
+    passages: Sequence[Passage]
+    evidence: FloatArray
+    """[P] of the passages."""
+
+    def hits(self, bound: Bound) -> dict[str, float]:
+        """Whether the first moment overlaps a true one by half, by what is seen, said and both."""
+        of_said = replace(self.seen, moments=tuple(moments_said(self.passages, self.evidence, _TOP_K)))
+        joined = both(self.seen, of_said, _TOP_K, bound)
+        return {
+            name: self._hit(one) for name, one in zip(EVIDENCE, (self.seen, of_said, joined), strict=True)
+        }
+
+    def _hit(self, answer: QueryMoments) -> float:
+        if not answer.moments:
+            return 0.0
+        first = answer.moments[0]
+        return float(iou([(first.start_s, first.end_s)], list(self.windows)).max() >= 0.5)
+
+
+def queries_of(video: ClipEmbeddings, truth: MomentVideo, told: Talk, sound: Path) -> Iterator[Query]:
+    """The questions to a film with what is said in it, heard in a file, and its captions."""
+    shown = [query.text for query in truth.queries]
+    texts = [*told.questions, *shown]
+    windows = [*((time,) for time in told.times), *(query.windows for query in truth.queries)]
+    vectors = embed_queries("conse", texts, "cpu")
+    seen = locate("similarity", video, Request(texts, vectors), _TOP_K, "cpu")
+    present = probabilities(video, vectors)
+    assert present is not None
+    passages = list(passages_of(sentences_of(transcribe(sound, "en", device="cpu"))))
+    rows = evidence_of(passages, texts, "cpu")
+    for at, (true, answer, chance, row) in enumerate(zip(windows, seen, present, rows, strict=True)):
+        about = ABOUT[at >= len(told.questions)]
+        yield Query(about, true, replace(answer, present=float(chance)), passages, row)
+
+
+Asked = dict[tuple[str, float], list[Query]]
+"""By voice and noise, the queries of all films, always in the same order."""
+
+
+def asked(voices: Sequence[str], folder: Path) -> Asked:
+    """All queries, by every voice and noise."""
+    films = [composite(folder, "all", _SECONDS, seed) for seed in range(_FILMS)]
+    videos = [embed(path, "conse", "bf16") for path, _ in films]
+    queries: Asked = {}
+    with TemporaryDirectory() as scratch:
+        for voice, noise_db in product(voices, _NOISES_DB):
+            of_sound = queries[voice, noise_db] = []
+            for number, ((_, truth), video) in enumerate(zip(films, videos, strict=True)):
+                told = talk(video.duration_s, number, voice)
+                sound = Path(scratch) / "talk.wav"
+                write_wav(with_noise(told.samples, noise_db, seed=0), sound)
+                of_sound += queries_of(video, truth, told, sound)
+    return queries
+
+
+def chosen(queries: Asked) -> Bound:
+    """The bound by which most questions find what is said, and hardly a caption loses what is seen."""
+    few = [query for of_sound in queries.values() for query in of_sound[::2]]
+    by_kind = {about: [query for query in few if query.about == about] for about in ABOUT}
+
+    def merit(bound: Bound) -> tuple[bool, float]:
+        said, seen = ([query.hits(bound) for query in by_kind[about]] for about in ABOUT)
+        lost = float(np.mean([hits["seen"] - hits["both"] for hits in seen]))
+        return lost <= _MOST_LOST, float(np.mean([hits["both"] for hits in said]))
+
+    return max(product(_LEAST, _MORE), key=merit)
+
+
+def table(queries: Asked, bound: Bound) -> Iterator[str]:
+    """R@1 at IoU 0.5 of every other query; intervals resample the queries, not their voices."""
+    yield "sure from {:g} + {:g} * present\n".format(*bound)
+    yield "| sound | queries about | n | seen | said | both |"
+    yield "|---|---|---|---|---|---|"
+    voices = list(dict.fromkeys(voice for voice, _ in queries))
+    for noise_db, about in product(_NOISES_DB, ABOUT):
+        by_voice = {
+            voice: [query.hits(bound) for query in queries[voice, noise_db][1::2] if query.about == about]
+            for voice in voices
+        }
+        groups = {"all voices": voices, **{voice: [voice] for voice in voices}}
+        for name, members in groups.items():
+            rows = zip(*(by_voice[voice] for voice in members), strict=True)
+            sums = [{where: sum(one[where] for one in row) for where in EVIDENCE} for row in rows]
+            cells = [_share([one[where] for one in sums], len(members)) for where in EVIDENCE]
+            yield f"| {name}, {decibels(noise_db)} | {about} | {len(sums)} | {' | '.join(cells)} |"
+
+
+def _share(hits: Sequence[float], of: int) -> str:
+    rate, low, high = interval(hits, [of] * len(hits))
+    return f"{rate:.0%} ({low:.0%} to {high:.0%})"
+
+
+def main() -> None:
+    """Print the tables: with the bound of vidsum, and with the one that was chosen if it is another."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--voices", nargs="+", default=VOICES)
+    options = parser.parse_args()
+    queries = asked(options.voices, options.folder)
+    for bound in dict.fromkeys([BOUND, chosen(queries)]):
+        print("\n".join(table(queries, bound)), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
