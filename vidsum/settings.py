@@ -90,9 +90,7 @@ class Extraction:
     hwaccel: Annotated[
         HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
     ] = "none"
-    fast: Annotated[bool, Option("Decode less, in int8: samples may be a fraction of a second early.")] = (
-        False
-    )
+    fast: Annotated[bool, Option("Decode key frames alone, and use int8: quicker, but coarse.")] = False
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True

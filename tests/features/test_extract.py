@@ -183,3 +183,17 @@ def test_pictures_are_cropped_in_the_centre() -> None:
 def test_pictures_smaller_than_the_crop_are_refused() -> None:
     with pytest.raises(UsageError, match="2x2 pixels or more, not 9x1"):
         spec_of().crop(np.zeros((1, 9, 3), np.uint8))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7])
+def test_a_picture_that_stays_is_seen_once(video: VideoInfo, batch_size: int) -> None:
+    extractor, batches = stand_in(spec_of())
+    shown = list(frames(12))
+    stays = [
+        replace(frame, image=shown[max(0, number - number % 4)].image) for number, frame in enumerate(shown)
+    ]
+    found = extract_features(stays, extractor, video, batch_size=batch_size)
+    assert sum(batches) == 3
+    np.testing.assert_array_equal(found.timestamps, [frame.time_s for frame in shown])
+    whole = extract_features(shown[::4], stand_in(spec_of())[0], video)
+    np.testing.assert_array_equal(found.array, np.repeat(whole.array, 4, axis=0))

@@ -74,8 +74,8 @@ def read_frames(
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
     Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
-    With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes less:
-    a sample may show a frame of a fraction of a second before (see `vidsum.video.unseen`).
+    With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes key
+    frames alone: a sample shows the last one before it (see `vidsum.video.unseen`).
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.

@@ -4,15 +4,14 @@ Half of the pictures of common H.264 and HEVC are of that kind, and at two sampl
 is seen. The samples are the same, bit by bit, as when all is decoded; but not in a damaged video, where the
 decoder fills holes with what it has. After the first hole, all is decoded.
 
-`fast` leaves out more, at a price: all pictures between those that others are predicted from, seen or not, so
-that a sample may show a picture of a fraction of a second before. Samples that follow each other closely, as
-those of a network that sees motion, would repeat each other, and get all their pictures.
+`fast` decodes key frames alone: a sample shows the last one before it, which may be seconds old. Samples that
+follow each other closely, as those of a network that sees motion, get all their pictures all the same.
 """
 
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import av
 
@@ -22,19 +21,12 @@ from vidsum.video.frames import Sampling, samples_before
 if TYPE_CHECKING:
     from av.stream import Stream
 
-_Skip = Literal["DEFAULT", "NONREF", "BIDIR"]
-_EXACT: dict[str, _Skip] = dict.fromkeys(("h264", "hevc", "mpeg2video", "mpeg4"), "NONREF")
+_CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
 """Those whose decoders follow `skip_frame` from packet to packet."""
-_FAST: dict[str, _Skip] = {
-    **dict.fromkeys(("hevc", "libdav1d"), "NONREF"),
-    **dict.fromkeys(("h264", "mpeg2video", "mpeg4"), "BIDIR"),
-}
-"""What `fast` leaves out. In H.264 pictures predicted from both sides are references of such alone; in HEVC
-nearly all pictures are."""
 _REORDERED = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
 _DENSEST = 5.0
-"""Most samples a second of which `fast` leaves some a moment early."""
+"""Most samples a second for which key frames are enough."""
 _SHORTEST = 0.75
 """Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
 
@@ -54,13 +46,11 @@ class Unseen:
         self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
         self._log = log
         self._is_fast = fast and all(each is not None and each <= _DENSEST for each in self._rates)
-        self._skip = (_FAST if self._is_fast else _EXACT).get(self._decoder.name, "DEFAULT")
         self._start_s, self._time_base, rate = start_s, stream.time_base, stream.average_rate
         is_timed = None not in self._rates and bool(self._time_base and rate)
-        self._is_used = is_timed and self._skip != "DEFAULT"
+        self._is_used = is_timed and (self._is_fast or self._decoder.name in _CODECS)
         if self._is_fast and self._is_used:
-            self._decoder.skip_frame = self._skip  # that of AV1 follows only what is set before it is opened
-            self._decoder.open()
+            self._decoder.skip_frame = "NONKEY"
         self._shortest_s = _SHORTEST / float(rate) if rate else 0.0
         self._times: list[float] = []
         """Of the pictures of the packets around the one that is decoded, in order."""
@@ -92,27 +82,30 @@ class Unseen:
             del self._left_out[0]
 
     def _marked(self, packet: Any) -> Any:
-        end_s = self._end_s(time_s := self._time_s(packet))
-        self._decoder.skip_frame = "DEFAULT" if end_s is None else self._skip
-        if time_s is not None and end_s is not None:
-            insort(self._left_out, (time_s, end_s))
+        span = self._span(self._time_s(packet))
+        is_left_out = span is not None and (self._is_fast or self._is_unseen(*span))
+        if not self._is_fast:
+            self._decoder.skip_frame = "NONREF" if is_left_out else "DEFAULT"
+        if span and is_left_out:
+            insort(self._left_out, span)
         del self._times[: -4 * _REORDERED]
         return packet
 
-    def _end_s(self, time_s: float | None) -> float | None:
-        """When a picture that no sample shows goes off screen; None of one that has to be decoded."""
-        if time_s is None or self._log.damaged or self._log.errors:
+    def _span(self, time_s: float | None) -> tuple[float, float] | None:
+        """When a picture goes on and off screen; None where that is not sure, as at start and end."""
+        after = bisect_right(self._times, time_s) if time_s is not None else 0
+        if time_s is None or after < 2 or after == len(self._times):
             return None
-        after = bisect_right(self._times, time_s)
-        if after == len(self._times) or after < 2:  # perhaps the last, or the first
-            return None
+        is_field = time_s - self._times[after - 2] < self._shortest_s
         end_s = self._times[after]
-        if min(end_s - time_s, time_s - self._times[after - 2]) < self._shortest_s:
-            return None
-        if self._is_fast:
-            return end_s
-        shown = any(samples_before(fps or 0, time_s) < samples_before(fps or 0, end_s) for fps in self._rates)
-        return None if shown else end_s
+        return None if is_field or end_s - time_s < self._shortest_s else (time_s, end_s)
+
+    def _is_unseen(self, start_s: float, end_s: float) -> bool:
+        """Whether no sample shows what is on screen then, in a video without damage so far."""
+        shown = any(
+            samples_before(fps or 0, start_s) < samples_before(fps or 0, end_s) for fps in self._rates
+        )
+        return not shown and not self._log.damaged and not self._log.errors
 
     def _time_s(self, packet: Any) -> float | None:
         """When its picture goes on screen, counted from the first one."""
