@@ -12,6 +12,13 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
+def normed_mean(rows: FloatArray, eps: float = 1e-5) -> FloatArray:
+    """[D] the mean of rows [N, D], each normalised (LayerNorm without weights)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps)
+    return np.asarray(normed.mean(axis=0), np.float32)
+
+
 def softmax(scores: FloatArray) -> FloatArray:
     """[..., K] probabilities of scores [..., K]; rows sum to 1."""
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))

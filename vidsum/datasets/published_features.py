@@ -32,7 +32,7 @@ from vidsum.errors import InputError
 from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
 from vidsum.numpy_files import read_array, read_arrays, refusing
-from vidsum.scaling import unit_rows
+from vidsum.scaling import normed_mean, unit_rows
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Progress
 
@@ -41,7 +41,6 @@ _FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
 _VIDEO_KEYS = ("features",)
 _WORDS_KEY = "last_hidden_state"
 _QUERY_KEYS = (*_VIDEO_KEYS, _WORDS_KEY)
-_NORM_EPS = 1e-5
 _MOST_APART = 2
 """Rows that the published sources of one video differ by: networks round its end in their ways."""
 
@@ -181,11 +180,7 @@ def _query_vector(where: str, stored: Any) -> FloatArray:
         shape = f"{list(array.shape)} {array.dtype}"
         raise InputError(f"{where}: features of a query must be [D] or [L, D] numbers, not {shape}")
     rows = _finite(where, array.reshape(-1, array.shape[-1]))
-    if len(rows) == 1:
-        return np.asarray(rows[0], np.float32)
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + _NORM_EPS)
-    return np.asarray(normed.mean(axis=0), np.float32)
+    return normed_mean(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
 
 
 def _checked(where: str, stored: Any) -> FloatArray:

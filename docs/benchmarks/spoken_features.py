@@ -1,0 +1,39 @@
+"""Features of spoken queries: the mean of Whisper's encoder over a recording, in data2vec's place.
+
+    python -m docs.benchmarks.spoken_features RECORDINGS OUT
+
+writes OUT/NAME.npy for each recording, 512 numbers, as `vidsum train mrnet --query-features OUT` reads them.
+As in MRNet's public code, each frame (50 a second) is normalised, and the mean taken.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from docs.benchmarks import argument_parser
+from docs.benchmarks.voices import read_whole
+from vidsum.scaling import normed_mean
+from vidsum.speech.recognize import load_recognizer
+from vidsum.types import FloatArray
+
+
+def vector_of(samples: FloatArray) -> FloatArray:
+    """[512] of samples [N] at 16 kHz, at most 30 s; the encoder is not given silence to fill its window."""
+    model = load_recognizer("cpu")
+    encoded = model.encode(model.feature_extractor(samples))
+    return normed_mean(np.array(encoded)[0])
+
+
+def main() -> None:
+    """Write the files."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("recordings", type=Path)
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for path in sorted(options.recordings.iterdir()):
+        np.save(options.out / f"{path.stem}.npy", vector_of(read_whole(path)))
+
+
+if __name__ == "__main__":
+    main()
