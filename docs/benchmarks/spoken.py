@@ -203,7 +203,7 @@ def firsts(grounder: Grounder | None, video: ClipEmbeddings, vectors: FloatArray
 
 
 Found = dict[tuple[str, str], list[FloatArray]]
-"""By model and way, the hits [Q] at each noise; typed queries have none."""
+"""By model and way, the hits [Q] at each noise; once where nothing is spoken."""
 
 
 def found_in(
@@ -211,7 +211,9 @@ def found_in(
 ) -> Found:
     """The answers of all models to queries that are asked in all ways."""
     sounds = [tested(trial.texts, noise) for noise in NOISES_DB]
-    ways = {"typed": [typed(trial.texts)], "transcript": [typed(heard(one)) for one in sounds]}
+    as_typed = typed(trial.texts)
+    ways = {"typed": [as_typed], "another query": [np.roll(as_typed, len(as_typed) // 2, axis=0)]}
+    ways["transcript"] = [typed(heard(one)) for one in sounds]
     if read:
         ways["end to end"] = [read(encoded(one)) for one in sounds]
     return {
