@@ -75,7 +75,7 @@ def ground(
     extra: GroundOutputs,
     exports: Exports,
     extraction: Annotated[
-        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits", "fast"))
     ],
     view: View,
 ) -> None:

@@ -13,7 +13,7 @@ COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
     *("transcribe", "export", "report", "info", "help"),
 )
-"""Each is a function in the module of its name, whose parser, where it has its own, is `PARSER` there."""
+"""Each is a function of a module, both of that name. `PARSER` there, if any, is the class of its command."""
 GROUPS = ("train", "evaluate", "weights")
 """Each is `app` in the module of its name."""
 
@@ -24,7 +24,8 @@ def program_for(words: Sequence[str]) -> typer.Typer:
     `help` and a misspelt name do, and so do variables: which options they set depends on all commands.
     """
     name = command_of(words)
-    is_alone = name in (*COMMANDS, *GROUPS) and name != "help" and not option_variables()
+    is_first = next((word for word in words if word != "--no-color"), "") == name
+    is_alone = is_first and name in (*COMMANDS, *GROUPS) and name != "help" and not option_variables()
     return _program((name,)) if is_alone else whole()
 
 

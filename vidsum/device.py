@@ -89,6 +89,9 @@ def require_precision(device: str, precision: Precision) -> None:
         raise UsageError(fault, hint="use --precision bf16")
     if device_type(device) != "cpu" and precision == "int8":
         raise UsageError("int8 is for CPUs", hint="use --precision fp16")
+    if precision == "int8" and platform.machine() in ("x86_64", "AMD64") and not prefers_int8(device):
+        # sums of two products of 8 bits overflow the 16 that older instructions have for them
+        raise UsageError("int8 needs a processor with VNNI or AMX", hint="use --precision fp32")
 
 
 def choose_device(name: str = "auto") -> "torch.device":

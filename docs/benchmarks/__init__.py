@@ -1,6 +1,11 @@
 """The scripts behind docs/benchmarks.md: `python -m docs.benchmarks.NAME` prints one of its tables."""
 
 import argparse
+from collections.abc import Sequence
+from itertools import product
+from resource import RUSAGE_SELF, getrusage
+
+from vidsum.types import Interval
 
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
@@ -8,3 +13,14 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def processor_s() -> float:
+    """Processor seconds of this process so far."""
+    usage = getrusage(RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def shared_s(one: Sequence[Interval], other: Sequence[Interval]) -> float:
+    """Seconds that two summaries have in common."""
+    return sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in product(one, other))

@@ -13,15 +13,13 @@ the same in all. In brackets 95 % intervals, of a bootstrap over films.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 from scipy.stats import spearmanr
 
 import vidsum
-from docs.benchmarks import argument_parser
+from docs.benchmarks import argument_parser, processor_s, shared_s
 from docs.benchmarks.grounding import by_curve
 from docs.benchmarks.joined import composite, features_of, truth_of
 from tests.shots.boundaries import precision_recall
@@ -35,7 +33,7 @@ from vidsum.pipelines.moments import seen
 from vidsum.scaling import unit_rows
 from vidsum.settings import ReadingOptions
 from vidsum.shots import find
-from vidsum.types import Features, FloatArray, Interval
+from vidsum.types import Features, FloatArray
 from vidsum.video.read import read_frames
 
 SPEC = describe("efficientnet_lite0")
@@ -75,16 +73,9 @@ def ranges(clips: Sequence[Path]) -> dict[str, tuple[float, float]]:
 
 def read(film: Path, how: ReadingOptions) -> tuple[Features, float]:
     """Features with class scores, and the processor seconds that they took."""
-    before, after = getrusage(RUSAGE_SELF), None
+    start_s = processor_s()
     features = vidsum.extract(film, cache=False, logits=True, **how)
-    after = getrusage(RUSAGE_SELF)
-    return features, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def in_common(one: Sequence[Interval], other: Sequence[Interval]) -> float:
-    """The share of a summary that another one has too."""
-    shared_s = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in product(one, other))
-    return shared_s / sum(end - start for start, end in other)
+    return features, processor_s() - start_s
 
 
 def measures(film: Path, features: Features, took_s: float, plain: Features, motion: Features) -> FloatArray:
@@ -102,6 +93,7 @@ def measures(film: Path, features: Features, took_s: float, plain: Features, mot
         for row, query in zip(answers, truth.queries, strict=True)
     ]
     cosines = (unit_rows(features.array) * unit_rows(plain.array)).sum(1)
+    summary_s = sum(end - start for start, end in theirs.segments)
     rho = spearmanr(summary.importance, theirs.importance).statistic
     return np.array(
         [
@@ -109,7 +101,7 @@ def measures(film: Path, features: Features, took_s: float, plain: Features, mot
             cosines.mean(),
             2 * precision * recall / max(precision + recall, 1e-9),
             rho,
-            in_common(summary.segments, theirs.segments),
+            shared_s(summary.segments, theirs.segments) / summary_s,
             np.mean(hits),
         ]
     )

@@ -2,7 +2,7 @@
 
     python -m docs.benchmarks.timeline [--every 0.5] -- shots film.mp4 --no-cache -o - -q
 
-A row for each stretch of time: the cores in use, and of these what the main thread, the decoder's threads and
+A row for each segment of time: the cores in use, and of these what the main thread, the decoder's threads and
 all others (the reader, the network's) use. Linux only: the times are those of /proc.
 """
 

@@ -12,16 +12,14 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 from typing import Any, cast
 
 import av
 import numpy as np
 
 import vidsum
-from docs.benchmarks import argument_parser
+from docs.benchmarks import argument_parser, processor_s, shared_s
 from vidsum.features import describe
 from vidsum.scaling import unit_rows
 from vidsum.types import Features
@@ -67,12 +65,6 @@ def encode(film: Path, to: Path, codec: str, options: dict[str, str], seconds: f
         target.mux(stream.encode(None))
 
 
-def processor_s() -> float:
-    """Of this process so far."""
-    usage = getrusage(RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
 def read(film: Path, how: dict[str, bool]) -> Read:
     """Read, and make shots and a summary of it."""
     start_s = processor_s()
@@ -88,15 +80,14 @@ def row(name: str, found: Read, whole: Read) -> str:
     """One way of reading beside decoding all."""
     early_s = [one.pts_s - other.pts_s for one, other in zip(whole.frames, found.frames, strict=True)]
     cosines = (unit_rows(found.features.array) * unit_rows(whole.features.array)).sum(1)
-    pairs = product(found.segments, whole.segments)
-    shared_s = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in pairs)
+    summary_s = sum(end - start for start, end in whole.segments)
     cells = (
         f"{found.processor_s:.2f}",
         f"{found.processor_s / whole.processor_s:.2f}",
         f"{np.mean(early_s):.3f}, {max(early_s):.2f}",
         f"{np.mean(cosines):.3f}",
         f"{f1(found.edges_s, whole.edges_s):.2f}",
-        f"{shared_s / sum(end - start for start, end in whole.segments):.2f}",
+        f"{shared_s(found.segments, whole.segments) / summary_s:.2f}",
     )
     return f"| {name} | {' | '.join(cells)} |"
 

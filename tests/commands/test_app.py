@@ -100,6 +100,11 @@ def test_help_loads_nothing_heavy() -> None:
     assert loaded(["--help"], heavy) == "[]"
 
 
+def test_help_before_a_command_is_that_of_the_program(run: Run) -> None:
+    assert "transcribe" in run("--help", "info").out
+    assert "transcribe" not in run("--no-color", "info", "--help").out
+
+
 def test_a_command_loads_no_other(film: Path) -> None:
     assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
 

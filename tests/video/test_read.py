@@ -9,12 +9,14 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from tests.media import MadeVideo, make_video
 from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
+from vidsum.video import pyav_reader
 from vidsum.video import read as read_module
 from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Exact, Sampling
@@ -40,6 +42,22 @@ def _no_thread_is_left() -> Iterator[None]:
     for thread in reading_threads():
         thread.join(timeout=10)
     assert not reading_threads()
+
+
+def test_strict_holds_where_pyav_steps_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[bool] = []
+    real = pyav_reader.read_samples
+
+    def read_samples(*given: Any, strict: bool = False, **how: Any) -> Any:
+        asked.append(strict)
+        return real(*given, strict=strict, **how)
+
+    monkeypatch.setattr(pyav_reader, "read_samples", read_samples)
+    film = make_video(tmp_path / "a%b.mp4")  # OpenCV would take it for a series of pictures
+    for strict in (True, False):
+        with read_frames(film.path, [Sampling(2.0)], reader="opencv", strict=strict) as frames:
+            list(frames)
+    assert asked == [True, False]
 
 
 # --- the thread ---

@@ -171,11 +171,18 @@ def test_fast_decodes_key_frames_alone(tmp_path: Path) -> None:
 def test_fast_changes_nothing_for_dense_samples(tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     make_video(path, n_frames=60, codec_options={"x264-params": "bframes=3:b-adapt=0"})
-    for fps in (5.5, 25.0):
+    for fps in ((5.5,), (25.0,), (2.0, 25.0)):
         whole, fast = (
-            [f.pts_s for _, f in read_frames(path, [Sampling(fps)], fast=fast)] for fast in (False, True)
+            [(i, frame.pts_s) for i, frame in read_frames(path, [Sampling(each) for each in fps], fast=fast)]
+            for fast in (False, True)
         )
         assert fast == whole
+
+
+def test_fast_counts_pictures_that_are_hardly_on_screen(tmp_path: Path) -> None:
+    path = tmp_path / "film.mkv"
+    make_video(path, times_s=[*np.arange(0, 4, 0.2), *np.arange(4, 5, 0.02)])
+    shown_by(path, fast=True)
 
 
 def test_fast_is_for_one_reader_and_does_not_go_with_strict(made: Made) -> None:

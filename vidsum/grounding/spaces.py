@@ -70,7 +70,9 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = True)
 
     Motion is seen in bf16 where that is what the CPU does best, and in small pictures without `thorough`.
     """
-    fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
+    fixed = replace(
+        extraction, fast=False, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip"
+    )
     if space == "clip":
         return (replace(fixed, extractor="clip", fps=1.0),)
     # clips of I3D that do not overlap cost half of what its default does

@@ -27,6 +27,7 @@ from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
+from vidsum.video.unseen import are_sparse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -195,7 +196,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "precision": precision,
         "backend": backend,
     }
-    made_from = _made_from(video, how, how.extractor, weights_sha256(spec), parameters)
+    made_from = _made_from(video, how, spec.sampling, how.extractor, weights_sha256(spec), parameters)
     return Job(made_from, spec.sampling, consumer)
 
 
@@ -208,16 +209,22 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
         return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    return Job(_made_from(video, how, "transnetv2", sha256, {}), transnetv2.SAMPLING, consumer)
+    made_from = _made_from(video, how, transnetv2.SAMPLING, "transnetv2", sha256, {})
+    return Job(made_from, transnetv2.SAMPLING, consumer)
 
 
 def _made_from(
-    video: VideoInfo, how: Extraction, extractor: str, weights_sha256: str, parameters: Mapping[str, Any]
+    video: VideoInfo,
+    how: Extraction,
+    sampling: Sampling,
+    extractor: str,
+    weights_sha256: str,
+    parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
     if hardware := hardware_for(video, how):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
-    if how.fast:
+    if how.fast and are_sparse([sampling]):
         parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
@@ -249,7 +256,10 @@ def run_jobs(
     progress: Progress | None,
     kept: dict[str, Any] | None = None,
 ) -> list[Features]:
-    """The features of each job: from `kept` or the cache, and those not there in one decode pass."""
+    """The features of each job: from `kept` or the cache, and those not there in one decode pass.
+
+    With `how.fast`, no job may need more than key frames, or the others would get more than they say, too.
+    """
     digests = [digest_of(job.provenance) for job in jobs]
     found: list[Features | None] = [(kept or {}).get(digest) for digest in digests]
     if how.cache:

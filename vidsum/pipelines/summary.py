@@ -281,6 +281,7 @@ def _every_frame(source: Source, extraction: Extraction, *, with_features: bool 
     """A video of which TransNetV2 sees every frame, after the features if these are needed too."""
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
+    extraction = replace(extraction, fast=False)  # key frames are not enough
     video = probe_video(path_of(source), extraction)
     transitions = transitions_job(video, extraction)
     jobs = (extraction_job(video, extraction), transitions) if with_features else (transitions,)

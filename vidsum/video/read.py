@@ -135,7 +135,7 @@ def _read(
     except CannotReadError as reason:
         outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
         log = DecodeLog()
-        for i, frame in _read_samples_of("pyav")(info, samplings, jumps, log):
+        for i, frame in _read_samples_of("pyav", strict=strict)(info, samplings, jumps, log):
             if frame.index >= given[i]:
                 yield i, frame
     if not log.frames:

@@ -1,8 +1,9 @@
 """Pictures that no sample shows, and that no other picture is predicted from, need not be decoded.
 
 Half of the pictures of common H.264 and HEVC are of that kind, and at two samples a second hardly any of them
-is seen. The samples are the same, bit by bit, as when all is decoded; but not in a damaged video, where the
-decoder fills holes with what it has. After the first hole, all is decoded.
+is seen. The samples are the same, bit by bit, as when all is decoded. There are two exceptions. In a damaged
+video the decoder fills holes with what it has; after the first hole, all is decoded. And where H.264 does not
+tell how far its pictures are out of order, FFmpeg finds out on the way, and drops the first to come too late.
 
 `fast` decodes key frames alone: a sample shows the last one before it, which may be seconds old. Samples that
 follow each other closely, as those of a network that sees motion, get all their pictures all the same.
@@ -10,7 +11,7 @@ follow each other closely, as those of a network that sees motion, get all their
 
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import av
@@ -31,13 +32,18 @@ _SHORTEST = 0.75
 """Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
 
 
+def are_sparse(samplings: Iterable[Sampling]) -> bool:
+    """Whether key frames are enough for all of them: `fast` is of no effect else."""
+    return all(sampling.fps is not None and sampling.fps <= _DENSEST for sampling in samplings)
+
+
 class Unseen:
     """Tells the decoder of each packet whether its picture is seen, and counts those that are not."""
 
     def __init__(
         self,
         stream: av.VideoStream,
-        samplings: Iterable[Sampling],
+        samplings: Sequence[Sampling],
         start_s: float,
         log: DecodeLog,
         *,
@@ -45,13 +51,13 @@ class Unseen:
     ) -> None:
         self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
         self._log = log
-        self._is_fast = fast and all(each is not None and each <= _DENSEST for each in self._rates)
+        self._is_fast = fast and are_sparse(samplings)
         self._start_s, self._time_base, rate = start_s, stream.time_base, stream.average_rate
         is_timed = None not in self._rates and bool(self._time_base and rate)
         self._is_used = is_timed and (self._is_fast or self._decoder.name in _CODECS)
         if self._is_fast and self._is_used:
             self._decoder.skip_frame = "NONKEY"
-        self._shortest_s = _SHORTEST / float(rate) if rate else 0.0
+        self._usual_s = 1 / float(rate) if rate else 0.0
         self._times: list[float] = []
         """Of the pictures of the packets around the one that is decoded, in order."""
         self._left_out: list[tuple[float, float]] = []
@@ -82,12 +88,15 @@ class Unseen:
             del self._left_out[0]
 
     def _marked(self, packet: Any) -> Any:
-        span = self._span(self._time_s(packet))
-        is_left_out = span is not None and (self._is_fast or self._is_unseen(*span))
-        if not self._is_fast:
-            self._decoder.skip_frame = "NONREF" if is_left_out else "DEFAULT"
-        if span and is_left_out:
+        time_s = self._time_s(packet)
+        span = self._span(time_s)
+        if self._is_fast and time_s is not None:
+            insort(self._left_out, span or (time_s, time_s + self._usual_s))
+        elif span and self._is_unseen(*span):
             insort(self._left_out, span)
+            self._decoder.skip_frame = "NONREF"
+        elif time_s is not None or not packet.size:  # else it may be the second field of the one before
+            self._decoder.skip_frame = "DEFAULT"
         del self._times[: -4 * _REORDERED]
         return packet
 
@@ -96,9 +105,9 @@ class Unseen:
         after = bisect_right(self._times, time_s) if time_s is not None else 0
         if time_s is None or after < 2 or after == len(self._times):
             return None
-        is_field = time_s - self._times[after - 2] < self._shortest_s
         end_s = self._times[after]
-        return None if is_field or end_s - time_s < self._shortest_s else (time_s, end_s)
+        shortest_s = min(time_s - self._times[after - 2], end_s - time_s)
+        return None if shortest_s < _SHORTEST * self._usual_s and not self._is_fast else (time_s, end_s)
 
     def _is_unseen(self, start_s: float, end_s: float) -> bool:
         """Whether no sample shows what is on screen then, in a video without damage so far."""
