@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from tests.models.plain_layers import Array, convolve, max_pool
-from vidsum.models.i3d import I3D, NeighbourMax3d, SameConv3d, SameMaxPool3d, from_released, same_padding
+from vidsum.models.i3d import (
+    I3D,
+    NeighbourMax3d,
+    SameConv3d,
+    SameMaxPool3d,
+    conv_of_blocks,
+    from_released,
+    same_padding,
+)
 
 MIXED = {
     "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
@@ -164,3 +172,26 @@ def test_neighbour_max_is_the_3x3x3_maximum(shape: Triple, dtype: torch.dtype) -
     expected = ndimage.maximum_filter(x.float().numpy(), size=(1, 1, 3, 3, 3), mode="constant", cval=-np.inf)
     np.testing.assert_array_equal(NeighbourMax3d()(x).float(), expected)
     assert torch.equal(x, given_in)
+
+
+@pytest.mark.parametrize("shape", [(5, 8, 9), (6, 7, 8), (1, 2, 3), (16, 4, 6)])
+@pytest.mark.parametrize("kernel", [(7, 7, 7), (3, 3, 3), (4, 4, 4), (2, 5, 1)])
+def test_a_convolution_of_stride_2_is_one_of_blocks(shape: Triple, kernel: Triple) -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 3, *shape).double(), torch.randn(4, 3, *kernel).double()
+    pads = [same_padding(size, side, 2) for size, side in zip(shape, kernel, strict=True)]
+    around = torch.nn.functional.pad(x, [edge for pad in reversed(pads) for edge in pad])
+    for bias in (None, torch.randn(4).double()):
+        expected = torch.nn.functional.conv3d(around, weight, bias, 2)
+        found = conv_of_blocks(x, weight, bias, [first for first, _ in pads])
+        torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_first_layer_in_bf16_is_the_rounded_one() -> None:
+    torch.manual_seed(0)
+    conv = SameConv3d(3, 8, 7, 2).bfloat16()
+    x = torch.randn(1, 3, 9, 20, 21).bfloat16()
+    with torch.no_grad():
+        found, expected = conv(x).float(), conv.float()(x.float())
+    assert found.shape == expected.shape
+    assert (found - expected).abs().max() < 0.01 * expected.abs().max()

@@ -5,7 +5,7 @@ The RGB stream of the paper's Figure 3, with the layer names of the released mod
 pools pad as TensorFlow's "SAME" does, which is asymmetric where the stride does not divide the input.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -21,12 +21,42 @@ def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
     return total // 2, total - total // 2
 
 
+def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Sequence[int]) -> Tensor:
+    """A convolution of stride 2 as one of stride 1 over blocks of 2 x 2 x 2 positions, of 8 C channels.
+
+    The same sums: kernels get zeros at their ends, to an even size. With 3 channels, a CPU that multiplies
+    matrices in bf16 has small ones to multiply; with 24, all of I3D takes three quarters of the time.
+
+    Args:
+        x: [N, C, T, H, W].
+        weight, bias: [D, C, kT, kH, kW] and [D].
+        before: padding before each axis; that after it is for ceil(size / 2) positions.
+    """
+    kernel = [-(-size // 2) for size in weight.shape[2:]]
+    padded = functional.pad(weight, [end for size in weight.shape[:1:-1] for end in (0, size % 2)])
+    pads: list[int] = []
+    for size, first, blocks in zip(x.shape[:1:-1], before[::-1], kernel[::-1], strict=True):
+        pads += [first, 2 * (-(-size // 2) + blocks - 1) - size - first]
+    return functional.conv3d(_blocks(functional.pad(x, pads)), _blocks(padded), bias)
+
+
+def _blocks(x: Tensor) -> Tensor:
+    """[N, 8 C, T / 2, H / 2, W / 2]: the positions of each block as channels, channels last in memory."""
+    n, channels, *sizes = x.shape
+    t, h, w = (size // 2 for size in sizes)
+    blocks = x.permute(0, 2, 3, 4, 1).reshape(n, t, 2, h, 2, w, 2, channels).permute(0, 1, 3, 5, 2, 4, 6, 7)
+    return blocks.reshape(n, t, h, w, 8 * channels).permute(0, 4, 1, 2, 3)
+
+
 class SameConv3d(nn.Conv3d):
     """Convolution over [N, C, T, H, W] with "SAME" padding by zeros."""
 
     def forward(self, x: Tensor) -> Tensor:
         pads = [same_padding(*axis) for axis in zip(x.shape[2:], self.kernel_size, self.stride, strict=True)]
         before = [first for first, _ in pads]
+        is_narrow = self.in_channels < 8 and set(self.stride) == {2}
+        if is_narrow and x.dtype == torch.bfloat16 and x.device.type == "cpu":
+            return conv_of_blocks(x, self.weight, self.bias, before)
         if any(first != last for first, last in pads):
             (t0, t1), (h0, h1), (w0, w1) = pads
             x, before = functional.pad(x, (w0, w1, h0, h1, t0, t1)), [0, 0, 0]
