@@ -80,7 +80,7 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = True)
     actions = replace(actions, stride_frames=32)
     if fixed.precision in ("auto", "int8"):  # which is for objects
         is_bf16 = fixed.backend != "onnx" and prefers_bf16(fixed.device)
-        actions = replace(actions, precision="bf16" if is_bf16 else "fp32")
+        actions = replace(actions, precision="bf16" if is_bf16 else "auto")
     if not thorough:
         actions = replace(actions, extractor=QUICK)
     return actions, objects
