@@ -1,4 +1,4 @@
-"""Objects in fp32, bf16 and int8, and with --fast: what they cost, and what changes.
+"""Objects in fp32, bf16 and int8: what they cost, and what changes.
 
     python -m docs.benchmarks.precision FOLDER [--seeds 0 1 ...]
     python -m docs.benchmarks.precision --ranges CLIP ...
@@ -41,8 +41,6 @@ WAYS: Mapping[str, ReadingOptions] = {
     "fp32": {"precision": "fp32"},
     "bf16, in PyTorch": {"precision": "bf16"},
     "int8": {"precision": "int8"},
-    "--fast, fp32": {"fast": True, "precision": "fp32"},
-    "--fast, int8": {"fast": True, "precision": "int8"},
 }
 _WITHIN_S = 1.0
 _RESAMPLES = 2000
