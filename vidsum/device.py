@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16", "int8"]
-"""`auto` is fp32, and bf16 for what was measured to lose nothing by it, where `prefers_bf16`."""
+"""`auto` is fp32, and bf16 for what was measured to lose nothing by it, where `prefers_bf16`; int8
+with `fast`, where `prefers_int8`."""
 Backend = Literal["auto", "torch", "onnx"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 

@@ -22,7 +22,7 @@ import vidsum
 from docs.benchmarks import argument_parser, processor_s, shared_s
 from docs.benchmarks.grounding import by_curve
 from docs.benchmarks.joined import composite, features_of, truth_of
-from tests.shots.boundaries import precision_recall
+from tests.shots.boundaries import f1
 from vidsum import checkpoints
 from vidsum.features import describe
 from vidsum.features.extract import iter_clips
@@ -81,7 +81,6 @@ def measures(film: Path, features: Features, took_s: float, plain: Features, mot
     truth = truth_of(film)
     starts = np.unique([start for query in truth.queries for start, _ in query.windows])
     edges_s = find(features).edges_s
-    precision, recall = precision_recall(edges_s[1:-1], starts[starts > 0], _WITHIN_S)
     summary, theirs = vidsum.summarize(features), vidsum.summarize(plain)
     video = seen("conse", (motion, features), edges_s, "cpu")
     embedded = embed_queries("conse", [query.text for query in truth.queries])
@@ -97,7 +96,7 @@ def measures(film: Path, features: Features, took_s: float, plain: Features, mot
         [
             took_s / truth.duration_s,
             cosines.mean(),
-            2 * precision * recall / max(precision + recall, 1e-9),
+            f1(edges_s[1:-1], starts[starts > 0], _WITHIN_S),
             rho,
             shared_s(summary.segments, theirs.segments) / summary_s,
             np.mean(hits),

@@ -13,16 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import av
 import numpy as np
 
 import vidsum
 from docs.benchmarks import argument_parser, processor_s, shared_s
+from tests.shots.boundaries import f1
 from vidsum.features import describe
 from vidsum.scaling import unit_rows
-from vidsum.types import Features
+from vidsum.types import Features, TimeArray
 from vidsum.video.frames import Frame
 from vidsum.video.read import read_frames
 
@@ -46,7 +47,7 @@ class Read:
     processor_s: float
     frames: list[Frame]
     features: Features
-    edges_s: np.ndarray[Any, np.dtype[np.float64]]
+    edges_s: TimeArray
     segments: tuple[tuple[float, float], ...]
 
 
@@ -86,19 +87,10 @@ def row(name: str, found: Read, whole: Read) -> str:
         f"{found.processor_s / whole.processor_s:.2f}",
         f"{np.mean(early_s):.3f}, {max(early_s):.2f}",
         f"{np.mean(cosines):.3f}",
-        f"{f1(found.edges_s, whole.edges_s):.2f}",
+        f"{f1(found.edges_s, whole.edges_s, _NEAR_S):.2f}",
         f"{shared_s(found.segments, whole.segments) / summary_s:.2f}",
     )
     return f"| {name} | {' | '.join(cells)} |"
-
-
-def f1(found: Any, truth: Any) -> float:
-    """Of change points within half a second of each other; 1 where there are none in both."""
-    if not len(found) or not len(truth):
-        return float(len(found) == len(truth))
-    near = np.abs(found[:, None] - truth) <= _NEAR_S
-    precision, recall = near.any(1).mean(), near.any(0).mean()
-    return float(2 * precision * recall / max(precision + recall, 1e-9))
 
 
 def main() -> None:

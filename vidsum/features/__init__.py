@@ -54,7 +54,7 @@ def choose_backend(
         raise UsageError(f"unknown backend {backend!r}", hint=f"use {', '.join(BACKENDS)}")
     require_precision(device, precision)
     of_device = device_type(device)
-    if precision == "int8" and (spec.graph is None or backend == "torch"):
+    if precision == "int8" and not can_be_int8(spec, backend):
         raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint="--precision auto")
     if backend == "auto":
         is_direct = spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8")
@@ -65,6 +65,11 @@ def choose_backend(
         choose_provider(device, precision)
         require_exporter(spec)
     return backend
+
+
+def can_be_int8(spec: "Spec", backend: Backend) -> bool:
+    """Whether there is an int8 form of a network, for this backend."""
+    return spec.graph is not None and backend != "torch"
 
 
 def weights_sha256(spec: "Spec") -> str:

@@ -35,9 +35,8 @@ class RidgeScorer:
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """Scores of a whole video, less their mean."""
-        if (
-            self.projection is None
-        ):  # the mean of products is the product of the mean, in a thousandth of the memory
+        if self.projection is None:
+            # the mean of products is the product of the mean, in a thousandth of the memory
             scores = averaged((features @ self.weights)[:, None], self.config.window)
         else:
             scores = (self.expand(features) @ self.weights)[:, None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum import checkpoints, provenance
 from vidsum.device import Precision, device_type, prefers_int8
-from vidsum.features import cache, choose_backend, describe, kept_extractor, weights_sha256
+from vidsum.features import cache, can_be_int8, choose_backend, describe, kept_extractor, weights_sha256
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
@@ -310,5 +310,5 @@ def _extractor(how: Extraction) -> Extractor:
 def _precision_of(how: Extraction, spec: Spec) -> Precision:
     if how.precision != "auto":
         return how.precision
-    can_be_int8 = spec.graph is not None and how.backend != "torch"
-    return "int8" if how.fast and can_be_int8 and prefers_int8(how.device) else "fp32"
+    is_int8 = how.fast and can_be_int8(spec, how.backend) and prefers_int8(how.device)
+    return "int8" if is_int8 else "fp32"
