@@ -43,7 +43,8 @@ def _run(command: str) -> str:
     argv = mock.patch.object(sys, "argv", words)
     no_lines = mock.patch("vidsum.commands.progress.SLOW_S", float("inf"))  # of steps that take long
     # what is printed must not depend on the processor
-    precision = mock.patch.dict(os.environ, {"VIDSUM_GROUND_PRECISION": "fp32"})
+    commands = ("EXTRACT", "SHOTS", "SUMMARIZE", "GROUND", "HIGHLIGHTS")
+    precision = mock.patch.dict(os.environ, {f"VIDSUM_{name}_PRECISION": "fp32" for name in commands})
     with argv, no_lines, precision, redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
         main()
     return f"$ {command}\n{out.getvalue()}"

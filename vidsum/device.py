@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16", "int8"]
-"""`auto` is fp32, and bf16 for what was measured to lose nothing by it, where `prefers_bf16`; int8
-with `fast`, where `prefers_int8`."""
+"""`auto` is fp32, but for what was measured to lose nothing by less: int8 where `prefers_int8`, and bf16 as
+`takes_bf16` says."""
 Backend = Literal["auto", "torch", "onnx"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
@@ -51,6 +51,14 @@ def prefers_bf16(name: str = "auto") -> bool:
     Errors are those of `choose_device`.
     """
     return device_type(name) == "cpu" and "amx_bf16" in _cpu_flags()
+
+
+def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
+    """Whether networks that lose nothing by it are in bf16, if there is no int8 for them.
+
+    Errors are those of `choose_device`.
+    """
+    return choice == "bf16" or (choice in ("auto", "int8") and prefers_bf16(device))
 
 
 @lru_cache(maxsize=8)

@@ -79,8 +79,7 @@ class Extraction:
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[
-        PrecisionChoice,
-        Option("Type of numbers. auto: fp32; in ground bf16 on AMX but for objects; int8 with --fast."),
+        PrecisionChoice, Option("Type of numbers. auto: the quickest here that was measured to lose nothing.")
     ] = "auto"
     backend: Annotated[
         Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
@@ -90,7 +89,7 @@ class Extraction:
     hwaccel: Annotated[
         HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
     ] = "none"
-    fast: Annotated[bool, Option("Decode key frames alone, and use int8: quicker, but coarse.")] = False
+    fast: Annotated[bool, Option("Decode key frames alone: quicker, but coarse.")] = False
     strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True

@@ -100,12 +100,12 @@ def test_int8_is_close_to_fp32() -> None:
         for precision in ("fp32", "int8")
     )
     cosines = (unit_rows(whole.array) * unit_rows(rough.array)).sum(axis=1)
-    assert cosines.mean() > 0.97
-    assert np.median(cosines) > 0.985
+    assert cosines.mean() > 0.997
+    assert cosines.min() > 0.99
     assert cosines.max() < 0.9999
     assert whole.logits is not None
     assert rough.logits is not None
-    assert (whole.logits.argmax(1) == rough.logits.argmax(1)).mean() > 0.6
+    assert (whole.logits.argmax(1) == rough.logits.argmax(1)).mean() > 0.85
 
 
 def test_int8_is_for_one_network_on_a_cpu_in_onnxruntime() -> None:
@@ -118,14 +118,14 @@ def test_int8_is_for_one_network_on_a_cpu_in_onnxruntime() -> None:
 @pytest.mark.parametrize(
     ("flags", "precision"), [("flags : sse avx512_vnni", "int8"), ("flags : sse", "fp32")]
 )
-def test_fast_takes_int8_where_the_processor_has_it(
+def test_int8_is_for_processors_that_have_it(
     flags: str, precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefers_int8.cache_clear()
     monkeypatch.setattr("vidsum.device._cpu_flags", lambda: set(flags.split()))
     how = Extraction(device="cpu")
     film = make_video(tmp_path / "film.mp4")
-    jobs = [extraction_job(probe(film.path), replace(how, fast=fast)) for fast in (False, True)]
+    ways = (how, replace(how, backend="torch"), replace(how, extractor="mobilenet_v2"))
+    jobs = [extraction_job(probe(film.path), way) for way in ways]
     prefers_int8.cache_clear()
-    assert [job.provenance["parameters"]["precision"] for job in jobs] == ["fp32", precision]
-    assert [job.provenance["parameters"].get("fast") for job in jobs] == [None, True]
+    assert [job.provenance["parameters"]["precision"] for job in jobs] == [precision, "fp32", "fp32"]

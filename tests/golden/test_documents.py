@@ -19,6 +19,8 @@ from tests.golden.stored import SAMPLE, Program, check_close, check_text, number
 
 Arguments = tuple[object, ...]
 CPU = ("--device", "cpu")
+FP32 = (*CPU, "--precision", "fp32")
+"""What `auto` is depends on the processor."""
 
 
 def of_scenes(scenes: Sequence[int]) -> np.ndarray:
@@ -288,11 +290,11 @@ def bunny() -> str:
 @pytest.mark.weights
 def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
     check_text(
-        "features.result.json", vidsum("extract", bunny, "-o", "f.npz", "--no-cache", *CPU, "--json").out
+        "features.result.json", vidsum("extract", bunny, "-o", "f.npz", "--no-cache", *FP32, "--json").out
     )
     with np.load("f.npz") as data:
         check_text("features.json", json.dumps(json.loads(str(data["metadata"])), indent=1) + "\n")
-    text = vidsum("extract", bunny, "-o", "-", "--fps", 0.2, *CPU, "--no-cache").out
+    text = vidsum("extract", bunny, "-o", "-", "--fps", 0.2, *FP32, "--no-cache").out
     document = json.loads(text)
     assert json.dumps(document, indent=1) + "\n" == text
     document["features"] = [row[:16] for row in document["features"]]  # of 1280
@@ -301,9 +303,9 @@ def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
 
 @pytest.mark.weights
 def test_shots_and_summary_of_a_video(vidsum: Program, bunny: str) -> None:
-    check_close("video_shots.json", vidsum("shots", bunny, *CPU, "-o", "-").out)
-    check_close("video_summary.json", vidsum("summarize", bunny, *CPU, "-o", "-").out)
-    result = vidsum("summarize", bunny, "--budget", "5s", *CPU, "--storyboard", "--plot", "--json").out
+    check_close("video_shots.json", vidsum("shots", bunny, *FP32, "-o", "-").out)
+    check_close("video_summary.json", vidsum("summarize", bunny, *FP32, "-o", "-").out)
+    result = vidsum("summarize", bunny, "--budget", "5s", *FP32, "--storyboard", "--plot", "--json").out
     check_close("video_summary.result.json", result)
 
 
@@ -320,9 +322,7 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
         3,
         "--space",
         "conse",
-        "--precision",
-        "fp32",  # what `auto` is depends on the processor
-        *CPU,
+        *FP32,
     )
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)
     check_close("moments.result.json", vidsum(*ask, "--model", "similarity", "--json").out)
@@ -332,6 +332,6 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
 
 @pytest.mark.weights
 def test_highlights_of_a_video(vidsum: Program, bunny: str) -> None:
-    result = vidsum("highlights", bunny, "-k", 3, *CPU, "-o", "h.json", "--json").out
+    result = vidsum("highlights", bunny, "-k", 3, *FP32, "-o", "h.json", "--json").out
     check_close("highlights.json", read("h.json"))
     check_close("highlights.result.json", result)

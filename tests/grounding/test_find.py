@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from vidsum import device
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.device import PrecisionChoice
 from vidsum.errors import InputError, UsageError, WeightsError
@@ -22,7 +23,7 @@ from vidsum.models.mrnet import MRNet
 from vidsum.types import FloatArray
 
 SIZES: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}
-PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "bf16", "fp32")
+PRECISIONS: tuple[PrecisionChoice, ...] = ("auto", "int8", "bf16", "fp32")
 TEXTS = ("a dog", "two cats on a mat")
 
 
@@ -222,8 +223,9 @@ def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(
 ) -> None:
     by_map, by_words = mrnet(tmp_path / "m.safetensors"), detr(tmp_path / "d.safetensors")
     for best in (True, False):
-        monkeypatch.setattr(find, "prefers_bf16", lambda device, best=best: best)
-        expected = {"auto": "bf16" if best else "fp32", "bf16": "bf16", "fp32": "fp32"}
+        monkeypatch.setattr(device, "prefers_bf16", lambda name, best=best: best)
+        of_best = "bf16" if best else "fp32"
+        expected = {"auto": of_best, "int8": of_best, "bf16": "bf16", "fp32": "fp32"}
         assert {one: find.precision_for(by_map, "cpu", one) for one in PRECISIONS} == expected
         assert {find.precision_for(model, "cpu", "bf16") for model in (by_words, "similarity")} == {"fp32"}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import real_weights
-from vidsum import checkpoints
+from vidsum import checkpoints, device
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding import spaces
@@ -86,11 +86,12 @@ def test_a_quick_look_at_motion_covers_the_video_in_what_the_processor_does_best
         return [(one.extractor, one.precision) for one in quick]
 
     objects = ("efficientnet_lite0", "auto")
-    for preferred, precision in ((True, "bf16"), (False, "auto")):
-        monkeypatch.setattr(spaces, "prefers_bf16", lambda device, preferred=preferred: preferred)
+    for preferred, precision in ((True, "bf16"), (False, "fp32")):
+        monkeypatch.setattr(device, "prefers_bf16", lambda name, preferred=preferred: preferred)
         assert of() == [("i3d_128", precision), objects]
         assert extractions_of("conse", Extraction())[0].precision == precision
-        assert of(backend="onnx")[0] == ("i3d_128", "auto")
+        assert of(precision="int8") == [("i3d_128", precision), ("efficientnet_lite0", "int8")]
+        assert of(backend="onnx")[0] == ("i3d_128", "fp32")
         assert {given for _, given in of(precision="fp32")} == {"fp32"}
     assert extractions_of("clip", Extraction(), thorough=False) == extractions_of("clip", Extraction())
 

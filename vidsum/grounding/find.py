@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
-from vidsum.device import Precision, PrecisionChoice, prefers_bf16
+from vidsum.device import Precision, PrecisionChoice, takes_bf16
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
@@ -72,9 +72,9 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
 
 
 def precision_for(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
-    """What a model multiplies in: MRNet in bf16, if that is chosen or best on the device, others in fp32."""
-    prefers = choice == "bf16" or (choice == "auto" and prefers_bf16(device))
-    return "bf16" if prefers and model != "similarity" and _grounder(model, device).is_mrnet else "fp32"
+    """What a model multiplies in: MRNet in bf16 where `takes_bf16`, others in fp32."""
+    is_mrnet = model != "similarity" and _grounder(model, device).is_mrnet
+    return "bf16" if is_mrnet and takes_bf16(choice, device) else "fp32"
 
 
 def locate(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.device import prefers_bf16
+from vidsum.device import takes_bf16
 from vidsum.errors import UsageError
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
@@ -79,8 +79,8 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = True)
     actions, objects = (replace(fixed, extractor=name) for name in CLASSIFIERS)
     actions = replace(actions, stride_frames=32)
     if fixed.precision in ("auto", "int8"):  # which is for objects
-        is_bf16 = fixed.backend != "onnx" and prefers_bf16(fixed.device)
-        actions = replace(actions, precision="bf16" if is_bf16 else "auto")
+        is_bf16 = fixed.backend != "onnx" and takes_bf16(fixed.precision, fixed.device)
+        actions = replace(actions, precision="bf16" if is_bf16 else "fp32")
     if not thorough:
         actions = replace(actions, extractor=QUICK)
     return actions, objects

@@ -310,5 +310,5 @@ def _extractor(how: Extraction) -> Extractor:
 def _precision_of(how: Extraction, spec: Spec) -> Precision:
     if how.precision != "auto":
         return how.precision
-    is_int8 = how.fast and can_be_int8(spec, how.backend) and prefers_int8(how.device)
+    is_int8 = can_be_int8(spec, how.backend) and prefers_int8(how.device)
     return "int8" if is_int8 else "fp32"
