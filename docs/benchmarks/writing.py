@@ -2,7 +2,8 @@
 
 python -m docs.benchmarks.writing VIDEO --segments 6 --share 0.15 --repeat 3
 
-"decode cuts" decodes the frames of the segments alone; "x264" encodes them from memory, as every writer must.
+"decode cuts" decodes the frames of the segments alone, "x264" encodes them from memory, "sound" decodes and
+encodes what is heard in them, as every writer must. Wall and processor seconds, the least of each.
 ffmpeg's trim and concat, with the same encoder settings, stands beside where ffmpeg is installed.
 """
 
@@ -19,7 +20,9 @@ from typing import cast
 import av
 from av.video.frame import PictureType
 
+from docs.benchmarks import processor_s
 from vidsum.types import Interval, VideoInfo
+from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.copy import copy_segments
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
@@ -67,6 +70,20 @@ def encode_alone(frames: Sequence[av.VideoFrame], info: VideoInfo, target: Path)
         output.mux(stream.encode(None))
 
 
+def write_sound(info: VideoInfo, segments: Sequence[Interval], target: Path) -> None:
+    """The sound of the segments, without pictures."""
+    end_s = Fraction(0)
+    with open_sound(info, jumps_of(info)) as sound, av.open(str(target), "w") as output:
+        if sound is None:
+            return
+        track = SoundTrack(sound, output)
+        for start, end in segments:
+            track.start_segment(Fraction(start), end_s)
+            end_s += Fraction(end) - Fraction(start)
+            track.end_segment(end_s)
+        track.finish()
+
+
 def write_with_ffmpeg(info: VideoInfo, segments: Sequence[Interval], target: Path) -> None:
     """The same segments with ffmpeg's trim, atrim and concat filters."""
     chains, labels = [], ""
@@ -100,30 +117,38 @@ def main(arguments: list[str] | None = None) -> None:
     info = probe(options.video)
     segments = even_segments(info.duration_s, options.segments, options.share)
     with TemporaryDirectory() as folder:
-        targets = {name: Path(folder) / f"{name}.mp4" for name in ("write", "x264", "copy", "ffmpeg")}
+        targets = {
+            name: Path(folder) / f"{name}.mp4" for name in ("write", "x264", "sound", "copy", "ffmpeg")
+        }
         frames = frames_of(info, segments)
         runs: dict[str, Callable[[], object]] = {
             "decode": lambda: decode_alone(options.video),
             "write": lambda: write_segments(options.video, segments, targets["write"]),
             "decode cuts": lambda: frames_of(info, segments),
             "x264": lambda: encode_alone(frames, info, targets["x264"]),
+            "sound": lambda: write_sound(info, segments, targets["sound"]),
             "copy": lambda: copy_segments(options.video, segments, targets["copy"]),
         }
         if shutil.which("ffmpeg"):
             runs["ffmpeg"] = lambda: write_with_ffmpeg(info, segments, targets["ffmpeg"])
         else:
             print("ffmpeg is not installed: its row is left out")
-        seconds = dict.fromkeys(runs, float("inf"))
+        seconds = dict.fromkeys(runs, (float("inf"), float("inf")))
         for _ in range(options.repeat):
             for name, run in runs.items():
-                begin = time.perf_counter()
+                begin, begin_processor = time.perf_counter(), processor_s()
                 run()
-                seconds[name] = min(seconds[name], time.perf_counter() - begin)
+                wall_s, used_s = seconds[name]
+                spent = time.perf_counter() - begin, processor_s() - begin_processor
+                seconds[name] = min(wall_s, spent[0]), min(used_s, spent[1])
         length_s = sum(end - start for start, end in segments)
         print(f"{len(segments)} segments, {length_s:.1f} s of {info.duration_s:.1f} s")
-        for name, spent in seconds.items():
-            written = f"{frames_in(targets[name]):6} frames written" if name in targets else ""
-            print(f"{name:11} {spent:7.2f} s  {spent / seconds['decode']:5.2f}  {written}")
+        print(f"{'':11} {'wall':>9}  {'ratio':>5} {'processor':>11}")
+        for name, (wall_s, used_s) in seconds.items():
+            shows = name in targets and name != "sound"
+            written = f"{frames_in(targets[name]):6} frames written" if shows else ""
+            ratio = wall_s / seconds["decode"][0]
+            print(f"{name:11} {wall_s:7.2f} s  {ratio:5.2f} {used_s:9.2f} s  {written}")
 
 
 if __name__ == "__main__":
