@@ -4,9 +4,8 @@ python -m docs.options
 """
 
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import typer
 
@@ -60,17 +59,10 @@ def _row(option: Any) -> str:
 
 def value_of(option: Any) -> str:
     """What an option takes: choices, a placeholder, limits."""
-    choices = _choices(option.type_descriptor.annotation)
-    limits = [
-        f"{sign} {limit:g}" for sign, limit in (("≥", option.min), ("≤", option.max)) if limit is not None
-    ]
-    return " ".join(filter(None, [", ".join(choices) or option.metavar or "", *limits]))
-
-
-def _choices(annotation: Any) -> list[str]:
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [str(each.value) for each in annotation]
-    return [choice for inner in get_args(annotation) for choice in _choices(inner)]
+    kind = option.type
+    limits = [(sign, getattr(kind, end, None)) for sign, end in (("≥", "min"), ("≤", "max"))]
+    told = [f"{sign} {limit:g}" for sign, limit in limits if limit is not None]
+    return " ".join(filter(None, [", ".join(getattr(kind, "choices", ())) or option.metavar or "", *told]))
 
 
 def _default(option: Any) -> str:

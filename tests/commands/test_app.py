@@ -20,7 +20,18 @@ from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
 HOME = os.environ.get("VIDSUM_HOME")
-HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py", "scipy", "pandas")
+HEAVY = (
+    "torch",
+    "torchvision",
+    "sklearn",
+    "matplotlib",
+    "open_clip",
+    "decord",
+    "h5py",
+    "scipy",
+    "pandas",
+    "pydantic",
+)
 RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
 
 

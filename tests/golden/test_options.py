@@ -7,13 +7,14 @@ Scripts depend on them. After a change on purpose, write the file anew and read 
 
 import json
 import os
-from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from docs.options import commands
 
 _STORED = Path(__file__).with_name("options.json")
+_TYPES = {"boolean": "bool", "path": "Path", "integer": "int", "int range": "int", "float range": "float"}
+"""What typer calls a type, where that is not Python's name."""
 
 
 def test_options_of_every_command() -> None:
@@ -33,13 +34,13 @@ def test_every_option_has_help() -> None:
 
 
 def facts_of(parameter: Any) -> dict[str, Any]:
-    kind, choices = _kind(parameter.type_descriptor.annotation)
+    kind = parameter.type
     facts = {
         "flags": [*parameter.opts, *parameter.secondary_opts],
-        "type": kind,
-        "choices": choices,
-        "min": parameter.min,
-        "max": parameter.max,
+        "type": _TYPES.get(kind.name, kind.name),
+        "choices": list(getattr(kind, "choices", ())),
+        "min": getattr(kind, "min", None),
+        "max": getattr(kind, "max", None),
         "default": _shown_default(parameter),
         "several": parameter.nargs != 1 or getattr(parameter, "multiple", False),
         "required": parameter.required,
@@ -48,17 +49,6 @@ def facts_of(parameter: Any) -> dict[str, Any]:
         "variable": parameter.envvar,
     }
     return {name: value for name, value in facts.items() if value not in (None, False, [])}
-
-
-def _kind(annotation: Any) -> tuple[str, list[str]]:
-    """The name of the type of one value, and what it is chosen from."""
-    if get_origin(annotation) is Literal:
-        return "choice", list(get_args(annotation))
-    if inner := [each for each in get_args(annotation) if each is not type(None)]:
-        return _kind(inner[0])
-    if issubclass(annotation, Enum):
-        return "choice", [each.value for each in annotation]
-    return annotation.__name__, []
 
 
 def _shown_default(parameter: Any) -> str | None:
