@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.disk_cache import is_first, kept_rows
+from vidsum.disk_cache import is_first, kept_bytes, kept_rows
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -52,6 +52,24 @@ def test_a_damaged_file_is_made_anew(home: Path, content: bytes) -> None:
     np.testing.assert_array_equal(asked(made), ROWS)
     np.testing.assert_array_equal(asked(made), ROWS)
     assert made == [0, 1]
+
+
+def test_bytes_that_are_not_what_was_kept_are_made_anew(home: Path) -> None:
+    made: list[int] = []
+
+    def asked_for_bytes() -> bytes:
+        def make() -> bytes:
+            made.append(len(made))
+            return b"a graph"
+
+        return kept_bytes("graphs", {"of": "a test"}, make)
+
+    assert [asked_for_bytes(), asked_for_bytes()] == [b"a graph"] * 2
+    (file,) = (home / "graphs").iterdir()
+    for damaged in (b"", file.read_bytes()[:-1], file.read_bytes()[:-1] + b"f"):
+        file.write_bytes(damaged)
+        assert [asked_for_bytes(), asked_for_bytes()] == [b"a graph"] * 2
+    assert made == [0, 1, 2, 3]
 
 
 def test_a_home_that_is_a_file_keeps_nothing(home: Path) -> None:

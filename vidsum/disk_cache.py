@@ -1,6 +1,7 @@
-"""What vidsum keeps on disk: where, arrays that take long to compute, and what people were told."""
+"""What vidsum keeps on disk: where, what takes long to compute, and what people were told."""
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from vidsum.numpy_files import read_array, refusing
 from vidsum.outputs import atomic_write
 from vidsum.provenance import digest_of
 from vidsum.types import FloatArray
+
+_SHA256_BYTES = 32
 
 
 def home() -> Path:
@@ -49,8 +52,25 @@ def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], Floa
             kept: FloatArray = read_array(path)
             return kept
     made = make()
-    with contextlib.suppress(OSError, OutputError):  # a folder that cannot be written to keeps nothing
+    _keep(path, lambda part: np.save(part, made))
+    return made
+
+
+def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
+    """The same of bytes. The file begins with their SHA-256, which is checked."""
+    path = home() / folder / f"{digest_of(made_from)}.bin"
+    with contextlib.suppress(OSError):
+        digest, kept = (whole := path.read_bytes())[:_SHA256_BYTES], whole[_SHA256_BYTES:]
+        if hashlib.sha256(kept).digest() == digest:
+            return kept
+    made = make()
+    _keep(path, lambda part: part.write_bytes(hashlib.sha256(made).digest() + made))
+    return made
+
+
+def _keep(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file; a folder that cannot be written to keeps nothing."""
+    with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
-            np.save(part, made)
-    return made
+            write(part)

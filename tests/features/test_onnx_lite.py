@@ -28,15 +28,22 @@ SPEC = describe("efficientnet_lite0")
 
 
 def test_features_and_scores_are_those_of_torch(
-    random_clips: RandomClips, random_weights: Callable[[str], networks.Weights]
+    random_clips: RandomClips,
+    random_weights: Callable[[str], networks.Weights],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     weights = random_weights("efficientnet_lite0")
     theirs = torch_extractor(SPEC, SPEC.build(weights), device="cpu")
-    ours = graph_extractor(SPEC, {name: tensor.numpy() for name, tensor in weights.items()}, device="cpu")
+    arrays = {name: tensor.numpy() for name, tensor in weights.items()}
+    ours, again = (graph_extractor(SPEC, arrays, "0" * 64, device="cpu") for _ in range(2))
+    assert len(list((tmp_path / "onnx").iterdir())) == 1
     for count in (3, 1):
         clips = random_clips(SPEC, count)
         wanted = theirs.encode(clips)
         np.testing.assert_allclose(ours.encode(clips), wanted, atol=1e-4 * np.abs(wanted).max())
+        np.testing.assert_array_equal(ours.encode(clips), again.encode(clips))
     np.testing.assert_allclose(ours.logits(wanted), theirs.logits(wanted), rtol=1e-4, atol=1e-4)
     assert (ours.backend, ours.device, theirs.backend) == ("onnx", "cpu", "torch")
 

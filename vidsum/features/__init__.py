@@ -110,9 +110,9 @@ def load_extractor(
     from vidsum.features import onnx_backend
 
     if spec.graph is not None:
-        return onnx_backend.graph_extractor(
-            spec, checkpoints.load_arrays(spec.checkpoint, progress), device=device, precision=precision
-        )
+        arrays = checkpoints.load_arrays(spec.checkpoint, progress)
+        digest = checkpoints.sha256_of(spec.checkpoint)
+        return onnx_backend.graph_extractor(spec, arrays, digest, device=device, precision=precision)
     network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
     digest = checkpoints.sha256_of(spec.checkpoint)
     return onnx_backend.onnx_extractor(spec, network, digest, device=device, precision=precision)

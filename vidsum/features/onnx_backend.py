@@ -1,22 +1,26 @@
 """Running an extractor's network in onnxruntime: from its own graph, or exported once by PyTorch and kept."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from vidsum.device import Precision, choose_device, device_type, n_threads
-from vidsum.disk_cache import home
+from vidsum.disk_cache import home, kept_bytes
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.outputs import atomic_write, make_folder
+from vidsum.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 
 Provider = tuple[str, dict[str, int]]
 """onnxruntime's name of what runs the network, and its options."""
 
+_WRITERS = [Path(__file__).with_name(f"{name}.py") for name in ("onnx_lite", "onnx_int8")]
+"""The modules that write graphs."""
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
@@ -49,15 +53,19 @@ def require_exporter(spec: Spec) -> None:
 
 
 def graph_extractor(
-    spec: Spec, arrays: Arrays, *, device: str = "auto", precision: Precision = "fp32"
+    spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
     """An extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
+
+    The graph is kept, and found again by the hashes of the weights and of the code that writes it.
 
     Raises UsageError, see `choose_provider`.
     """
     provider = choose_provider(device, precision)
     assert spec.graph is not None
-    run = _session(spec.graph(arrays, spec.preprocessing, precision), provider)
+    made_from = {"weights": weights_sha256, "precision": precision, "code": list(map(hash_file, _WRITERS))}
+    graph = kept_bytes("onnx", made_from, partial(spec.graph, arrays, spec.preprocessing, precision))
+    run = _session(graph, provider)
     return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
 
 
