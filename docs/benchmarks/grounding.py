@@ -1,13 +1,12 @@
-"""How well moments are found in real footage: joined clips, whose moments are known, and natural footage.
+"""How well moments are found in films joined from real clips, whose moments are known.
 
     python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--quick] [--model mrnet] [--model FILE ...]
 
 Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
-after another, as one film of 20 minutes, for captions. Then it asks natural footage for its annotated
-moments. The rows "contrast" know no shots. Settings were chosen by the queries about every second clip;
-`--ask odd` prints the table of the others, which test them. Features are extracted in bf16 unless told
-otherwise. Intervals are of a bootstrap over clips, 95 per cent.
+after another, as one film of 20 minutes, for captions. The rows "contrast" know no shots. Settings were
+chosen by the queries about every second clip; `--ask odd` prints the table of the others, which test them.
+Features are extracted in bf16 unless told otherwise. Intervals are of a bootstrap over clips, 95 per cent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,6 @@ from docs.benchmarks.joined import (
     embed,
     first_clips,
     names_of,
-    natural_films,
     one_after_another,
     truth_of,
 )
@@ -119,22 +117,19 @@ def resampled(rows: TimeArray, clips: Sequence[str], seed: int = 0) -> TimeArray
     return means
 
 
+def scored(truths: Mapping[str, MomentVideo], answered: MomentPredictions) -> TimeArray:
+    """[Q, 4] `measures` of the answers to all queries."""
+    moments = [[(m.start_s, m.end_s) for m in one] for video in truths for one in answered[video]]
+    windows = [query.windows for truth in truths.values() for query in truth.queries]
+    return measures(best_ious(stacked(moments, TOP_K), stacked(windows)))
+
+
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:
     """The measures of each row, in Markdown, beside chance and the whole video."""
     queries = [query for truth in truths.values() for query in truth.queries]
     windows = stacked([query.windows for query in queries])
     durations_s = np.array([query.duration_s for query in queries])
-    found = {
-        name: measures(
-            best_ious(
-                stacked(
-                    [[(m.start_s, m.end_s) for m in one] for video in truths for one in of_row[video]], TOP_K
-                ),
-                windows,
-            )
-        )
-        for name, of_row in rows.items()
-    }
+    found = {name: scored(truths, of_row) for name, of_row in rows.items()}
     chance = random_moments(durations_s, 10, TOP_K)
     found["random"] = measures(best_ious(chance, windows)).mean(axis=0)
     found["whole video"] = measures(best_ious(whole_video(durations_s), windows))
@@ -238,9 +233,7 @@ def main() -> None:
         )
     long, truth = one_after_another(seen, of_kind("query"))
     tables = compared([({"conse": long}, truth)], models, halves=options.ask)
-    print(f"query, {truth.duration_s / 60:.0f} minutes: {tables}\n", flush=True)
-    natural = [(see(path), truth) for path, truth in natural_films()]
-    print(f"natural: {compared(natural, models, options.parts)}", flush=True)
+    print(f"query, {truth.duration_s / 60:.0f} minutes: {tables}", flush=True)
 
 
 if __name__ == "__main__":

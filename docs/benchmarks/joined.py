@@ -99,10 +99,11 @@ def notes() -> dict[str, Any]:
     return read
 
 
-def natural_films() -> list[Film]:
-    """Footage that was not joined, with its annotated moments."""
+def natural_films(*, held_out: bool) -> list[Film]:
+    """Footage that was not joined, with its annotated moments: what settings were chosen by, or the rest."""
+    videos = json.loads(_NATURAL.read_text())["videos"]
     films = []
-    for video in json.loads(_NATURAL.read_text())["videos"]:
+    for video in (each for each in videos if each.get("held_out", False) == held_out):
         name = Path(video["file"])
         path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
         duration_s = probe(path).duration_s

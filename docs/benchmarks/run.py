@@ -40,6 +40,7 @@ def sections(video: Path) -> dict[str, list[str]]:
         "Whether dull footage comes last": ["last", str(SHARED / "videos")],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
         "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
+        "Moments in natural footage": ["natural"],
         "F-measures of published summaries of SumMe": [
             "summe_published",
             str(SHARED / "data" / "summe" / "summe_protocol.npz"),
