@@ -123,7 +123,8 @@ def ground(
             if outputs.to_stdout:
                 text, warnings = to_text(document), grounding.warnings
                 return Result("ground", source, document, document=text, messages=warnings)
-            by = f"(model: {grounding.model}, space: {grounding.space})"
+            without = ", where present is not known" if grounding.space == "clip" else ""
+            by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.overwrite, progress)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding), f"{line} {by}")

@@ -28,7 +28,7 @@ from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.presence import NAME, evidence, largest_means, load_background
 from vidsum.grounding.spaces import embed_queries, similarity
 
-_FOLDER = SHARED / "data" / "qvhighlights"
+FOLDER = SHARED / "data" / "qvhighlights"
 
 
 def main() -> None:
@@ -36,14 +36,14 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--videos", type=int, default=1519)
     options = parser.parse_args()
-    annotated = read_moments(_FOLDER / "highlight_val_release.jsonl").values()
+    annotated = read_moments(FOLDER / "highlight_val_release.jsonl").values()
     queries = [video.queries[0] for video in islice(annotated, options.videos)]
     vectors = embed_queries("conse", [query.text for query in queries])
     background = load_background(checkpoints.sha256_of(NAME))
     n_background = len(background.queries)
     rng, rows = np.random.default_rng(0), {}
     for number, query in enumerate(queries):
-        video = embedded(_FOLDER / "clip_captions_val.jsonl.gz", query)
+        video = embedded(FOLDER / "clip_captions_val.jsonl.gz", query)
         (captions,) = video.parts
         asked = vectors[[number, (number + rng.integers(1, len(queries))) % len(queries)]]
         # a clip of which one class is certain has the log-likelihood 10 cos(q, name of the class)

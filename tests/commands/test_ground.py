@@ -146,6 +146,12 @@ def test_a_folder_without_videos_is_reported(run: Run, film: Path, tmp_path: Pat
 def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--space", "clip", "--min-present", "0.5")
     assert (ran.code, "--space conse" in ran.err) == (2, True)
+    ran = run("ground", film, *ASK, "--space", "clip")
+    head, *_, last = ran.out.splitlines()
+    assert "present" not in head.split()
+    assert "space: clip, where present is not known" in last
+    (query,) = json.loads(Path("film_moments.json").read_text())["queries"]
+    assert query["present"] is None
 
 
 def test_a_terminal_is_told_once_how_to_get_clip(
