@@ -9,7 +9,7 @@ it, and one that is true of another video. Prints the calibration, how well it f
 and what weights/registry.yaml has to say of the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from vidsum import checkpoints
 from vidsum.datasets.moments import read_moments
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import Background, evidence, packed
-from vidsum.grounding.spaces import CLASSIFIERS
+from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.provenance import hash_file
 from vidsum.training.captions import Captions, embed_captions
@@ -36,6 +36,21 @@ _LONGEST_S = 240.0
 _PER_FILE = 200
 """Videos of each file of annotations: embedding their sentences is what takes long."""
 _SEED = 0
+
+
+def known_classifiers() -> list[Classifier]:
+    """The networks of the space `conse`."""
+    return [Classifier(name_embeddings(each), NOISE[each]) for each in CLASSIFIERS]
+
+
+def some_captions(annotations: Sequence[Path]) -> Captions:
+    """The sentences of some videos of each file of annotations."""
+    rng, videos = np.random.default_rng(_SEED), {}
+    for path in annotations:
+        known = {name: video for name, video in read_moments(path).items() if video.queries}
+        for name in rng.permutation(sorted(known))[:_PER_FILE].tolist():
+            videos[f"{path.stem}/{name}"] = replace(known[name], name=f"{path.stem}/{name}")
+    return embed_captions(videos, load_text_encoder("minilm").encode, checkpoints.sha256_of("minilm"))
 
 
 def shown(captions: FloatArray, classifiers: list[Classifier]) -> tuple[FloatArray, ...]:
@@ -53,22 +68,28 @@ def shown(captions: FloatArray, classifiers: list[Classifier]) -> tuple[FloatArr
     return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
 
 
-def asked(how: Simulation, background: Background, n_videos: int) -> Iterator[tuple[float, float, bool]]:
-    """Evidence, logarithm of the number of clips, and whether it is true, of two queries per video."""
+def asked(how: Simulation, n_videos: int) -> Iterator[tuple[ClipEmbeddings, list[int]]]:
+    """Videos, each with the numbers of two queries: one that is true of it, and one of another video."""
     captions, rng = how.captions, np.random.default_rng(_SEED + 1)
     for number in range(n_videos):
         script = joined(captions, _LONGEST_S, rng) if number % 2 else annotated(captions, rng)
         own = sorted({segment.sentence for segment in script.true})
         other = int(rng.choice(np.setdiff1d(np.arange(captions.n_sentences), own)))
         sentences = (int(rng.choice(own)), other)
-        queries = captions.queries[[ask(script, captions, each, rng).query for each in sentences]]
-        video = simulate_video(script, how, rng)
-        for score, is_true in zip(evidence(video, queries, background), (True, False), strict=True):
+        queries = [ask(script, captions, each, rng).query for each in sentences]
+        yield simulate_video(script, how, rng), queries
+
+
+def judged(how: Simulation, background: Background, n_videos: int) -> Iterator[tuple[float, float, bool]]:
+    """Evidence, logarithm of the number of clips, and whether it is true, of two queries per video."""
+    for video, queries in asked(how, n_videos):
+        scores = evidence(video, how.captions.queries[queries], background)
+        for score, is_true in zip(scores, (True, False), strict=True):
             yield float(score), float(np.log(len(video))), is_true
 
 
 def fitted(rows: TimeArray) -> TimeArray:
-    """[3] calibration, from rows [N, 3] of `asked`; every other pair is held out to tell how well it fits."""
+    """[3] calibration, from rows [N, 3] of `judged`; every other pair is held out to judge the fit."""
     is_held_out = np.arange(len(rows)) // 2 % 2 == 1
     inputs, is_true = rows[:, :2], rows[:, 2]
     model = LogisticRegression(C=1e6).fit(inputs[~is_held_out], is_true[~is_held_out])
@@ -85,17 +106,11 @@ def main() -> None:
     parser.add_argument("--annotations", type=Path, nargs="+", required=True)
     parser.add_argument("--videos", type=int, default=600)
     options = parser.parse_args()
-    encode, sha256 = load_text_encoder("minilm").encode, checkpoints.sha256_of("minilm")
-    classifiers = [Classifier(name_embeddings(each), NOISE[each]) for each in CLASSIFIERS]
-    queries = encode(_CAPTIONS.read_text().splitlines())
+    classifiers = known_classifiers()
+    queries = load_text_encoder("minilm").encode(_CAPTIONS.read_text().splitlines())
     background = Background(queries, shown(queries, classifiers), np.zeros(3))
-    rng, videos = np.random.default_rng(_SEED), {}
-    for path in options.annotations:
-        known = {name: video for name, video in read_moments(path).items() if video.queries}
-        for name in rng.permutation(sorted(known))[:_PER_FILE].tolist():
-            videos[f"{path.stem}/{name}"] = replace(known[name], name=f"{path.stem}/{name}")
-    captions = embed_captions(videos, encode, sha256)
-    rows = np.array(list(asked(Simulation(captions, classifiers, 64, 1.0), background, options.videos)))
+    captions = some_captions(options.annotations)
+    rows = np.array(list(judged(Simulation(captions, classifiers, 64, 1.0), background, options.videos)))
     background = replace(background, calibration=fitted(rows))
     print(f"calibration: {background.calibration.tolist()}")
     save_file(packed(background), options.target)
