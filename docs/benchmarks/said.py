@@ -5,12 +5,15 @@
 The films are those of docs/benchmarks/joined.py, made in FOLDER: five of two minutes, with eight paragraphs
 each. Each is asked for the paragraphs by paraphrases (spoken_paragraphs.json), and for its clips by their
 captions. How sure a passage must be to come before what is seen is chosen by every second query; the tables
-are of the others. What is heard is kept in the cache of transcripts: a run that was stopped goes on.
+are of the others. The last column has the paragraphs of a film half a second apart: the transcript is moved
+together, as if they were one talk. What is heard is kept in the cache of transcripts: a run that was stopped
+goes on.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,8 +40,11 @@ _TOP_K = 5
 _MOST_LOST = 0.01
 """Share of the captions that may be lost by what is said."""
 _LEAST, _MORE = np.arange(0.0, 0.61, 0.05).round(2).tolist(), np.arange(0.0, 0.61, 0.1).round(2).tolist()
+_GAP_S, _BREATH_S = 3.0, 0.5
+"""The paragraphs are further apart than the first; as one talk, by the second."""
 Bound = tuple[float, float]
-EVIDENCE, ABOUT = ("seen", "said", "both"), ("what is said", "what is seen")
+ABOUT = ("what is said", "what is seen")
+EVIDENCE = ("seen", "said", "both", "said in one talk")
 
 
 @dataclass(frozen=True)
@@ -79,14 +85,20 @@ class Query:
     passages: Sequence[Passage]
     evidence: FloatArray
     """[P] of the passages."""
+    in_one_talk: "Query | None" = None
+    """The same if the paragraphs are one talk; of queries about what is said."""
 
     def hits(self, bound: Bound) -> dict[str, float]:
-        """Whether the first moment overlaps a true one by half, by what is seen, said and both."""
-        of_said = replace(self.seen, moments=tuple(moments_said(self.passages, self.evidence, _TOP_K)))
-        joined = both(self.seen, of_said, _TOP_K, bound)
-        return {
-            name: self._hit(one) for name, one in zip(EVIDENCE, (self.seen, of_said, joined), strict=True)
-        }
+        """Whether the first moment overlaps a true one by half, by each of `EVIDENCE`."""
+        joined = both(self.seen, self._of_said, _TOP_K, bound)
+        hits = [self._hit(one) for one in (self.seen, self._of_said, joined)]
+        talk = self.in_one_talk
+        hits.append(talk._hit(talk._of_said) if talk else np.nan)
+        return dict(zip(EVIDENCE, hits, strict=True))
+
+    @cached_property
+    def _of_said(self) -> QueryMoments:
+        return replace(self.seen, moments=tuple(moments_said(self.passages, self.evidence, _TOP_K)))
 
     def _hit(self, answer: QueryMoments) -> float:
         if not answer.moments:
@@ -104,11 +116,36 @@ def queries_of(video: ClipEmbeddings, truth: MomentVideo, told: Talk, sound: Pat
     seen = locate("similarity", video, Request(texts, vectors), _TOP_K, "cpu")
     present = probabilities(video, vectors)
     assert present is not None
-    passages = list(passages_of(sentences_of(transcribe(sound, "en", device="cpu"))))
+    sentences = sentences_of(transcribe(sound, "en", device="cpu"))
+    passages = list(passages_of(sentences))
     rows = evidence_of(passages, texts, "cpu")
+    close, moved = one_talk(sentences, told.times)
+    close_passages = list(passages_of(close))
+    close_rows = evidence_of(close_passages, told.questions, "cpu")
     for at, (true, answer, chance, row) in enumerate(zip(windows, seen, present, rows, strict=True)):
-        about = ABOUT[at >= len(told.questions)]
-        yield Query(about, true, replace(answer, present=float(chance)), passages, row)
+        answer = replace(answer, present=float(chance))
+        if at < len(told.questions):
+            talk = Query(ABOUT[0], (moved[at],), answer, close_passages, close_rows[at])
+            yield Query(ABOUT[0], true, answer, passages, row, talk)
+        else:
+            yield Query(ABOUT[1], true, answer, passages, row)
+
+
+def one_talk(sentences: Sequence[Passage], times: Sequence[Interval]) -> tuple[list[Passage], list[Interval]]:
+    """The sentences of paragraphs that are said at `times`, and those times, with all moved together.
+
+    A paragraph of which nothing was heard has no place there: its time is empty.
+    """
+    close, moved, end_s = [], [(0.0, 0.0)] * len(times), 0.0
+    starts = [start_s - _GAP_S for start_s, _ in times]
+    for number, (low_s, high_s) in enumerate(zip(starts, [*starts[1:], np.inf], strict=True)):
+        own = [one for one in sentences if low_s <= one.start_s < high_s]
+        if own:
+            shift_s = end_s + _BREATH_S - own[0].start_s
+            close += [replace(one, start_s=one.start_s + shift_s, end_s=one.end_s + shift_s) for one in own]
+            moved[number] = (times[number][0] + shift_s, times[number][1] + shift_s)
+            end_s = close[-1].end_s
+    return close, moved
 
 
 Asked = dict[tuple[str, float], list[Query]]
@@ -147,8 +184,8 @@ def chosen(queries: Asked) -> Bound:
 def table(queries: Asked, bound: Bound) -> Iterator[str]:
     """R@1 at IoU 0.5 of every other query; intervals resample the queries, not their voices."""
     yield "sure from {:g} + {:g} * present\n".format(*bound)
-    yield "| sound | queries about | n | seen | said | both |"
-    yield "|---|---|---|---|---|---|"
+    yield "| sound | queries about | n | " + " | ".join(EVIDENCE) + " |"
+    yield "|---|---|---|" + "---|" * len(EVIDENCE)
     voices = list(dict.fromkeys(voice for voice, _ in queries))
     for noise_db, about in product(_NOISES_DB, ABOUT):
         by_voice = {
@@ -164,6 +201,8 @@ def table(queries: Asked, bound: Bound) -> Iterator[str]:
 
 
 def _share(hits: Sequence[float], of: int) -> str:
+    if np.isnan(hits).any():
+        return ""
     rate, low, high = interval(hits, [of] * len(hits))
     return f"{rate:.0%} ({low:.0%} to {high:.0%})"
 

@@ -54,7 +54,7 @@ def test_a_translation_has_its_segments_as_sentences() -> None:
 
 def test_passages_are_runs_without_a_long_pause() -> None:
     one, two, three = Passage(0, 2, "a."), Passage(2.5, 4, "b."), Passage(9, 10, "c.")
-    assert list(passages_of([one, two, three])) == [one, Passage(0, 4, "a. b."), two, three]
+    assert list(passages_of([one, two, three])) == [one, Passage(0, 4, "a. b.", 2), two, three]
     long = [Passage(10.0 * at, 10.0 * at + 10, f"{at}") for at in range(6)]
     assert max(run.end_s - run.start_s for run in passages_of(long)) == 30
 
@@ -83,7 +83,7 @@ def test_passages_of_stop_words_alone(no_meaning: None) -> None:
     assert evidence_of([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
 
 
-PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b"), Passage(8, 9.5, "c")]
+PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b", 2), Passage(8, 9.5, "c")]
 
 
 def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
@@ -92,10 +92,19 @@ def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
     assert len(moments_said(PASSAGES, np.ones(4, np.float32), 1)) == 1
 
 
-@pytest.mark.parametrize(("around", "end_s"), [(0.45, 6), (0.35, 4)])
-def test_a_moment_has_the_sentences_around_that_fit_nearly_as_well(around: float, end_s: float) -> None:
-    (found,) = moments_said(PASSAGES, np.array([0.5, 0.1, around, 0.3], np.float32), 1)
+@pytest.mark.parametrize(("beside", "end_s"), [(0.16, 6), (0.14, 4)])
+def test_a_moment_grows_by_a_sentence_that_fits_itself(beside: float, end_s: float) -> None:
+    (found,) = moments_said(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
     assert (found.start_s, found.end_s, found.score) == (0, end_s, 0.5)
+
+
+def test_a_moment_does_not_grow_past_a_sentence_that_does_not_fit() -> None:
+    sentences = [Passage(at, at + 1, f"{at}.") for at in range(4)]
+    passages = list(passages_of(sentences))
+    values = {"0.": 0.3, "1.": 0.6, "2.": 0.0, "3.": 0.4}
+    evidence = np.array([values.get(one.text, 0.35) for one in passages], np.float32)
+    (found,) = moments_said(passages, evidence, 1)
+    assert (found.start_s, found.end_s) == (0, 2)
 
 
 def test_the_curve_is_that_of_the_best_passage_heard() -> None:

@@ -27,8 +27,8 @@ _LONGEST_SENTENCE_S = 20.0
 """Speech without full stops is cut here."""
 _EXACT = 0.3
 """Weight of exact words beside the cosine of meanings."""
-_GROWS = 0.1
-"""A passage grows by the sentences around it while its evidence falls by no more than this."""
+_FITS = 0.15
+"""A passage grows by sentences around it that have this evidence each."""
 SURE = 0.45
 """Evidence from which a passage is taken to be what a query means."""
 BOUND = (0.2, 0.6)
@@ -42,6 +42,11 @@ class Passage:
     start_s: float
     end_s: float
     text: str
+    n_sentences: int = 1
+
+    def holds(self, other: "Passage") -> bool:
+        """Whether another one is said in it."""
+        return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
 def sentences_of(transcript: Transcript) -> list[Passage]:
@@ -76,7 +81,7 @@ def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
                 run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _LONGEST_S
             ):
                 break
-            yield _joined(run)
+            yield replace(_joined(run), n_sentences=len(run))
 
 
 def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str = "auto") -> FloatArray:
@@ -99,24 +104,23 @@ def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str
 
 
 def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
-    """The passages that fit a query best, by evidence [P], with the sentences around that fit nearly as well.
+    """The passages that fit a query best, by evidence [P], with the sentences around that fit too.
 
     Of those that overlap too much, the best stays.
     """
     order = np.argsort(-evidence, kind="stable").tolist()
-    grown = ((_grown(passages, evidence, at), float(evidence[at])) for at in order)
+    apart = [
+        one for one, value in zip(passages, evidence, strict=True) if one.n_sentences == 1 and value < _FITS
+    ]
+    grown = ((_grown(passages[at], passages, apart), float(evidence[at])) for at in order)
     ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
     return suppress(ranked, MAX_IOU, top_k)
 
 
-def _grown(passages: Sequence[Passage], evidence: FloatArray, at: int) -> Passage:
-    """The longest passage that holds another one and fits nearly as well."""
-    own = passages[at]
-    around = [
-        passage
-        for passage, value in zip(passages, evidence, strict=True)
-        if passage.start_s <= own.start_s and passage.end_s >= own.end_s and value >= evidence[at] - _GROWS
-    ]
+def _grown(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
+    """The longest passage that holds another one, and beside it no sentence that stands apart."""
+    beside = [one for one in apart if not own.holds(one)]
+    around = [one for one in passages if one.holds(own) and not any(one.holds(other) for other in beside)]
     return max(around, key=lambda passage: passage.end_s - passage.start_s)
 
 
