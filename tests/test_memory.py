@@ -38,6 +38,25 @@ def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [("mallopt", -8, 1)]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
+def test_large_blocks_are_returned_at_once_and_later_kept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(memory, "_of_libc", lambda name: lambda *values: asked.append(values))
+    with memory.returning_blocks():
+        assert asked == [(-3, 4 << 20)]
+    assert asked[1:] == [(-3, 32 << 20), (-1, 64 << 20)]
+    monkeypatch.setattr(memory, "_of_libc", lambda name: None)
+    with memory.returning_blocks():
+        pass
+    assert len(asked) == 3
+
+
+def test_every_item_can_be_preceded_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    trims: list[int] = []
+    monkeypatch.setattr(memory, "_of_libc", lambda name: trims.append)
+    assert [len(trims) for _ in trimming("abc", every_s=0.0)] == [1, 2, 3]
+
+
 def test_elsewhere_items_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_of_libc", lambda name: None)
     monkeypatch.setattr(memory, "_EVERY_S", -1.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
-from vidsum.memory import trimming
+from vidsum.memory import returning_blocks, trimming
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
@@ -99,7 +99,8 @@ class TranscriptPlan:
             return found
         model = load_recognizer(self.extraction.device, progress)
         log = DecodeLog()
-        language, probability, segments = self._heard(model, self._blocks(log, progress))
+        with returning_blocks():
+            language, probability, segments = self._heard(model, self._blocks(log, progress))
         end_s = max([self.sound.duration_s, *(segment.end_s for segment in segments)])
         transcript = Transcript(
             segments=segments,
@@ -133,7 +134,8 @@ class TranscriptPlan:
         """Language, its probability and the segments; the first speech tells the language."""
         language, probability = self.settings.language, 1.0 if self.settings.language else None
         segments: list[Segment] = []
-        for window in trimming(windows_of(speech_in(blocks))):
+        # before each: what the last one leaves, and the detector, would add to what Whisper needs
+        for window in trimming(windows_of(speech_in(blocks)), every_s=0.0):
             if language is None:
                 language, probability = detect_language(model, window)
             segments += recognize(model, window, language, translate=self.settings.translate)
