@@ -12,11 +12,15 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def normed_mean(rows: FloatArray, eps: float = 1e-5) -> FloatArray:
-    """[D] the mean of rows [N, D], each normalised (LayerNorm without weights)."""
+def normed(rows: FloatArray, eps: float = 1e-5) -> FloatArray:
+    """Rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)
-    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps)
-    return np.asarray(normed.mean(axis=0), np.float32)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps), np.float32)
+
+
+def normed_mean(rows: FloatArray) -> FloatArray:
+    """[D] the mean of rows [N, D], each normalised."""
+    return np.asarray(normed(rows).mean(axis=0), np.float32)
 
 
 def softmax(scores: FloatArray) -> FloatArray:

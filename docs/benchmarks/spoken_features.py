@@ -6,7 +6,9 @@ writes OUT/NAME.npy for each recording, 512 numbers, as `vidsum train mrnet --qu
 As in MRNet's public code, each frame (50 a second) is normalised, and the mean taken.
 """
 
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +18,24 @@ from vidsum.scaling import normed_mean
 from vidsum.speech.recognize import load_recognizer
 from vidsum.types import FloatArray
 
+if TYPE_CHECKING:
+    from faster_whisper import WhisperModel
+
+
+@lru_cache(maxsize=1)
+def _model() -> "WhisperModel":
+    return load_recognizer("cpu")  # which checks the weights each time
+
+
+def frames_of(samples: FloatArray) -> FloatArray:
+    """[L, 512] of samples [N] at 16 kHz, at most 30 s; no silence fills the encoder's window."""
+    model = _model()
+    return np.array(model.encode(model.feature_extractor(samples)))[0]
+
 
 def vector_of(samples: FloatArray) -> FloatArray:
-    """[512] of samples [N] at 16 kHz, at most 30 s; the encoder is not given silence to fill its window."""
-    model = load_recognizer("cpu")
-    encoded = model.encode(model.feature_extractor(samples))
-    return normed_mean(np.array(encoded)[0])
+    """[512] of samples [N]."""
+    return normed_mean(frames_of(samples))
 
 
 def main() -> None:
