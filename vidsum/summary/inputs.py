@@ -32,14 +32,14 @@ class Inputs:
 
     def of(self, features: Features) -> FloatArray:
         """[T, D + n_added]"""
-        array = features.array
-        if self.centred:
-            array = array - array.mean(axis=0)
+        n, dim = features.array.shape
+        array = np.empty((n, dim + self.n_added), np.float32)  # two hours of features should be here once
+        np.subtract(features.array, features.array.mean(axis=0) if self.centred else 0, out=array[:, :dim])
         if self.ends:
             middle_s = features.timestamps + features.step_s / 2
             ends_s = np.stack([middle_s, features.duration_s - middle_s], axis=1)
-            array = np.concatenate([array, np.clip(ends_s / _END_S, 0, 1)], axis=1)
-        return np.asarray(array, np.float32)
+            array[:, dim:] = np.clip(ends_s / _END_S, 0, 1)
+        return array
 
 
 def inputs_of(recorded: Mapping[str, Any], name: str) -> Inputs:

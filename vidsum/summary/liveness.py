@@ -57,10 +57,18 @@ def motion(features: Features) -> FloatArray:
     rows = unit_rows(features.array)
     if len(rows) == 1:
         return np.ones(1, np.float32)
-    differences = np.diff(rows, axis=0)
-    steps = np.einsum("td,td->t", differences, differences, dtype=np.float64) / 2  # 1 - cosine
+    steps = np.concatenate(
+        [_steps(rows[start : start + _BLOCK + 1]) for start in range(0, len(rows) - 1, _BLOCK)]
+    )
     change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
     return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS), np.float32)
+
+
+def _steps(rows: FloatArray) -> Matrix:
+    """[T - 1] 1 - cosine of each row of length 1 and the next."""
+    differences = np.diff(rows, axis=0)
+    steps: Matrix = np.einsum("td,td->t", differences, differences, dtype=np.float64) / 2
+    return steps
 
 
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:

@@ -78,7 +78,7 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet | FrameS
 def importance(
     summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
-    """[T] importance in [0, 1]: by ridge regression `score_video`, by FullTransNet `decoder_curve`.
+    """[T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `decoder_curve`.
 
     Args:
         summarizer: the model.
@@ -92,24 +92,18 @@ def importance(
         UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
-    array, model = summarizer.inputs.of(features), summarizer.model
+    model = summarizer.model
     if isinstance(model, RidgeScorer):
-        return score_video(model, array, features)
+        return with_novelty(model, model(summarizer.inputs.of(features)), features)
     from vidsum.summary.fulltransnet import decoder_curve
 
     assert shots is not None, "only ridge does without"
+    array = summarizer.inputs.of(features)
     return decoder_curve(model, array, shots.numbers_at(features.timestamps), fraction, width)
 
 
-def score_video(model: RidgeScorer, array: FloatArray, features: Features) -> FloatArray:
-    """[T] scores of the samples of a whole video, in [0, 1] by the logistic function.
-
-    Args:
-        model: the regression.
-        array: [T, D] its input.
-        features: what that was made from, for the novelty of each sample.
-    """
-    scores = model(array)
+def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:
+    """[T] importance in [0, 1], by the logistic function: scores [T], and how new each sample is."""
     if weight := model.config.novelty:
         novelty = contrastive(features)
         novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)
