@@ -18,6 +18,7 @@ from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers
 from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import graph_extractor
+from vidsum.features.onnx_int8 import mean_above
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.pipelines.extraction import extract, extraction_job
 from vidsum.scaling import unit_rows
@@ -136,3 +137,10 @@ def test_int8_is_for_processors_that_have_it(
     jobs = [extraction_job(probe(film.path), way) for way in ways]
     prefers_int8.cache_clear()
     assert [job.provenance["parameters"]["precision"] for job in jobs] == [precision, "fp32", "fp32"]
+
+
+def test_the_mean_of_what_is_clipped_is_that_of_many_draws() -> None:
+    means, deviations = np.array([-3.0, -0.5, 0.0, 2.0, 6.5, 9.0]), np.array([1.0, 2.0, 0.1, 4.0, 3.0, 1e-9])
+    draws = np.random.default_rng(0).normal(size=(400_000, 1)) * deviations + means
+    found = mean_above(means, deviations) - mean_above(means - 6, deviations)
+    np.testing.assert_allclose(found, np.clip(draws, 0, 6).mean(axis=0), atol=0.01)

@@ -118,7 +118,7 @@ class Int8Graph(LiteGraph):
         if not clipped:
             return mean
         deviation = np.maximum(np.abs(deviation), 1e-9)
-        return _mean_above(mean, deviation) - _mean_above(mean - 6, deviation)
+        return mean_above(mean, deviation) - mean_above(mean - 6, deviation)
 
     def _quantise(self, name: str, of: Range) -> None:
         """Give a tensor its scale and its zero point."""
@@ -140,7 +140,7 @@ class Int8Graph(LiteGraph):
         return self.node("QuantizeLinear", [x, *self._quantised(name)[1:]], name)
 
 
-def _mean_above(mean: Channels, deviation: Channels) -> Channels:
+def mean_above(mean: Channels, deviation: Channels) -> Channels:
     """Mean of max(x, 0) of a normally distributed x."""
     at = mean / deviation
     density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
