@@ -215,13 +215,17 @@ def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str,
     for word in words:
         own = _section(own.get(word), path, word)
     chosen = {**{key: value for key, value in general.items() if key in options}, **own}
-    for key, value in chosen.items():
-        if isinstance(value, bool) and not options[key].is_flag:
-            raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
-    return {
-        key: [value] if options[key].multiple and not isinstance(value, list) else value
-        for key, value in chosen.items()
-    }
+    return {key: _checked(key, value, options[key], path) for key, value in chosen.items()}
+
+
+def _checked(key: str, value: Any, option: Any, path: Path) -> Any:
+    """A value of the file as its option takes it: of others, typer would not say that they are the file's."""
+    if isinstance(value, bool) and not option.is_flag:
+        raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
+    values = value if option.multiple and isinstance(value, list) else [value]
+    if any(isinstance(each, list | dict) for each in values):
+        raise UsageError(f"{path}: {key} takes {'single values' if option.multiple else 'one value'}")
+    return values if option.multiple else value
 
 
 def _check_general(program: Any, general: dict[str, Any], path: Path, words: list[str]) -> None:

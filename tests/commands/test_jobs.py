@@ -100,13 +100,19 @@ def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Pat
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     how = ("--jobs", "2", "--summary-json", "batch.json")
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, *how]
-    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}) as process:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, preexec_fn=_heed_interruptions) as process:
         _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     outcomes = json.loads(Path("batch.json").read_text())["inputs"]
     assert [each["state"] for each in outcomes] == ["not run", "done", "not run"]
     assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
+
+
+def _heed_interruptions() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so does all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -116,7 +122,11 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
     command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        command, env=environment, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=_heed_interruptions,
     ) as process:
         _wait_until(lambda: Path("held").exists() and Path("held").read_text() != "")
         assert list(Path("out").glob(".*part*"))
