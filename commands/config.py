@@ -219,7 +219,7 @@ def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str,
 
 
 def _checked(key: str, value: Any, option: Any, path: Path) -> Any:
-    """A value of the file as its option takes it: of others, typer would not say that they are the file's."""
+    """A value of the file in the form that its option takes; typer's own messages would not name the file."""
     if isinstance(value, bool) and not option.is_flag:
         raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
     values = value if option.multiple and isinstance(value, list) else [value]

@@ -245,8 +245,8 @@ class Retrieval:
     min_present: Annotated[
         float,
         Option(
-            "Give no moments of queries that are less likely than this to be true of the video, which the "
-            "space clip does not tell; 0: of all.",
+            "Give no moments of queries that are less likely than this to be true of the video; 0: of all. "
+            "Not in the space clip.",
             min=0,
             max=1,
         ),

@@ -109,12 +109,11 @@ def load_extractor(
         return torch_extractor(spec, network, device=device, precision=precision)
     from vidsum.features import onnx_backend
 
+    digest = checkpoints.sha256_of(spec.checkpoint, progress)
     if spec.graph is not None:
         arrays = checkpoints.load_arrays(spec.checkpoint, progress)
-        digest = checkpoints.sha256_of(spec.checkpoint)
         return onnx_backend.graph_extractor(spec, arrays, digest, device=device, precision=precision)
     network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-    digest = checkpoints.sha256_of(spec.checkpoint)
     return onnx_backend.onnx_extractor(spec, network, digest, device=device, precision=precision)
 
 

@@ -1,11 +1,11 @@
 """EfficientNet-Lite0 in whole numbers of 8 bits: half the work on processors with instructions for them.
 
 Activations are uint8, with one scale each; weights int8, with one for each channel. What ReLU6 gives lies in
-[0, 6]; the ranges of the rest were measured on real frames. The first layers stay in fp32: rounded, their few
-weights would do more harm than all others, and they take 4 % of the time.
+[0, 6]; the ranges of the rest were measured on real frames. The first layers stay in fp32, for 4 % more
+time: rounding their few weights would do more harm than rounding all others.
 
-Rounding the weights of a channel moves its mean, which its bias takes back (Nagel et al. 2019, "Data-Free
-Quantization Through Weight Equalization and Bias Correction", section 4.2).
+Rounding the weights of a channel shifts its mean, and the bias is corrected by as much (Nagel et al. 2019,
+"Data-Free Quantization Through Weight Equalization and Bias Correction", section 4.2).
 """
 
 import math
