@@ -4,7 +4,6 @@ A bad input is reported, the rest go on, and the exit code says so.
 """
 
 import contextlib
-import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,11 @@ from vidsum.commands.jobs import in_workers
 from vidsum.commands.log import LOG
 from vidsum.commands.options import Outputs, View
 from vidsum.commands.outputs import Files
+from vidsum.commands.paths import claim, will_read
 from vidsum.commands.progress import Display
 from vidsum.commands.records import existing
 from vidsum.commands.result import Result, Table, aside, print_table, printable, render, run_one
-from vidsum.commands.tally import Outcome, tally, write_summary
+from vidsum.commands.tally import Outcome, require_summary, tally, write_summary
 from vidsum.errors import InputError, UsageError
 from vidsum.options import Option
 from vidsum.outputs import check_target
@@ -67,7 +67,12 @@ class Batch:
     ] = None
     summary_json: Annotated[
         Path | None,
-        Option("Also write what became of each input into this file.", metavar="FILE", shared=False),
+        Option(
+            "Also write the status of each input to this JSON file.",
+            metavar="FILE",
+            shared=False,
+            writes=True,
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -143,7 +148,7 @@ def run_batch(
     outcomes = [Outcome(path) for path in inputs]
     results: list[Result] = []
     with (
-        _summarized(command, outcomes, batch),
+        _summarized(command, outcomes, batch, overwrite=outputs is not None and outputs.overwrite),
         Display(view) as display,
         contextlib.closing(_results(command, inputs, work, batch, display, found, outcomes)) as made,
     ):
@@ -202,20 +207,26 @@ def _results(
 
 
 @contextlib.contextmanager
-def _summarized(command: str, outcomes: Sequence[Outcome], batch: Batch | None) -> Iterator[None]:
+def _summarized(
+    command: str, outcomes: Sequence[Outcome], batch: Batch | None, *, overwrite: bool
+) -> Iterator[None]:
     """Write `--summary-json`, if asked for, at the end or after an interruption.
 
     Raises:
-        UsageError: it would replace an input.
-        OutputError: it cannot be written; said before any work.
+        UsageError: it is an input or another output.
+        OutputError: it cannot be written, or would replace a file that is not such a summary; said before any
+            work, and again if such a file has come meanwhile.
     """
     if batch is None or (target := batch.summary_json) is None:
         yield
         return
-    if os.path.realpath(target) in {os.path.realpath(outcome.input) for outcome in outcomes}:
-        raise UsageError(f"{target}: would be written over an input", hint="--summary-json FILE")
+    for outcome in outcomes:
+        will_read(outcome.input)
+    claim(target, "--summary-json")
     check_target(target)
+    require_summary(target, overwrite=overwrite)
     try:
         yield
     finally:
+        require_summary(target, overwrite=overwrite)
         write_summary(command, outcomes, target)

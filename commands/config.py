@@ -1,7 +1,7 @@
 """Defaults for options from files and the environment, below flags.
 
-The files are vidsum.yaml beside the inputs and that of the user's configuration folder, the former first; or
-`--config FILE` in place of both.
+The file is that of `--config` or VIDSUM_CONFIG, else `vidsum.yaml` in the user's configuration folder. vidsum
+looks for none beside the inputs: it could have come with them.
 
 A key is an option's long name; a key that is a command's name holds options for that command alone:
 
@@ -67,40 +67,32 @@ _OWN_VARIABLES = (
     *("VIDSUM_REGENERATE", "VIDSUM_SHARED"),
 )
 """Those that set no option; the last two are of the tests."""
-_FOR_USERS_ONLY = (
-    *("overwrite", "output", "output_dir", "clips", "log_file", "summary_json"),
-    *("from_file", "queries", "query_audio", "video", "ray"),
-)
-"""What a file beside the inputs may not set, for it may have come with them: what else is read or written,
-and which machine does the work."""
 _in_force: list[Path] = []
 
 
 def files_in_force() -> tuple[Path, ...]:
-    """The files that the command running now has its defaults from, the one that wins first."""
+    """The file that the command running now has its defaults from, if any."""
     return tuple(_in_force)
 
 
+def user_file() -> Path:
+    """The file in the user's configuration folder, whether it is there or not."""
+    return user_config_path("vidsum") / NAME
+
+
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Typer callback of `--config`: make the values of files the defaults of this command's options.
+    """Typer callback of `--config`: make the values of a file the defaults of this command's options.
 
     Raises:
-        UsageError: a file is not valid, or a variable has the name of several options.
+        UsageError: the file is not valid, or a variable has the name of several options.
     """
     _refuse_unclear_variables(context)
-    beside = None if path else _beside(_inputs(context))
-    users = None if path else _if_file(user_config_path("vidsum") / NAME)
-    _in_force[:] = dict.fromkeys(file for file in (path, beside, users) if file)
-    defaults: dict[str, Any] = {}
-    for file in reversed(_in_force):
+    file = path or _if_file(user_file())
+    _in_force[:] = [file] if file else []
+    if file:
         own = _defaults_for(context, read_config(file), file)
-        if file == beside and (kept := sorted(set(own) & set(_FOR_USERS_ONLY))):
-            raise UsageError(
-                f"{file}: {kept[0]!r} cannot be set by a file beside the inputs", hint=f"--config {file}"
-            )
-        defaults |= own
         context.meta.update({f"vidsum {name}": file for name in own})
-    context.default_map = {**(context.default_map or {}), **defaults}
+        context.default_map = {**(context.default_map or {}), **own}
     return path
 
 
@@ -108,23 +100,6 @@ def origin_of(context: Any, option: str) -> Path:
     """The file that a default of an option came from."""
     file: Path = context.meta[f"vidsum {option}"]
     return file
-
-
-def _inputs(context: typer.Context) -> list[str]:
-    """The inputs that are named on the command line: typer has read these arguments already."""
-    names = [each.name for each in context.command.params if each.param_type_name == "argument"]
-    return [path for name in names for path in context.params.get(str(name)) or ()]
-
-
-def _beside(inputs: list[str]) -> Path | None:
-    """The file in the deepest folder that holds all inputs; an input that is a folder counts itself."""
-    folders = [path if Path(path).is_dir() else Path(path).parent for path in inputs]
-    try:
-        common = os.path.commonpath([os.path.abspath(folder) for folder in folders])  # noqa: PTH100
-    except ValueError:  # there are none, or on several drives
-        return None
-    file = _if_file(Path(common) / NAME)
-    return Path(os.path.relpath(file)) if file else None
 
 
 def _if_file(path: Path) -> Path | None:

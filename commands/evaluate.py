@@ -10,7 +10,7 @@ import typer
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import require_ours, unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
@@ -50,6 +50,7 @@ class ReportFiles:
             flags=("--output", "-o"),
             shown="none",
             metavar="FILE",
+            writes=True,
         ),
     ] = None
     plot: Annotated[
@@ -58,6 +59,7 @@ class ReportFiles:
             "PNG or SVG plot: each row's scores over time beside the annotators' mean (summary), or R@1 over "
             "the IoU (moments).",
             metavar="FILE",
+            writes=True,
         ),
     ] = None
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
@@ -217,6 +219,8 @@ def _evaluate(
 
         # a plot alone does not tell what it was made from: it is drawn again
         if not {"output", "predictions"} & set(files.named):
+            for path in files.all:
+                require_ours(path, overwrite=report.overwrite)
             return make()
         return unless_up_to_date(name, source, files, made_from, make, overwrite=report.overwrite)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Outputs, View, command
+from vidsum.commands.options import Only, Outputs, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import Option
 from vidsum.outputs import atomic_write, make_folder
-from vidsum.settings import ExportFormat, MediaPaths, PreviewFormat
+from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Results = Annotated[
     list[str],
     typer.Argument(
-        is_eager=True,  # before --config, which looks beside them
         help="JSON files of summarize, ground, highlights or shots.",
         show_default=False,
         metavar="RESULT.json",
@@ -156,7 +155,13 @@ class Exports:
 
 
 @command
-def export(results: Results, outputs: Outputs, settings: ExportSettings, view: View) -> None:
+def export(
+    results: Results,
+    outputs: Outputs,
+    settings: ExportSettings,
+    extraction: Annotated[Extraction, Only(("allow_playlists",))],
+    view: View,
+) -> None:
     """Turn results into timelines for editors, or lists.
 
     Writes {result}.otio into the current folder, or what the suffix of -o stands for: .otio (OpenTimelineIO),
@@ -185,7 +190,8 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         from vidsum.documents import read_result
         from vidsum.pipelines.timelines import timeline_text
 
-        document, target = read_result(source), bases[source]
+        document = read_result(source, allow_playlists=extraction.allow_playlists)
+        target = bases[source]
         text, warnings = timeline_text(document, format, target, settings.media, settings.video)
         if outputs.to_stdout:
             return Result("export", source, {"format": format}, document=text, messages=warnings)

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.config import files_in_force
+from vidsum.commands.config import files_in_force, user_file
 from vidsum.commands.options import Only, Videos, View, command
 from vidsum.commands.result import Result, run_alone
 from vidsum.options import Option
@@ -102,8 +102,8 @@ def _machine() -> Result:
 
 
 def _config() -> str:
-    """The files that set defaults, the one that wins first."""
-    return ", ".join(map(str, files_in_force())) or "none"
+    """The file that sets defaults, or where one would be."""
+    return next(map(str, files_in_force()), f"none (looked for {user_file()})")
 
 
 def _version(package: str) -> str:

@@ -9,7 +9,7 @@ preset has the rest.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -18,8 +18,8 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.core import TyperCommand
 
-from vidsum.commands import assignment
-from vidsum.commands.config import use_config, warn_of_unknown_variables
+from vidsum.commands import assignment, paths
+from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
@@ -27,13 +27,7 @@ from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, req
 
 def inputs_argument(help: str, metavar: str) -> Any:
     """The inputs of a batch on the command line; there may be none, where `--from-file` names them."""
-    return typer.Argument(
-        default_factory=list,
-        is_eager=True,  # before --config, which looks beside them
-        help=help,
-        show_default=False,
-        metavar=metavar,
-    )
+    return typer.Argument(default_factory=list, help=help, show_default=False, metavar=metavar)
 
 
 Sources = Annotated[
@@ -54,7 +48,8 @@ class View:
     verbose: Annotated[bool, Option("Show tracebacks of internal errors.", flags=("--verbose", "-v"))] = False
     no_color: Annotated[bool, Option("No colours, as with the variable NO_COLOR.")] = False
     log_file: Annotated[
-        Path | None, Option("Also append steps, results, warnings and errors to this file.", metavar="FILE")
+        Path | None,
+        Option("Also append steps, results, warnings and errors to this file.", metavar="FILE", writes=True),
     ] = None
 
 
@@ -71,6 +66,7 @@ class Outputs:
             flags=("--output", "-o"),
             shown="named after the input",
             metavar="FILE",
+            writes=True,
         ),
     ] = None
     output_dir: Annotated[
@@ -135,7 +131,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     own = list(inspect.signature(function).parameters.values())
     groups = {parameter.name: list(_leaves(parameter.annotation)) for parameter in own}
 
+    outputs = {leaf.parameter for group in groups.values() for leaf in group if leaf.option.writes}
+
     def run(context: typer.Context, config: Path | None, **values: Any) -> None:
+        read = [(_named(name, groups), value) for name, value in values.items() if name not in outputs]
+        paths.begin([*read, *(("--config", file) for file in files_in_force())])
         arguments = {}
         for parameter in own:
             if not (group := groups[parameter.name]):
@@ -160,6 +160,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__name__, run.__doc__ = function.__name__, _with_examples(inspect.getdoc(function) or "")
     return run
+
+
+def _named(parameter: str, groups: Mapping[str, Sequence[Leaf]]) -> str:
+    """The flag of a parameter of the command line; an argument has none."""
+    leaf = next((leaf for group in groups.values() for leaf in group if leaf.parameter == parameter), None)
+    return leaf.flags[0] if leaf else ""
 
 
 def _begin(context: typer.Context, view: View) -> None:

@@ -9,11 +9,14 @@ from string import Formatter
 from typing import Any
 
 from vidsum.commands.options import Outputs
+from vidsum.commands.paths import will_read, will_write
 from vidsum.errors import OutputError, UsageError
 from vidsum.outputs import check_name, make_folder
 
 _FIELDS = ("stem", "parent", "n")
 """What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
+_FORM = re.compile(r"(0?[1-9]d?)?")
+"""How a field may be padded, as in {n:04}: at most nine places."""
 
 
 def destinations(
@@ -75,25 +78,21 @@ def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], *, make_folders
         make_folders: make the folders that do not exist.
 
     Raises:
-        UsageError: an output is one of the sources, or two sources have the same output.
+        UsageError: the command reads an output, or writes it for another source or option too.
         OutputError: the folder of an output is not there, or cannot be made.
     """
-    inputs = {os.path.realpath(source) for source, _ in outputs}
-    owners: dict[str, str] = {}
-    for source, paths in outputs:
-        for path in paths:
-            check_name(path)
-            place = os.path.realpath(path)
-            if place in inputs:
-                raise UsageError(
-                    f"{path}: would be written over the input", hint="-o FILE, or --output-dir FOLDER"
-                )
-            owner = owners.setdefault(place, source)
-            if os.path.realpath(owner) != os.path.realpath(source):
-                raise UsageError(
-                    f"{owner} and {source} would both be written to {path}",
-                    hint=_apart(source, owner, path.suffix),
-                )
+    for source, _ in outputs:
+        will_read(source)
+    for source, path in ((source, path) for source, paths in outputs for path in paths):
+        check_name(path)
+        owner = will_write(path, source)
+        if owner == source:
+            raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
+        if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
+            raise UsageError(
+                f"{owner} and {source} would both be written to {path}",
+                hint=_apart(source, owner, path.suffix),
+            )
     for path in (path for _, paths in outputs for path in paths):
         if make_folders:
             make_folder(path.parent)
@@ -112,8 +111,9 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
     """The output of one source: a template with its fields filled in."""
     fields = {"stem": _stem(source), "parent": _folder(source).name, "n": number}
     try:
-        if any(name is not None and name not in _FIELDS for _, name, _, _ in Formatter().parse(output)):
-            raise ValueError
+        for _, name, form, conversion in Formatter().parse(output):
+            if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
+                raise ValueError
         return Path(output.format(**fields))
     except (ValueError, LookupError) as error:
         raise UsageError(

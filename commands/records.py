@@ -1,5 +1,6 @@
 """Make outputs, unless they are up to date; refuse to replace those that were made otherwise."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ def unless_up_to_date(
     """
     document = None if overwrite else _recorded(files, provenance, form)
     if document is not None:
+        _refuse_other_playlist(document, source, files.record)
         clips = files.clips(document)
         require_made_from(clips, provenance)
         is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
@@ -123,6 +125,31 @@ def write_moments(
     if clips:
         line += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
     return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
+
+
+def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Path) -> None:
+    """Raise an OutputError where a record names a playlist that the user did not: exports would read it."""
+    from vidsum.documents import names_playlist
+
+    if names_playlist(document) and not _is_same_file(document["video"]["path"], source):
+        raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=_HINT)
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def require_ours(path: Path, *, overwrite: bool) -> None:
+    """See to it that a picture may be drawn again: vidsum drew it, or it is not there.
+
+    Raises:
+        OutputError: it is something else, and `overwrite` does not allow to replace it.
+    """
+    from vidsum.labels import label_in
+    from vidsum.provenance import is_label
+
+    if path.is_file() and not overwrite and not is_label(label_in(path) or ""):
+        raise OutputError(f"{path}: already exists, and was not drawn by vidsum", hint=_HINT)
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:

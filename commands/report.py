@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from vidsum.commands.export import Results, save_text
-from vidsum.commands.options import View, command
+from vidsum.commands.options import Only, View, command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, run_alone
 from vidsum.options import Option
+from vidsum.settings import Extraction
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,18 @@ class Page:
     PANEL = "Output"
 
     output: Annotated[
-        str, Option("The page; - for stdout.", flags=("--output", "-o"), metavar="FILE", shared=False)
+        str,
+        Option(
+            "The page; - for stdout.", flags=("--output", "-o"), metavar="FILE", shared=False, writes=True
+        ),
     ] = "report.html"
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
 
 
 @command
-def report(results: Results, page: Page, view: View) -> None:
+def report(
+    results: Results, page: Page, extraction: Annotated[Extraction, Only(("allow_playlists",))], view: View
+) -> None:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
@@ -43,7 +49,10 @@ def report(results: Results, page: Page, view: View) -> None:
         if page.output != "-":
             require_suffix(target, (".html",))
             check_outputs([(results[0], [target])])
-        documents = [(source, read_result(source)) for source in dict.fromkeys(results)]
+        allowed = extraction.allow_playlists
+        documents = [
+            (source, read_result(source, allow_playlists=allowed)) for source in dict.fromkeys(results)
+        ]
         text, warnings = report_text(documents, target)
         if page.output == "-":
             return Result("report", document=text, messages=warnings)

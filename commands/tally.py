@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.commands.result import Problem, Result, Table
+from vidsum.errors import InputError, OutputError
 from vidsum.outputs import atomic_write
+from vidsum.text_files import read_json
 
 SCHEMA = "vidsum.batch/1"
 STATES = ("done", "up to date", "skipped", "failed", "not run")
@@ -56,6 +58,22 @@ def tally(outcomes: Sequence[Outcome]) -> Table:
 
 def _fault(path: str, problem: Problem) -> str:
     return problem.message.removeprefix(f"{path}: ")
+
+
+def require_summary(path: Path, *, overwrite: bool) -> None:
+    """See to it that a file may be written with a summary: it is one, or is not there yet.
+
+    Raises:
+        OutputError: it is something else, and `overwrite` does not allow to replace it.
+    """
+    if overwrite or not path.is_file():  # what is no regular file is written into, not replaced
+        return
+    try:
+        document = read_json(path)
+    except InputError:
+        document = None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise OutputError(f"{path}: already exists, and is not a batch summary", hint="--summary-json FILE")
 
 
 def write_summary(command: str, outcomes: Sequence[Outcome], path: Path) -> None:

@@ -1,6 +1,9 @@
 """Text and JSON that anyone may have written: read, or refused in one line."""
 
 import json
+import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +96,30 @@ def test_values_are_quoted_in_short() -> None:
         assert len(shown(value)) < 200
         assert "\n" not in shown(value)
     assert shown([2, 1.5, None]) == "[2, 1.5, None]"
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    def write_slowly() -> None:
+        with (tmp_path / "pipe").open("w") as pipe:
+            for part in ("a", "b", "c"):
+                pipe.write(part)
+                pipe.flush()
+                time.sleep(0.02)
+
+    writer = threading.Thread(target=write_slowly, daemon=True)
+    writer.start()
+    assert read_text(tmp_path / "pipe") == "abc"
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "long"])
+def test_no_more_is_read_than_anybody_writes(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vidsum.text_files.MOST_BYTES", 2**20)
+    (tmp_path / "long").write_bytes(b"a" * (2**20 + 1))
+    with pytest.raises(InputError, match="longer than 1 MiB"):
+        read_text(tmp_path / name)
+    (tmp_path / "long").write_bytes(b"a" * 2**20)
+    assert len(read_text(tmp_path / "long")) == 2**20

@@ -30,6 +30,7 @@ from vidsum.types import (
     Summary,
     VideoInfo,
 )
+from vidsum.video.playlist import HINT, PLAYLISTS
 
 SUMMARY_SCHEMA = "vidsum.summary/1"
 SHOTS_SCHEMA = "vidsum.shots/1"
@@ -217,11 +218,12 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> dict[str, Any]:
     """A document of summarize, shots, ground or highlights, as vidsum wrote it or edited since.
 
     Raises:
-        InputError: it cannot be read, is a document of another kind, or not valid by its schema.
+        InputError: it cannot be read, is a document of another kind, not valid by its schema, or see
+            `refuse_playlist`.
     """
     document, schemas = read_document(path), (SUMMARY_SCHEMA, SHOTS_SCHEMA, MOMENTS_SCHEMA, HIGHLIGHTS_SCHEMA)
     if document.get("schema") not in schemas:
@@ -233,7 +235,23 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{os.fspath(path)}: not valid by the schema {document['schema']}")
     if any(len(times) != len(scores) for times, scores in _curves(document)):
         raise InputError(f"{os.fspath(path)}: a curve has more times than scores, or fewer")
+    if not allow_playlists:
+        refuse_playlist(document, path)
     return document
+
+
+def refuse_playlist(document: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Raise an InputError where the video of a document is a playlist: a document may come from anybody, and
+    must not make FFmpeg open the files that a playlist names.
+    """
+    if names_playlist(document):
+        raise InputError(f"{os.fspath(path)}: was made from a playlist of other files", hint=HINT)
+
+
+def names_playlist(document: Mapping[str, Any]) -> bool:
+    """Whether the video of a document is a playlist of others, by what the document says."""
+    video = document.get("video")
+    return isinstance(video, Mapping) and video.get("container") in PLAYLISTS
 
 
 def _curves(document: Mapping[str, Any]) -> Iterator[tuple[Sequence[float], Sequence[float]]]:

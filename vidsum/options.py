@@ -70,6 +70,8 @@ class Option(Limits):
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
+    writes: bool = False
+    """Whether it names a file to write: any other option that names a file has it read."""
 
 
 @dataclass(frozen=True)

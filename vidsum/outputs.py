@@ -1,10 +1,13 @@
-"""Writing result files so that a run which is killed leaves no half file."""
+"""Writing result files so that a run which is killed leaves no half file, and no device is replaced."""
 
+import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from vidsum.errors import OutputError
 
@@ -30,16 +33,25 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The temporary name keeps the suffix, for writers that choose the format by it. Several processes may write
     one file at a time: each writes its own, and the last to end is the one that stays. A link is written
-    through: it stays, and the file that it leads to is replaced.
+    through: it stays, and the file that it leads to is replaced. A device or named pipe is never replaced:
+    the finished content is written into it.
 
     Raises:
-        OutputError: the folder does not exist or cannot be written to, or `path` is a folder.
+        OutputError: the folder does not exist or cannot be written to, or `path` is a folder, or a pipe that
+            no process reads.
     """
     target = Path(path)
-    place = Path(os.path.realpath(target))
-    part = place.with_name(f".{place.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
     try:
         check_target(target)
+        if is_special(target):
+            with TemporaryDirectory() as folder:
+                part = Path(folder) / f"part{target.suffix}"
+                yield part
+                with part.open("rb") as made, os.fdopen(open_existing(target), "wb") as into:
+                    shutil.copyfileobj(made, into)
+            return
+        place = Path(os.path.realpath(target))
+        part = place.with_name(f".{place.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
         try:
             yield part
             part.replace(place)
@@ -49,15 +61,40 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
 
 
+def is_special(path: Path) -> bool:
+    """Whether a path leads to a device, pipe or socket."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def open_existing(path: Path, flags: int = 0) -> int:
+    """A file descriptor to write into what a path leads to; a pipe that no process reads does not block.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    nonblocking = getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | nonblocking | flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(error.errno, "no process reads this pipe") from error
+        raise
+    if nonblocking:
+        os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def check_target(target: Path) -> None:
     """See that a file could be written, or replaced.
 
     Raises:
         OutputError: see `atomic_write`.
     """
-    folder = Path(os.path.realpath(target)).parent
     if target.is_dir():
         raise OutputError(f"{target}: is a folder, not a file to write")
+    if is_special(target):
+        return
+    folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         missing = folder if target.is_symlink() else target.parent
         raise OutputError(f"{target}: there is no folder {missing}", hint=f"mkdir -p {missing}")

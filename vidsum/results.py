@@ -17,6 +17,7 @@ from vidsum.documents import (
     grounding_document,
     highlights_document,
     read_record,
+    refuse_playlist,
     shots_document,
     summary_document,
     transcript_document,
@@ -86,13 +87,17 @@ def write_json(result: Result, path: str | os.PathLike[str]) -> None:
     write_document(to_dict(result), path)
 
 
-def load(path: str | os.PathLike[str]) -> Result:
+def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Result:
     """The result in a file that vidsum wrote: JSON, or features.
 
     Moments written without their saliency (`vidsum ground` without `--saliency`) have empty curves.
 
+    Args:
+        path: the file.
+        allow_playlists: its video may be a playlist of other files.
+
     Raises:
-        InputError: the file is missing, was not written by vidsum, or was changed since.
+        InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
     """
     if is_feature_file(os.fspath(path)):
         return read_features(path)
@@ -100,6 +105,8 @@ def load(path: str | os.PathLike[str]) -> Result:
         document = read_record(path)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
+    if not allow_playlists:
+        refuse_playlist(document, path)
     kind = document["schema"].removeprefix("vidsum.").split("/")[0]
     if kind not in _READERS:
         raise InputError(f"{os.fspath(path)}: holds {kind}, which is no result of a video")

@@ -8,7 +8,9 @@ does not have, are read as Python does, so that whoever needs the number can say
 import io
 import json
 import os
+import select
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,11 @@ from reprlib import Repr
 from typing import Any
 
 from vidsum.errors import InputError
+
+MOST_BYTES = 256 * 2**20
+"""No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
+_BLOCK_BYTES = 2**16
+_WAIT_FOR_WRITER_S, _LOOK_AGAIN_S = 5.0, 0.05
 
 _LONGEST_NAME = 100
 _quoted = Repr()
@@ -45,18 +52,21 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file.
+    """The content of a file, or of a pipe such as `<(command)`; `MOST_BYTES` at most.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, is too large, or is a pipe that no process writes to.
     """
     source = Path(path)
     try:
-        if source.exists() and not source.is_file():  # a device or pipe may never end
-            raise InputError(f"{source}: is not a file")
-        return source.read_bytes()
+        if source.is_fifo():
+            return _read_pipe(source)
+        with source.open("rb") as file:
+            return _bounded(file.read(MOST_BYTES + 1), str(source))
     except FileNotFoundError as error:
         raise InputError(f"{source}: no such file") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{source}: is not a file") from error
     except PermissionError as error:
         raise InputError(f"{source}: there is no permission to read it") from error
     except OSError as error:
@@ -67,9 +77,42 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{source}: cannot be read ({error})") from error
 
 
+def _read_pipe(path: Path) -> bytes:
+    """What a pipe holds until its writers have closed it. To open it must not wait for a writer to come."""
+    content, deadline = bytearray(), time.monotonic() + _WAIT_FOR_WRITER_S
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while len(content) <= MOST_BYTES:
+            try:
+                block = os.read(descriptor, _BLOCK_BYTES)
+            except BlockingIOError:  # it has a writer, which takes its time
+                select.select([descriptor], [], [])
+                continue
+            content += block
+            if not block and content:
+                break
+            if not block and time.monotonic() > deadline:
+                raise InputError(f"{path}: is a pipe that no process writes to")
+            if not block:
+                time.sleep(_LOOK_AGAIN_S)
+    finally:
+        os.close(descriptor)
+    return _bounded(bytes(content), str(path))
+
+
+def _bounded(content: bytes, name: str) -> bytes:
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{name}: is longer than {MOST_BYTES // 2**20} MiB")
+    return content
+
+
 def read_stdin() -> bytes:
-    """All of stdin. An in-memory copy takes its place, for the worker processes of a batch."""
-    content = sys.stdin.buffer.read()
+    """All of stdin, `MOST_BYTES` at most. An in-memory copy takes its place, for a batch's worker processes.
+
+    Raises:
+        InputError: it is longer.
+    """
+    content = _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
     sys.stdin = io.TextIOWrapper(io.BytesIO(content))
     return content
 

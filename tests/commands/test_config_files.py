@@ -1,4 +1,4 @@
-"""vidsum.yaml beside the inputs and in the user's folder, unknown variables, --log-file, help, --no-color."""
+"""vidsum.yaml of the user, none beside the inputs; unknown variables, --log-file, help, --no-color."""
 
 import re
 from pathlib import Path
@@ -31,63 +31,47 @@ def seed_of(run: Run, *arguments: object) -> int:
     return seed
 
 
-def test_flags_beat_variables_beat_the_inputs_file_beats_the_users(
+def test_flags_beat_variables_beat_the_users_file(
     run: Run, films: Path, users: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     film = films / "a.mp4"
     users.write_text("summarize:\n  seed: 1\n  model: uniform\n")
     assert seed_of(run, film) == 1
-    (films / "vidsum.yaml").write_text("summarize:\n  seed: 2\n")
-    assert seed_of(run, film) == 2
-    assert run("summarize", film, "-o", "-").json["model"] == "uniform"  # of the file below
     Path("third.yaml").write_text("summarize:\n  max_shots: 3\n")
-    assert seed_of(run, film, "--config", "third.yaml") == 0  # in place of both
+    assert seed_of(run, film, "--config", "third.yaml") == 0  # in its place
     monkeypatch.setenv("VIDSUM_SUMMARIZE_SEED", "4")
     assert seed_of(run, film) == 4
     assert seed_of(run, film, "--seed", "5") == 5
 
 
-def test_beside_is_the_deepest_folder_that_holds_all_inputs(run: Run, films: Path) -> None:
-    (films / "vidsum.yaml").write_text("summarize:\n  seed: 2\n")
-    assert seed_of(run, films / "a.mp4") == 2
-    assert seed_of(run, films / "below" / "b.mp4") == 0
-    both = run("summarize", films / "a.mp4", films / "below" / "b.mp4", "--json", "--dry-run")
-    assert [line["data"]["provenance"]["summary"]["seed"] for line in both.json_lines] == [2, 2]
-    folder = run("summarize", films, "--json", "--dry-run").json
-    assert folder["data"]["provenance"]["summary"]["seed"] == 2
+def test_a_file_beside_the_inputs_or_in_the_current_folder_sets_nothing(run: Run, films: Path) -> None:
+    for folder in (films, Path()):
+        (folder / "vidsum.yaml").write_text("summarize:\n  seed: 2\nallow-playlists: true\nnonsense: 1\n")
+    assert seed_of(run, films / "a.mp4") == 0
+    list_of_films = films / "list.ffconcat"
+    list_of_films.write_text("ffconcat version 1.0\nfile a.mp4\n")
+    assert run("shots", list_of_films).code == 3
 
 
-def test_info_tells_the_files_in_force(run: Run, films: Path, users: Path) -> None:
-    assert run("info", "--json").json["data"]["config"] == "none"
-    users.write_text("device: cpu\n")
-    (films / "vidsum.yaml").write_text("device: cpu\n")
-    told = run("info", films / "a.mp4", "--json").json["data"]["config"]
-    assert [Path(name).resolve() for name in told.split(", ")] == [films / "vidsum.yaml", users]
-    assert run("info", "--json").json["data"]["config"] == str(users)
-
-
-@pytest.mark.parametrize(
-    "key", ["overwrite: true", "output_dir: /tmp", "log_file: log", "summary_json: a.json", "ray: host:1"]
-)
-def test_a_file_that_came_with_the_inputs_does_not_say_where_to_write_or_who_works(
-    run: Run, films: Path, users: Path, key: str
+def test_info_tells_the_file_in_force_and_where_it_looked(
+    run: Run, films: Path, users: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (films / "vidsum.yaml").write_text(f"shots:\n  {key}\n")
-    ran = run("shots", films / "a.mp4")
-    assert (ran.code, "beside the inputs" in ran.err) == (2, True)
-    (films / "vidsum.yaml").unlink()
-    users.write_text("shots:\n  overwrite: true\n")
-    assert run("shots", films / "a.mp4").code == 0
+    assert run("info", "--json").json["data"]["config"] == f"none (looked for {users})"
+    users.write_text("device: cpu\n")
+    assert run("info", "--json").json["data"]["config"] == str(users)
+    assert run("info", films / "a.mp4", "--json").json["data"]["config"] == str(users)
+    Path("mine.yaml").write_text("device: cpu\n")
+    monkeypatch.setenv("VIDSUM_CONFIG", "mine.yaml")
+    assert run("info", "--json").json["data"]["config"] == "mine.yaml"
 
 
 def test_a_bad_value_tells_the_file_that_it_is_from(run: Run, films: Path, users: Path) -> None:
     users.write_text("fps: 2\nseed: 1\n")
     assert "vidsum.yaml" in run("shots", films / "a.mp4").err
-    users.write_text("fps: 2\n")
-    (films / "vidsum.yaml").write_text("fps: many\n")
+    users.write_text("fps: many\n")
     told = re.search(r"from (.*)\)", run("shots", films / "a.mp4").err)
     assert told
-    assert Path(told[1]).resolve() == films / "vidsum.yaml"
+    assert Path(told[1]) == users
 
 
 def test_an_unknown_variable_is_told_once_with_the_nearest(
@@ -108,6 +92,7 @@ def test_the_log_has_steps_results_and_errors_with_their_time(run: Run, films: P
     lines = Path("log.txt").read_text().splitlines()
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|ERROR) ", line) for line in lines)
     text = [line.split(" ", 2)[2] for line in lines]
+    assert text.pop(0) == f"INFO vidsum {__version__}"
     first = ["INFO 1/2 a.mp4: extracting features", f"INFO shots {films}/a.mp4: a_shots.json: 4 shots"]
     assert text[:2] == first
     assert text[2].startswith(f"ERROR shots {films}/bad.mp4: ")

@@ -207,7 +207,9 @@ class HighlightsRequest:
     device: Device = "auto"
     write_predictions: Annotated[
         Path | None,
-        Option("Write the answers of --run as a submission.", panel="Output", metavar="FILE.jsonl"),
+        Option(
+            "Write the answers of --run as a submission.", panel="Output", metavar="FILE.jsonl", writes=True
+        ),
     ] = None
 
     def __post_init__(self) -> None:

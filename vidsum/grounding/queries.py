@@ -5,11 +5,10 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
 from vidsum.speech.transcript import SpokenQuery
-from vidsum.text_files import read_stdin
+from vidsum.text_files import read_bytes, read_stdin
 from vidsum.types import QueryMoments
 
 _ENGLISH = frozenset(
@@ -89,10 +88,8 @@ def named(queries: Sequence[str]) -> str:
 def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
     try:
-        content = read_stdin() if name == "stdin" else Path(file).read_bytes()
+        content = read_stdin() if name == "stdin" else read_bytes(file)
         lines = content.decode("utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     except UnicodeDecodeError as error:
         fault = f"{name}: is not UTF-8 text (byte {error.start})"
         raise InputError(fault, hint="one query per line, as UTF-8") from error

@@ -1,0 +1,180 @@
+"""One rule for all paths that are written: inputs, other outputs and foreign files stay what they are."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.commands.conftest import Run
+from vidsum.commands import tally
+from vidsum.commands.log import start_log
+from vidsum.documents import read_document
+from vidsum.errors import InputError
+from vidsum.outputs import is_special
+from vidsum.results import load
+
+
+@pytest.fixture(autouse=True)
+def without_weights(loads: list[str]) -> list[str]:
+    """No test here loads a real network; lists those that would have been."""
+    return loads
+
+
+@pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
+@pytest.mark.parametrize(
+    "taken", ["film.mp4", "out.json", "list.txt", "own.yaml", "notes.txt", "link.mp4", "hard.mp4"]
+)
+def test_no_option_writes_over_an_input_an_output_or_a_foreign_file(
+    run: Run, film: Path, option: str, taken: str, loads: list[str]
+) -> None:
+    Path("film.mp4").write_bytes(film.read_bytes())
+    Path("link.mp4").symlink_to("film.mp4")
+    os.link("film.mp4", "hard.mp4")
+    for name, text in {"list.txt": "film.mp4\n", "own.yaml": "device: cpu\n", "notes.txt": "mine\n"}.items():
+        Path(name).write_text(text)
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    words = ["shots", "--from-file", "list.txt", "-o", "out.json", "--config", "own.yaml"]
+    ran = run(*words, option, taken)
+    assert ran.code in (1, 2)
+    assert taken in ran.err
+    assert "Traceback" not in ran.err
+    assert loads == []
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("name", ["queries.txt", "film_moments.json", "film_moments.csv"])
+def test_a_batch_summary_of_ground_replaces_nothing(run: Run, film: Path, name: str) -> None:
+    Path("queries.txt").write_text("a dog\n")
+    ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--summary-json", name)
+    assert (ran.code, name in ran.err) == (2, True)
+    assert Path("queries.txt").read_text() == "a dog\n"
+
+
+def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, film: Path) -> None:
+    for _ in range(2):
+        assert run("shots", film, "--summary-json", "all.json").code == 0
+    Path("all.json").write_text("mine")
+    assert run("shots", film, "--summary-json", "all.json").code == 1
+    assert Path("all.json").read_text() == "mine"
+    assert run("shots", film, "--summary-json", "all.json", "--overwrite").code == 0
+    assert read_document("all.json")["schema"] == tally.SCHEMA
+
+
+def test_a_file_that_comes_while_the_batch_runs_is_not_replaced(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vidsum.pipelines import summary
+
+    plan = summary.plan_shots
+
+    def interfering(*arguments: object) -> object:
+        Path("all.json").write_text("mine")
+        return plan(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(summary, "plan_shots", interfering)
+    assert run("shots", film, "--summary-json", "all.json").code == 1
+    assert Path("all.json").read_text() == "mine"
+
+
+def test_what_is_no_regular_file_is_written_into(run: Run, film: Path) -> None:
+    os.mkfifo("pipe.json")
+    heard: list[str] = []
+    reader = threading.Thread(target=lambda: heard.append(Path("pipe.json").read_text()), daemon=True)
+    reader.start()
+    Path("null.json").symlink_to("/dev/null")
+    assert run("shots", film, "-o", "null.json", "--overwrite", "--summary-json", "pipe.json").code == 0
+    reader.join(10)
+    assert json.loads(heard[0])["counts"]["done"] == 1
+    assert is_special(Path("pipe.json"))
+    assert is_special(Path("/dev/null"))
+
+
+@pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
+def test_a_pipe_that_nobody_reads_is_an_error(run: Run, film: Path, option: str) -> None:
+    os.mkfifo("pipe")
+    ran = run("shots", film, option, "pipe")
+    assert (ran.code, "no process reads this pipe" in ran.err, "Traceback" in ran.err) == (1, True, False)
+
+
+def test_a_log_on_a_full_disk_is_one_line(run: Run, film: Path) -> None:
+    ran = run("shots", film, "--log-file", "/dev/full")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "/dev/full: cannot be written (No space left on device)" in ran.err
+
+
+def test_a_log_that_fails_later_ends_and_the_command_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from vidsum.commands import paths
+    from vidsum.commands.log import LOG
+
+    paths.begin(())
+    start_log(tmp_path / "log")
+    LOG.handlers[1].stream.close()  # type: ignore[attr-defined]
+    LOG.info("lost")
+    LOG.info("lost too")
+    assert capsys.readouterr().err.count("the log ends here") == 1
+
+
+def test_two_outputs_of_one_input_are_told_apart(run: Run, film: Path, loads: list[str]) -> None:
+    ran = run("summarize", film, "--subtitles", "--export", "srt")
+    assert (ran.code, "two outputs" in ran.err, loads) == (2, True, [])
+
+
+@pytest.mark.parametrize(
+    "template", ["{n:1000000000}.json", "{stem!r}.json", "{n:{n}}.json", "{stem:>999}.json"]
+)
+def test_a_template_pads_with_a_few_places_only(run: Run, film: Path, template: str) -> None:
+    ran = run("shots", film, "-o", template)
+    assert (ran.code, "{parent}" in ran.err) == (2, True)
+
+
+def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.text_files.MOST_BYTES", 2**20)
+    monkeypatch.setattr("vidsum.text_files._WAIT_FOR_WRITER_S", 0.1)
+    os.mkfifo("pipe")
+    for source, fault in {"/dev/zero": "longer than 1 MiB", "pipe": "no process writes to"}.items():
+        for words in (["ground", film, "--queries", source], ["shots", "--from-file", source]):
+            ran = run(*words)
+            assert (ran.code, fault in ran.err) == (3, True)
+
+
+def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:
+    from vidsum.commands.records import require_ours
+    from vidsum.errors import OutputError
+
+    picture = tmp_path / "plot.png"
+    picture.write_bytes(b"mine")
+    with pytest.raises(OutputError, match="not drawn by vidsum"):
+        require_ours(picture, overwrite=False)
+    require_ours(picture, overwrite=True)
+    require_ours(tmp_path / "new.png", overwrite=False)
+
+
+def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None:
+    assert run("shots", film).code == 0
+    document = read_document("film_shots.json")
+    film.with_suffix(".txt").write_text(f"ffconcat version 1.0\nfile '{film}'\n")
+    document["video"] |= {"container": "concat", "path": str(film.with_suffix(".txt"))}
+    Path("evil.json").write_text(json.dumps(document))
+    for words in (["export", "evil.json", "-o", "x.edl"], ["report", "evil.json"]):
+        ran = run(*words)
+        assert (ran.code, "playlist" in ran.err, "--allow-playlists" in ran.err) == (3, True, True)
+    Path("evil.json").rename("film_shots.json")
+    ran = run("shots", film, "--report")
+    assert ran.code == 1
+    with pytest.raises(InputError, match="changed since"):
+        load("film_shots.json")
+
+
+def test_a_playlist_that_is_allowed_can_be_exported(run: Run, film: Path) -> None:
+    films = film.with_name("films.ffconcat")
+    films.write_text(f"ffconcat version 1.0\nfile '{film.name}'\n")
+    assert run("shots", films, "--allow-playlists", "--export", "otio").code == 0
+    assert run("report", "films_shots.json", "-o", "a.html").code == 3
+    assert run("report", "films_shots.json", "-o", "a.html", "--allow-playlists").code == 0
+    with pytest.raises(InputError, match="playlist"):
+        load("films_shots.json")
+    assert len(load("films_shots.json", allow_playlists=True)) == 4  # type: ignore[arg-type]
