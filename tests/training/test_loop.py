@@ -249,6 +249,14 @@ def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "last.safetensors").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["best.safetensors", "log.csv", "curves.png"])
+def test_files_that_are_not_of_a_run_are_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(OutputError, match="not of a training run"):
+        _fit(tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+
+
 def test_overwrite_starts_anew(tmp_path: Path) -> None:
     _fit(tmp_path / "one")
     fitted = _fit(tmp_path / "one", replace(SETTINGS, seed=9), overwrite=True)

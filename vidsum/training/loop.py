@@ -95,6 +95,7 @@ def fit(
     state.clear_parts(folder)
     if overwrite:
         state.clear(folder)
+    state.refuse_foreign(folder)
     about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
     history = state.load_state(folder, recipe.model, recipe.optimizer, facts)

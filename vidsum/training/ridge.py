@@ -23,7 +23,7 @@ from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import target_of
 from vidsum.training.run import Run, split_facts, start_run
-from vidsum.training.state import BEST, make_folder
+from vidsum.training.state import BEST, make_folder, refuse_foreign
 from vidsum.training.summary_settings import RidgeSettings
 from vidsum.types import FloatArray, Progress, TimeArray
 
@@ -92,6 +92,7 @@ def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = 
     facts = {"split": split_facts(split), "penalty": penalty, "validation": validation}
     target = run.folder(number) / BEST
     make_folder(target.parent)
+    refuse_foreign(target.parent)
     training = {**run.facts, **facts}
     save_trained(target, Trained("ridge", asdict(settings.model), run.features, training, model.arrays))
     return RidgeResult(split, target, penalty, validation)

@@ -6,7 +6,7 @@ dropped.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,15 @@ from torch.optim import Optimizer
 
 from vidsum.captioned.fold import FILE as VIDEO
 from vidsum.checkpoints.named import BEST as BEST
-from vidsum.checkpoints.trained import read_tensors, write_tensors
+from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError
 from vidsum.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
 _AMBER, _BLUE, _GREY = "#d97706", "#2563eb", "#9ca3af"
+_LINE_CHARACTERS = 200
+"""More than the first line of a log has."""
 _ANEW = "--overwrite starts anew, or choose another --out"
 
 
@@ -92,6 +94,39 @@ def clear(folder: Path) -> None:
     """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
     for name in (LAST, BEST, VIDEO, LOG, CURVES):
         (folder / name).unlink(missing_ok=True)
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a folder whose files have the names of a run's, and are not of one.
+
+    A run that was killed in its first epoch may have left its checkpoint or its log, and no state.
+
+    Raises:
+        OutputError: they would be written over.
+    """
+    if (folder / LAST).exists():  # `load_state` looks at it
+        return
+    checks: dict[str, Callable[[Path], bool]] = {
+        BEST: _is_checkpoint,
+        LOG: _is_log,
+        CURVES: lambda path: path.with_name(BEST).exists(),  # drawn when all epochs are done
+    }
+    for name, is_ours in checks.items():
+        if (folder / name).exists() and not is_ours(folder / name):
+            raise OutputError(f"{folder / name}: already exists, and is not of a training run", hint=_ANEW)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    try:
+        read_trained(path)
+    except InputError:
+        return False
+    return True
+
+
+def _is_log(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline(_LINE_CHARACTERS).strip() == ",".join(field.name for field in fields(Epoch))
 
 
 def clear_parts(folder: Path) -> None:
