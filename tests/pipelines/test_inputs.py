@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (place / ".hidden.mp4").write_bytes(content)
     (place / "notes.txt").write_text("a film of mine")
     (place / "code.ts").write_text("export const a = 1\n")
-    (place / "list.mp4").write_text("ffconcat version 1.0\nfile film.mp4\n")
+    (place / "list.txt").write_text("ffconcat version 1.0\nfile film.mp4\n")
     Image.new("RGB", (64, 48)).save(place / "still.png")
     Image.new("RGB", (64, 48)).save(place / "still.jpg")
     frames = [Image.new("P", (64, 48), colour) for colour in (1, 2)]
@@ -41,17 +41,35 @@ def names(inputs: list[str], folder: Path) -> list[str]:
     return [os.path.relpath(path, folder) for path in inputs]
 
 
-def test_content_tells_a_video_and_not_the_name(folder: Path) -> None:
+def test_content_tells_a_video_of_any_name(folder: Path) -> None:
     assert names(expand([str(folder)]), folder) == ["film.mp4"]
     below = ["film.mp4", "below/without_suffix"]
     assert names(expand([str(folder)], recursive=True), folder) == below
 
 
-def test_a_damaged_file_named_as_a_video_is_one_to_be_reported(folder: Path) -> None:
-    (folder / "cut.mkv").write_bytes((folder / "film.mp4").read_bytes()[:500])
-    (folder / "empty.mov").write_bytes(b"")
-    (folder / "cut.bin").write_bytes((folder / "film.mp4").read_bytes()[:500])
-    assert names(expand([str(folder)]), folder) == ["cut.mkv", "empty.mov", "film.mp4"]
+def test_a_file_named_as_a_video_is_one_to_be_reported_whatever_it_holds(folder: Path) -> None:
+    named = {
+        "cut.mkv": (folder / "film.mp4").read_bytes()[:500],
+        "empty.mov": b"",
+        "error.mp4": b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n",
+        "list.M4V": b"ffconcat version 1.0\nfile film.mp4\n",
+        "moving.mp4": (folder / "moving.gif").read_bytes(),
+        "page.webm": b"Not Found",
+    }
+    for name, content in named.items():
+        (folder / name).write_bytes(content)
+    (folder / "gone.avi").symlink_to("nowhere.avi")
+    (folder / "cut.bin").write_bytes(named["cut.mkv"])
+    (folder / "empty").write_bytes(b"")
+    (folder / ".error.mp4").write_bytes(b"hidden")
+    assert names(expand([str(folder)]), folder) == sorted([*named, "film.mp4", "gone.avi"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
+    for name in ("pipe", "pipe.mp4", "pipe.ts"):
+        os.mkfifo(folder / name)
+    assert names(expand([str(folder)]), folder) == ["film.mp4", "pipe.mp4", "pipe.ts"]
 
 
 def test_what_vidsum_wrote_is_not_an_input_of_the_next_run(folder: Path) -> None:
@@ -72,7 +90,7 @@ def test_a_song_with_a_cover_is_not_a_video(folder: Path) -> None:
 
 def test_playlists_are_videos_where_they_are_allowed(folder: Path) -> None:
     found = names(expand([str(folder)], allow_playlists=True), folder)
-    assert found == ["film.mp4", "list.mp4"]
+    assert found == ["film.mp4", "list.txt"]
 
 
 def test_each_input_comes_once_and_what_is_no_folder_stays(folder: Path) -> None:

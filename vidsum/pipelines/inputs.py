@@ -30,7 +30,7 @@ def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[s
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []
         for name in sorted(name for name in names if not name.startswith(".")):
             path = Path(place) / name
-            if path.is_file() and is_video(path, allow_playlists=allow_playlists):
+            if is_video(path, allow_playlists=allow_playlists):
                 yield str(path)
 
 

@@ -21,29 +21,35 @@ _ENDINGS = frozenset(
     | {".ts", ".vob", ".webm", ".wmv"}
 )
 """Of names that promise a video."""
+_TYPESCRIPT = frozenset({".mts", ".ts"})
+"""Endings that programs in TypeScript have too."""
 _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
 """FFmpeg's demuxers of pictures, still or moving, beside those whose names end in `_pipe`."""
 
 
 def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
-    """Whether a file of a folder is to be taken for a video; a damaged one is, if its name promises a video.
+    """Whether a file of a folder is to be taken for a video: it is named as one, or its content is one.
 
-    It is if FFmpeg recognises its content, whatever its name, and finds a video stream with a size in it.
-    Pictures, covers of sound files, texts, and MP4 files that vidsum wrote are none. Nothing is decoded that
-    FFmpeg does not decode to know the format.
+    A file that is named as a video is taken whatever it holds, so that a damaged or empty one is reported. Of
+    the others, those in which FFmpeg finds a video stream with a size, and which are not pictures. MP4 files
+    that vidsum wrote are left out. Nothing is decoded that FFmpeg does not decode to know the format.
     """
+    is_named = path.suffix.lower() in _ENDINGS
     try:
         with open_video(path, allow_playlists=allow_playlists) as container:
+            if is_label(container.metadata.get("comment", "")):
+                return False
             name, codec = container.format.name, video_stream(container, path).codec_context
             is_picture = name.endswith("_pipe") or name in _PICTURES
-            return not is_picture and codec.width > 0 and not is_label(container.metadata.get("comment", ""))
+            return is_named or (not is_picture and codec.width > 0)
     except InputError:
-        return path.suffix.lower() in _ENDINGS and not _begins_as_text(path)
+        return is_named and not _is_typescript(path)
 
 
-def _begins_as_text(path: Path) -> bool:
+def _is_typescript(path: Path) -> bool:
+    """Whether a file is a program: its source code has an ending of MPEG transport streams."""
     try:
-        return is_text(path)
+        return path.suffix.lower() in _TYPESCRIPT and path.is_file() and is_text(path)
     except OSError:  # no permission to read it: that is to be reported
         return False
 
