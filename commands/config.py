@@ -20,7 +20,6 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator
-from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ import typer
 from platformdirs import user_config_path
 
 from vidsum.errors import InputError, UsageError
+from vidsum.names import guess
 from vidsum.options import Option, required
 
 
@@ -115,8 +115,7 @@ def warn_of_unknown_variables(context: Any) -> None:
     known = {*_OWN_VARIABLES, *_variables(_program(context))} if found else set[str]()
     for name in found:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = guess(name, known, quoted=False)
             print(f"warning: {name} is not a variable of vidsum{hint}", file=sys.stderr)
 
 
@@ -208,8 +207,10 @@ def _check_general(program: Any, general: dict[str, Any], path: Path, words: lis
     for key in sorted(general):
         meanings = [options[key] for options in _all_options(program) if key in options]
         if not meanings:
+            known = {*_subcommands(program), *(name for options in _all_options(program) for name in options)}
             raise UsageError(
-                f"{path}: there is no command or option {key!r}", hint="vidsum COMMAND --help lists them"
+                f"{path}: there is no command or option {key!r}{guess(key, sorted(known))}",
+                hint="vidsum COMMAND --help lists them",
             )
         if any(option.envvar is None for option in meanings):
             raise UsageError(
@@ -222,11 +223,10 @@ def _check_sections(command: Any, section: dict[str, Any], path: Path, words: st
     for name, inner in _subcommands(command).items():
         here = f"{words} {name}".strip()
         own, below = _section(section.get(name), path, here), _subcommands(inner)
-        if unknown := sorted(set(own) - set(below or _options_of(inner))):
-            what = "command" if below else "option"
-            raise UsageError(
-                f"{path}: `vidsum {here}` has no {what} {unknown[0]!r}", hint=f"vidsum {here} --help"
-            )
+        known = below or _options_of(inner)
+        if unknown := sorted(set(own) - set(known)):
+            fault = f"has no {'command' if below else 'option'} {unknown[0]!r}{guess(unknown[0], known)}"
+            raise UsageError(f"{path}: `vidsum {here}` {fault}", hint=f"vidsum {here} --help")
         _check_sections(inner, own, path, here)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
+from vidsum.names import unknown
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +93,7 @@ def n_cores() -> int:
 def require_precision(device: str, precision: Precision) -> None:
     """Raise UsageError for an unknown precision, or one that the device has not."""
     if precision not in PRECISIONS:
-        raise UsageError(f"unknown precision {precision!r}", hint=f"use {', '.join(PRECISIONS)}")
+        raise unknown("precision", precision, PRECISIONS)
     if device_type(device) == "cpu" and precision == "fp16":
         fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
         raise UsageError(fault, hint="use --precision bf16")

@@ -14,7 +14,6 @@ configuration file or a page of the documentation.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from difflib import get_close_matches
 from functools import lru_cache
 from inspect import signature
 from keyword import iskeyword
@@ -24,6 +23,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError
+from vidsum.names import guess
 
 Settings = TypeVar("Settings")
 
@@ -115,7 +115,8 @@ def check(settings: Any) -> None:
             raise UsageError(f"{name} must be a list, not {value!r}")
         for each in (value,) if item is None else value:
             if fault := _fault(each, item or required(kind), limits):
-                raise UsageError(f"{name} must be {fault}, not {each!r}")
+                near = guess(each, _choices(kind, limits)) if isinstance(each, str) else ""
+                raise UsageError(f"{name} must be {fault}, not {each!r}{near}")
 
 
 _TYPES: Mapping[Any, tuple[Any, str]] = {
@@ -129,8 +130,7 @@ _TYPES: Mapping[Any, tuple[Any, str]] = {
 
 def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
     """What a value should have been, if it is not allowed."""
-    choices = choices_of(kind) or getattr(limits, "choices", ())
-    if choices:
+    if choices := _choices(kind, limits):
         return "" if value in choices else f"one of {', '.join(map(str, choices))}"
     if kind not in _TYPES:
         return ""
@@ -139,6 +139,11 @@ def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
     if is_wrong or value != value:  # NaN
         return words
     return limits.words() if limits and kind in (int, float) and not limits.hold(value) else ""
+
+
+def _choices(kind: Any, limits: Limits | None) -> tuple[str, ...]:
+    choices: tuple[str, ...] = choices_of(kind) or getattr(limits, "choices", ())
+    return choices
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -158,7 +163,7 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
     if not isinstance(value, Mapping):
         raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
     if unknown := sorted(set(value) - set(_names(kind))):
-        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}")
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess(unknown[0], _names(kind))}")
     return kind(**value)
 
 
@@ -214,8 +219,7 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
     """
     known = [leaf.name for leaf in leaves(kind)]
     if unknown := next((name for name in given if name not in known), None):
-        near = get_close_matches(unknown, [*signature(function).parameters, *known], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
     return build(kind, given)
 

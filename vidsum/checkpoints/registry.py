@@ -12,7 +12,8 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
-from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.errors import InputError, WeightsError
+from vidsum.names import unknown
 from vidsum.yaml_files import parse_yaml
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
@@ -120,7 +121,7 @@ def get(name: str) -> Entry:
     """The entry of a name. Raises UsageError where there is none."""
     entries = builtin()
     if name not in entries:
-        raise UsageError(f"unknown weights {name!r}", hint=f"known are {', '.join(entries)}")
+        raise unknown("weights", name, entries)
     return entries[name]
 
 

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from vidsum.datasets.summaries import dataset_name
 from vidsum.errors import InputError, UsageError
+from vidsum.names import unknown
 from vidsum.text_files import named, read_json
 from vidsum.yaml_files import read_yaml
 
@@ -192,7 +193,7 @@ def settings(
         UsageError: the target is not given, there is no such setting, or it needs other datasets.
     """
     if setting not in SETTINGS:
-        raise UsageError(f"unknown setting {setting!r}", hint=f"choose from {', '.join(SETTINGS)}")
+        raise unknown("setting", setting, SETTINGS)
     if target not in names_by_dataset:
         raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
     others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)

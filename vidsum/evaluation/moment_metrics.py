@@ -13,6 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.evaluation.report import per_cent
 from vidsum.evaluation.settings import Comparison
 from vidsum.intervals import iou
+from vidsum.names import unknown
 from vidsum.types import Moment, TimeArray
 
 TOP = (1, 5)
@@ -96,7 +97,7 @@ def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
         UsageError: the comparison is unknown, or there is no query.
     """
     if comparison not in get_args(Comparison):
-        raise UsageError(f"unknown comparison {comparison!r}", hint=", ".join(get_args(Comparison)))
+        raise unknown("comparison", comparison, get_args(Comparison))
     if not ious.size:
         raise UsageError("no query to evaluate on")
     meets = np.greater_equal if comparison == "mmn" else np.greater

@@ -14,6 +14,7 @@ from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
 from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, UNIFORM, SummaryMeasures, VideoMeasures
+from vidsum.names import unknown
 from vidsum.types import FloatArray, Progress
 
 Scores = Mapping[str, FloatArray]
@@ -57,8 +58,8 @@ def evaluate_summaries(
     check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
     choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
     for kind, (names, known) in choices.items():
-        if unknown := [name for name in names if name not in known]:
-            raise UsageError(f"unknown {kind} {unknown[0]!r}", hint=", ".join(known))
+        if odd := next((name for name in names if name not in known), None):
+            raise unknown(kind, odd, known)
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     _check_predictions(references, predictions)

@@ -12,6 +12,7 @@ from vidsum.device import BACKENDS, Backend, Precision, device_type, require_pre
 from vidsum.errors import UsageError
 from vidsum.features.own_extractors import own_extractor
 from vidsum.memory import kept
+from vidsum.names import unknown
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def describe(
     elif own := own_extractor(name):
         spec = own.spec
     else:
-        raise UsageError(f"unknown extractor {name!r}", hint=f"choose from {', '.join(EXTRACTORS)}")
+        raise unknown("extractor", name, EXTRACTORS)
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
     given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
     return replace(spec, **given)
@@ -51,7 +52,7 @@ def choose_backend(
     Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
-        raise UsageError(f"unknown backend {backend!r}", hint=f"use {', '.join(BACKENDS)}")
+        raise unknown("backend", backend, BACKENDS)
     require_precision(device, precision)
     of_device = device_type(device)
     if precision == "int8" and not can_be_int8(spec, backend):

@@ -13,6 +13,7 @@ from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
 from vidsum.memory import kept
+from vidsum.names import unknown
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, MaskKind
 from vidsum.types import FloatArray, QueryMoments
@@ -172,8 +173,7 @@ def _grounder(model: str, device: str) -> "Grounder":
             fault = f"{model} is not a checkpoint of vidsum (.safetensors)"
             hint = "--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`"
         else:
-            fault = f"unknown model {model!r}"
-            hint = f"choose from {', '.join(MODELS)}, or give a checkpoint (.safetensors)"
+            raise unknown("model", model, MODELS, ", or give a checkpoint (.safetensors)")
         raise UsageError(fault, hint=hint)
     return _loaded(model, device, named_sha256(model))
 

@@ -17,6 +17,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
+from vidsum.names import unknown
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import Features, FloatArray, TimeArray
@@ -59,7 +60,7 @@ class ClipEmbeddings:
 def space_for(name: str) -> str:
     """The space of a name: `auto` is clip where its weights are cached, else conse; UsageError if unknown."""
     if name not in SPACES:
-        raise UsageError(f"unknown space {name!r}", hint=f"choose from {', '.join(SPACES)}")
+        raise unknown("space", name, SPACES)
     if name == "auto":
         return "conse" if checkpoints.find("clip") is None else "clip"
     return name

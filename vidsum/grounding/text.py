@@ -17,6 +17,7 @@ from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
 from vidsum.memory import kept
+from vidsum.names import unknown
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
@@ -70,7 +71,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
         WeightsError: the weights are missing, cannot be fetched or fail their check.
     """
     if name not in _LOADERS:
-        raise UsageError(f"unknown text encoder {name!r}", hint=f"choose from {', '.join(TEXT_ENCODERS)}")
+        raise unknown("text encoder", name, TEXT_ENCODERS)
     return _load(name, device, checkpoints.sha256_of(name))
 
 

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from vidsum.errors import UsageError
+from vidsum.names import unknown
 from vidsum.shots.edges import edges_between, equal_edges
 from vidsum.shots.kts import change_points
 from vidsum.types import Features, Shots, TimeArray
@@ -70,7 +71,7 @@ def find(
             raise UsageError("the method transnetv2 needs the cuts that vidsum.shots.transnetv2 finds")
         edges = edges_between(cuts_s, features.duration_s, *limits)
     else:
-        raise UsageError(f"unknown shot method {method!r}", hint=f"use {', '.join(METHODS)}")
+        raise unknown("shot method", method, METHODS)
     return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vidsum.checkpoints.named import named_sha256
 from vidsum.errors import UsageError
 from vidsum.memory import kept
+from vidsum.names import unknown
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.inputs import RIDGE_RATES
@@ -206,7 +207,4 @@ def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
 
 def _require_known(model: str) -> None:
     if model not in MODELS and not model.endswith(".safetensors"):
-        raise UsageError(
-            f"unknown model {model!r}",
-            hint=f"choose from {', '.join(MODELS)}, or name a checkpoint: OUT/split_0/best.safetensors",
-        )
+        raise unknown("model", model, MODELS, ", or name a checkpoint: OUT/split_0/best.safetensors")

@@ -19,6 +19,7 @@ from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, build
 from vidsum.models.mrnet_detr import MRNetDETR
 from vidsum.models.spans import start_end
+from vidsum.names import unknown
 from vidsum.training.batches import Batches, DETRBatch, collate_pairs, shuffled
 from vidsum.training.data import MomentData
 from vidsum.training.detr_losses import (
@@ -50,7 +51,7 @@ def train_detr(
     """
     config = _config(settings.model, data)
     if name not in MODELS:
-        raise UsageError(f"unknown model {name!r}", hint=f"choose from {', '.join(MODELS)}")
+        raise unknown("model", name, MODELS)
     recipe = MomentRecipe(
         name=name,
         config=config,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.names import unknown
 from vidsum.options import Limits, Option, check
 from vidsum.settings import Device
 from vidsum.training import presets
@@ -145,7 +146,7 @@ class MomentSettings:
         """
         for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
             if name not in known:
-                raise UsageError(f"unknown {what} {name!r}", hint=f"choose from {', '.join(known)}")
+                raise unknown(what, name, known)
         return {**cls.SIZES[size], **cls.PRESETS[preset]}
 
 

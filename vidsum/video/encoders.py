@@ -7,6 +7,7 @@ from fractions import Fraction
 import av
 
 from vidsum.errors import UsageError
+from vidsum.names import unknown
 
 _X26_PRESETS = (
     "ultrafast",
@@ -48,9 +49,8 @@ class Encoder:
         """
         if crf is not None and not 1 <= crf <= self.max_crf:
             raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
-        if preset not in (None, *self.presets):
-            hint = f"use one of {', '.join(self.presets)}"
-            raise UsageError(f"unknown preset {preset!r} of {self.name}", hint=hint)
+        if preset is not None and preset not in self.presets:
+            raise unknown(f"{self.name} preset", preset, self.presets)
         quality = str(self.crf if crf is None else crf)
         return {"preset": preset or self.preset, self.quality: quality, **self.fixed}
 
@@ -110,8 +110,8 @@ def choose_encoder(
         UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
     """
     software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
-    if name not in (None, "auto", *ENCODERS):
-        raise UsageError(f"unknown encoder {name!r}", hint=f"use auto, {', '.join(ENCODERS)}")
+    if name is not None and name not in ("auto", *ENCODERS):
+        raise unknown("encoder", name, ("auto", *ENCODERS))
     wanted = software if name is None else hardware if name == "auto" else ENCODERS[name]
     if wanted.codec != codec:
         raise UsageError(f"{name} is an encoder of {wanted.codec}", hint=f"--codec {wanted.codec}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from vidsum.errors import DamagedError, InputError, UsageError
+from vidsum.names import unknown
 from vidsum.types import VideoInfo
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, pixel_size
@@ -108,7 +109,7 @@ def _read_samples_of(
             hint = "use --reader pyav, or pip install decord"
             raise UsageError("decord is not installed", hint=hint) from error
     else:
-        raise UsageError(f"unknown reader {reader!r}", hint=f"use {', '.join(READERS)}")
+        raise unknown("reader", reader, READERS)
     return read_samples
 
 

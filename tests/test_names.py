@@ -1,0 +1,44 @@
+"""Which known name somebody meant."""
+
+import pytest
+
+from docs.options import commands
+from vidsum.names import guess, nearest, unknown
+from vidsum.summary.score import MODELS
+
+
+@pytest.mark.parametrize(
+    ("typed", "known", "near"),
+    [
+        ("--buget", ["--quiet", "--budget"], ["--budget"]),
+        ("rigde", MODELS, ["ridge"]),
+        ("Ridge", MODELS, ["ridge"]),
+        ("--bud", ["--quiet", "--budget"], ["--budget"]),
+        ("--out", ["--output", "--output-dir", "--crf"], ["--output", "--output-dir"]),
+        ("dir", ["--output-dir", "--drop"], ["--output-dir"]),
+        ("efficientnet", ["i3d", "efficientnet_lite0"], ["efficientnet_lite0"]),
+        ("--q", ["--quiet"], []),
+        ("x" * 10_000, ["x"], []),
+        ("cat", [], []),
+        ("", ["a"], []),
+        ("vertical", ["--verbose"], []),
+    ],
+)
+def test_the_nearest_names(typed: str, known: list[str], near: list[str]) -> None:
+    assert nearest(typed, known) == near
+
+
+def test_an_option_with_a_letter_left_out_is_found_in_every_command() -> None:
+    for words, command in commands():
+        flags = [flag for each in command.params for flag in each.opts if flag.startswith("--")]
+        for flag in (flag for flag in flags if len(flag) > 6):
+            typed = [flag[:place] + flag[place + 1 :] for place in range(2, len(flag))]
+            missed = [each for each in typed if each not in flags and flag not in nearest(each, flags)]
+            assert missed == [], words
+
+
+def test_the_error_names_what_was_meant_and_what_there_is() -> None:
+    error = unknown("model", "rigde", ["ridge", "random"], ", or a file")
+    assert error.message == "unknown model 'rigde'; did you mean 'ridge'?"
+    assert error.hint == "choose from ridge, random, or a file"
+    assert guess("--no", ["--json"], quoted=False) == ""
