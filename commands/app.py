@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import sys
 from io import TextIOWrapper
@@ -15,6 +16,7 @@ from vidsum.commands.program import command_of, program_for
 from vidsum.commands.result import failed, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
+from vidsum.names import guess
 
 _INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -88,8 +90,20 @@ def _report_usage(error: Any) -> int:
     if not message:  # a command without arguments: its help is printed already
         return UsageError.exit_code
     command = context.command_path if context else "vidsum"
-    plain = _plain(message)
-    return _report(UsageError(f"{plain}{_origin(error)}", hint=f"{command} --help"))
+    plain = _plain(error.message if hasattr(error, "possibilities") else message)
+    return _report(UsageError(f"{plain}{_meant(error)}{_origin(error)}", hint=f"{command} --help"))
+
+
+def _meant(error: Any) -> str:
+    """Which option or choice was meant, if the error is a name that is not known."""
+    context: Any = getattr(error, "ctx", None)
+    kind: Any = getattr(getattr(error, "param", None), "type", None)
+    if hasattr(error, "possibilities") and context:  # typer's own are many, and far
+        options = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
+        known = [flag for flag in options if flag.startswith("--")]
+        return guess(error.option_name, known, quoted=False)
+    named = re.search(r"'(.*)' is not one of ", error.message)
+    return guess(named[1], kind.choices) if named and hasattr(kind, "choices") else ""
 
 
 def _plain(message: str) -> str:
@@ -102,7 +116,7 @@ def _plain(message: str) -> str:
     }
     for phrase, plain in phrases.items():
         message = message.replace(phrase, plain)
-    return message
+    return message.removesuffix(".")
 
 
 def _origin(error: Any) -> str:

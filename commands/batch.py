@@ -24,8 +24,9 @@ from vidsum.commands.records import existing
 from vidsum.commands.result import Result, Table, aside, print_table, printable, render, run_one
 from vidsum.commands.tally import Outcome, require_summary, tally, write_summary
 from vidsum.errors import InputError, UsageError
-from vidsum.options import Option
+from vidsum.options import ADVANCED, Option
 from vidsum.outputs import check_target
+from vidsum.text_files import STDIN
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -61,8 +62,9 @@ class Batch:
     ray: Annotated[
         str | None,
         Option(
-            "Run the batch on this Ray cluster (needs vidsum[ray]); local starts one here.",
+            "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
             metavar="ADDRESS|local",
+            panel=ADVANCED,
         ),
     ] = None
     summary_json: Annotated[
@@ -83,13 +85,16 @@ class Batch:
         """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
 
         Raises:
-            UsageError: there is none.
+            UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
         if assignment.current:
             return [*assignment.current[0].inputs]
         from vidsum.pipelines.inputs import expand, read_list
 
+        if STDIN in paths:
+            hint = "save it to a file; /dev/stdin works if stdin is redirected from a file"
+            raise UsageError("video on stdin is not supported", hint=hint)
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
             raise UsageError("no input given", hint="a video or a folder; --help lists the options")

@@ -10,6 +10,7 @@ import typer
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
+from vidsum.commands.parsers import App
 from vidsum.commands.records import require_ours, unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from vidsum.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
-app = typer.Typer(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
+app = App(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
 
 
 @dataclass(frozen=True)

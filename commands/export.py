@@ -12,7 +12,7 @@ from vidsum.commands.options import Only, Outputs, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
-from vidsum.options import Option
+from vidsum.options import ADVANCED, Option
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Results = Annotated[
     list[str],
     typer.Argument(
-        help="JSON files of summarize, ground, highlights or shots.",
+        help="JSON files of summarize, ground, highlights or shots; - for stdin.",
         show_default=False,
         metavar="RESULT.json",
     ),
 ]
-_MEDIA = Option("How exported timelines name the video.")
+_MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """`vidsum help`: the help of a command."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from vidsum.errors import UsageError
 
 
 def help(
@@ -15,5 +17,15 @@ def help(
     ] = None,
 ) -> None:
     """Show the help of a command, or of the program."""
-    program = context.find_root()
-    program.command.main([*(words or ()), "--help"], prog_name=program.info_name, standalone_mode=False)
+    program, path = context.find_root(), list(words or ())
+    _refuse_more_words(str(program.info_name), program.command, path)
+    program.command.main([*path, "--help"], prog_name=program.info_name, standalone_mode=False)
+
+
+def _refuse_more_words(name: str, command: Any, words: list[str]) -> None:
+    """Raise a UsageError for words after a command that has no commands; typer tells of unknown commands."""
+    inner: Any = getattr(command, "commands", None)
+    if words and inner is None:
+        raise UsageError(f"`{name}` has no command {words[0]!r}", hint=f"{name} --help")
+    if words and words[0] in inner:
+        _refuse_more_words(f"{name} {words[0]}", inner[words[0]], words[1:])

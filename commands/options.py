@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
-from typer.core import TyperCommand
 
 from vidsum.commands import assignment, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
@@ -301,34 +300,3 @@ _CONFIG = inspect.Parameter(
         ),
     ],
 )
-
-
-def lone(flag: str, value: str = "", unless: tuple[str, ...] | None = None) -> type[TyperCommand]:
-    """A command whose `flag` may stand without a value, and means `value` then.
-
-    Args:
-        flag: the option.
-        value: what it means alone.
-        unless: the values that it takes; without them, whatever does not begin with - and is not a file.
-    """
-
-    def is_value(word: str) -> bool:
-        return word in unless if unless else word[:1] not in ("", "-") and not _is_file(word)
-
-    class LoneCommand(TyperCommand):
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            following = [*args, ""][1:]
-            words = [
-                f"{flag}={value}" if word == flag and not is_value(after) else word
-                for word, after in zip(args, following, strict=True)
-            ]
-            return super().parse_args(ctx, words)
-
-    return LoneCommand
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return Path(word).is_file()
-    except OSError:  # too long for a name
-        return False

@@ -12,6 +12,7 @@ from vidsum.commands.options import Outputs
 from vidsum.commands.paths import will_read, will_write
 from vidsum.errors import OutputError, UsageError
 from vidsum.outputs import check_name, make_folder
+from vidsum.text_files import STDIN
 
 _FIELDS = ("stem", "parent", "n")
 """What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
@@ -124,6 +125,8 @@ def _filled(output: str, source: str, number: int, suffix: str) -> Path:
 
 def _stem(source: str) -> str:
     """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
+    if source == STDIN:
+        return "stdin"
     if "#" not in source:
         return Path(source).stem
     from vidsum.pipelines.sources import has_pictures

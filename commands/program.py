@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vidsum.commands.config import option_variables, share_variables
+from vidsum.commands.parsers import App
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
@@ -43,7 +44,7 @@ def whole() -> typer.Typer:
 
 
 def _program(names: tuple[str, ...]) -> typer.Typer:
-    app = typer.Typer(
+    app = App(
         name="vidsum",
         callback=_root,
         no_args_is_help=True,

@@ -10,6 +10,7 @@ from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, run_alone
 from vidsum.options import Option
 from vidsum.settings import Extraction
+from vidsum.text_files import STDIN
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,8 @@ def report(
             require_suffix(target, (".html",))
             check_outputs([(results[0], [target])])
         allowed = extraction.allow_playlists
-        documents = [
-            (source, read_result(source, allow_playlists=allowed)) for source in dict.fromkeys(results)
-        ]
+        named = {"stdin" if each == STDIN else each: each for each in results}
+        documents = [(name, read_result(each, allow_playlists=allowed)) for name, each in named.items()]
         text, warnings = report_text(documents, target)
         if page.output == "-":
             return Result("report", document=text, messages=warnings)

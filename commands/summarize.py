@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Sources, View, Without, command, lone
+from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.parsers import lone
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
 from vidsum.errors import UsageError
-from vidsum.options import Option, check
+from vidsum.options import ADVANCED, Option, check
 from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
 from vidsum.times import format_time
 
@@ -47,13 +48,14 @@ class SummaryOutputs:
             metavar="[importance|attention]",
         ),
     ] = ()
-    plot_format: Annotated[Literal["png", "svg"], Option("Format of the plots.")] = "png"
+    plot_format: Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)] = "png"
     attention_of: Annotated[
         str,
         Option(
             "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
             "(layer 5, head 0, counted from 0).",
             metavar="mean|all|LAYER.HEAD",
+            panel=ADVANCED,
         ),
     ] = "mean"
     subtitles: Annotated[

@@ -7,11 +7,10 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from vidsum.commands.annotated import SplitOptions, for_video, next_result, read_annotated
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
+from vidsum.commands.parsers import App
 from vidsum.commands.result import Result, render
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
-app = typer.Typer(no_args_is_help=True, help="Train models on annotated videos.")
+app = App(no_args_is_help=True, help="Train models on annotated videos.")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import typer
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import View, command
+from vidsum.commands.parsers import App
 from vidsum.commands.result import Problem, Result, Table, run_alone
 from vidsum.options import Option
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
     from vidsum.types import Progress
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch, check and find the pretrained weights.")
+app = App(no_args_is_help=True, help="List, fetch, check and find the pretrained weights.")
 
 Names = Annotated[
     list[str] | None,

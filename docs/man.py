@@ -65,7 +65,7 @@ def _first(command: Any) -> str:
 
 def _text(text: str) -> str:
     """A text for roff: what it would take for a request or an escape, quoted."""
-    lines = text.replace("\\[", "[").replace("\\", "\\e").replace("-", "\\-").splitlines()
+    lines = text.replace("\\", "\\e").replace("-", "\\-").splitlines()
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in lines)
 
 

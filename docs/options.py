@@ -54,7 +54,7 @@ def _row(option: Any) -> str:
         option.help,
         f"`{option.envvar}`" if option.envvar else "",
     ]
-    return "| " + " | ".join(str(cell).replace("\\[", "[").replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def value_of(option: Any) -> str:

@@ -78,6 +78,12 @@ def test_an_impossible_budget_is_refused(text: str) -> None:
         parse_budget(text, duration_s=200)
 
 
+@pytest.mark.parametrize("text", ["0", "0%", "0s", "0.0", "-5%"])
+def test_a_budget_of_nothing_is_told_to_be_above_0(text: str) -> None:
+    with pytest.raises(UsageError, match="above 0"):
+        parse_budget(text, duration_s=200)
+
+
 def test_a_stretch_is_two_times_with_a_dash() -> None:
     assert parse_interval("1:00-90s") == (60, 90)
 

@@ -27,6 +27,9 @@ from vidsum.names import guess
 
 Settings = TypeVar("Settings")
 
+ADVANCED = "Advanced"
+"""The panel of options that few users need; it ends the help of a command."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:

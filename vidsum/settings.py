@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import Option, check
+from vidsum.options import ADVANCED, Option, check
 from vidsum.times import parse_interval, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
@@ -52,7 +52,7 @@ MediaPaths = Literal["absolute", "relative"]
 PreviewFormat = Literal["gif", "webp", "mp4"]
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
-Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1)]
+Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
 _FILES = pkgutil.iter_modules([str(Path(__file__).parent / "features" / "extractors")])
 EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
 """The extractors, by the names of their files, which are their only list; the first is the default."""
@@ -72,29 +72,41 @@ class Extraction:
             metavar="NAME",
         ),
     ] = DEFAULT_EXTRACTOR
-    fps: Annotated[float | None, Option("Frames sampled per second.", above=0, shown=_OWN)] = None
-    clip_frames: Annotated[int | None, Option("Frames per clip (i3d).", min=1, shown=_OWN)] = None
+    fps: Annotated[
+        float | None, Option("Frames sampled per second.", above=0, shown=_OWN, panel=ADVANCED)
+    ] = None
+    clip_frames: Annotated[
+        int | None, Option("Frames per clip (i3d).", min=1, shown=_OWN, panel=ADVANCED)
+    ] = None
     stride_frames: Annotated[
-        int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN)
+        int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN, panel=ADVANCED)
     ] = None
     logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
     precision: Annotated[
-        PrecisionChoice, Option("Type of numbers. auto: the quickest here that was measured to lose nothing.")
+        PrecisionChoice,
+        Option(
+            "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.", panel=ADVANCED
+        ),
     ] = "auto"
     backend: Annotated[
-        Backend, Option("What runs the network. auto: onnxruntime where it needs no PyTorch, else torch.")
+        Backend,
+        Option(
+            "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.", panel=ADVANCED
+        ),
     ] = "auto"
     device: Device = "auto"
-    reader: Annotated[Reader, Option("Video decoder.")] = "pyav"
+    reader: Annotated[Reader, Option("Video decoder.", panel=ADVANCED)] = "pyav"
     hwaccel: Annotated[
-        HwAccel, Option("Hardware that decodes. auto: the first that can; where none can, the CPU does.")
+        HwAccel, Option("Hardware decoder. auto: use one if available, else the CPU.", panel=ADVANCED)
     ] = "none"
-    fast: Annotated[bool, Option("Decode key frames alone: quicker, but coarse.")] = False
-    strict: Annotated[bool, Option("Treat a partly damaged video as an error (exit 3).")] = False
+    fast: Annotated[bool, Option("Decode key frames only: faster, but coarse.", panel=ADVANCED)] = False
+    strict: Annotated[
+        bool, Option("Treat a truncated or damaged video as an error (exit 3).", panel=ADVANCED)
+    ] = False
     """Otherwise what decodes is used."""
     cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
     allow_playlists: Annotated[
-        bool, Option("Read ffconcat lists and .m3u8 playlists of local files as videos.")
+        bool, Option("Allow ffconcat lists and local .m3u8 playlists as input.", panel=ADVANCED)
     ] = False
 
     def __post_init__(self) -> None:
@@ -188,7 +200,9 @@ class Selection:
             metavar="NAME|FILE",
         ),
     ] = DEFAULT_MODEL
-    seed: Annotated[int, Option("Random seed (for the random and cluster models).", min=0)] = 0
+    seed: Annotated[
+        int, Option("Random seed (for the random and cluster models).", min=0, panel=ADVANCED)
+    ] = 0
     beams: Beams = 1
     keep: Annotated[
         tuple[tuple[float, float], ...],
@@ -298,7 +312,7 @@ class Transcription:
 class Encoding:
     """How the pictures of an MP4 are stored."""
 
-    PANEL = "Encoding"
+    PANEL = "Output"
 
     codec: Annotated[
         Literal["h264", "hevc", "av1", "copy"],
@@ -311,15 +325,28 @@ class Encoding:
             shown="of the CPU",
             metavar="auto|NAME",
             shared=False,
+            panel=ADVANCED,
         ),
     ] = None
     crf: Annotated[
         int | None,
-        Option("Quality, 1 is best.", shown="20 (h264), 24 (hevc), 30 (av1)", min=1, max=63, shared=False),
+        Option(
+            "Quality, 1 is best.",
+            shown="20 (h264), 24 (hevc), 30 (av1)",
+            min=1,
+            max=63,
+            shared=False,
+            panel=ADVANCED,
+        ),
     ] = None
     preset: Annotated[
         str | None,
-        Option("Speed of the encoder, such as ultrafast or slow.", shown="the encoder's", shared=False),
+        Option(
+            "Speed of the encoder, such as ultrafast or slow.",
+            shown="the encoder's",
+            shared=False,
+            panel=ADVANCED,
+        ),
     ] = None
 
     def __post_init__(self) -> None:

@@ -23,6 +23,8 @@ MOST_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
 _BLOCK_BYTES = 2**16
 _WAIT_FOR_WRITER_S, _LOOK_AGAIN_S = 5.0, 0.05
+STDIN = "-"
+"""Stands for stdin, where a file is named."""
 
 _LONGEST_NAME = 100
 _quoted = Repr()
@@ -45,10 +47,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: it cannot be read, or is not UTF-8.
     """
+    return _decoded(read_bytes(path), str(path))
+
+
+def _decoded(content: bytes, name: str) -> str:
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except ValueError as error:
-        raise InputError(f"{path}: is not a text file in UTF-8") from error
+        raise InputError(f"{name}: is not a text file in UTF-8") from error
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -118,12 +124,13 @@ def read_stdin() -> bytes:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """What a JSON file holds.
+    """What a JSON file holds, or stdin for the name `-`.
 
     Raises:
         InputError: it cannot be read, or is not JSON.
     """
-    return parse_json(read_text(path), str(path))
+    name, content = ("stdin", read_stdin()) if path == STDIN else (str(path), read_bytes(path))
+    return parse_json(_decoded(content, name), name)
 
 
 def parse_json(text: str, where: str) -> Any:

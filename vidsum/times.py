@@ -69,16 +69,20 @@ def parse_budget(text: str | float, duration_s: float) -> float:
     except ValueError:
         raise _bad_budget(text) from None
     if share is not None:
-        if not (0 < share <= 1):
-            raise UsageError(f"a budget of {text} is not between 0 and 100 %")
-        return share * duration_s
+        if share > 1:
+            raise UsageError(f"the budget must be at most 100 %, not {text}")
+        return _above_zero(share, text) * duration_s
     try:
         seconds = parse_time(text)
     except UsageError:
         raise _bad_budget(text) from None
-    if not seconds > 0:
-        raise UsageError(f"a budget must be longer than nothing, not {text!r}")
-    return seconds
+    return _above_zero(seconds, text)
+
+
+def _above_zero(budget: float, text: str) -> float:
+    if not budget > 0:  # NaN too
+        raise UsageError(f"the budget must be above 0, not {text}")
+    return budget
 
 
 def _bad_budget(text: str) -> UsageError:

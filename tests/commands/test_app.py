@@ -10,11 +10,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
 from docs.options import commands
 from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from vidsum.__main__ import main as start
+from vidsum.commands.parsers import App
 from vidsum.errors import VidsumError
 from vidsum.version import __version__
 
@@ -169,8 +171,66 @@ def test_no_arguments_show_the_help_and_nothing_else(run: Run, arguments: list[s
     assert "error:" not in ran.err
 
 
-def test_the_help_keeps_what_stands_in_brackets(run: Run) -> None:
-    assert "[one per pick]" in run("evaluate", "summary", "--help").out
+WORDS = [words for words, _ in commands()]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_the_help_has_every_text_as_it_is_written_and_advanced_options_last(
+    run: Run, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")  # no text is wrapped
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 1000)
+    command = dict(commands())[words]
+    out = run(*words.split(), "--help").out
+    printed = unwrapped(out)
+    texts = [*(command.help or "").replace("\b", "").split("\n"), *(each.help for each in command.params)]
+    assert [text for text in texts if unwrapped(text) not in printed] == []
+    panels = [line[3:].split(" ─")[0] for line in out.splitlines() if line.startswith("╭─ ")]
+    assert (len(panels) == len(set(panels)), "Advanced" in panels[:-1]) == (True, False)
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_the_list_of_commands_and_the_epilog_keep_their_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App(help="All [red] videos.", epilog="[bold] ends.")
+    app.command("one", help="One [ray] alone.")(lambda: None)
+    app.command("two")(lambda: None)
+    printed = CliRunner().invoke(app, ["--help"]).output
+    assert [text in printed for text in ("All [red] videos.", "One [ray] alone.", "[bold] ends.")] == [
+        True
+    ] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("summarize a.mp4 --buget 10%", "did you mean --budget?"),
+        ("summarize a.mp4 --shots ktss", "did you mean 'kts'?"),
+        ("summarize FILM --model rigde", "did you mean 'ridge'?"),
+        ("ground FILM --query dog --model mrent", "did you mean 'mrnet'?"),
+        ("extract FILM --extractor mobilnet_v2", "did you mean 'mobilenet_v2'?"),
+        ("weights path minlm", "did you mean 'minilm'?"),
+    ],
+)
+def test_a_misspelt_name_is_told_what_was_meant(run: Run, film: Path, line: str, meant: str) -> None:
+    ran = run(*(str(film) if word == "FILM" else word for word in line.split()))
+    assert (ran.code, meant in ran.err) == (2, True), ran.err
+    assert "--quiet" not in ran.err
+
+
+def test_help_refuses_words_that_are_no_commands(run: Run) -> None:
+    ran = run("help", "ground", "train")
+    assert (ran.code, ran.out, "'train'" in ran.err) == (2, "", True)
+    assert run("help", "train", "mrnet").code == 0
+    assert "mrnet" in run("help", "train", "mrnt").err
+
+
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "transcribe", "info"])
+def test_a_video_on_stdin_is_refused_in_a_line(run: Run, command: str) -> None:
+    ran = run(command, "-")
+    assert (ran.code, "stdin" in ran.err, "/dev/stdin" in ran.err) == (2, True, True)
 
 
 def test_wrong_usage_is_json_where_json_is_asked_for(run: Run) -> None:

@@ -1,7 +1,9 @@
 """`vidsum export`, and `--export` of the commands that find something to cut."""
 
 import csv
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +194,20 @@ def test_export_and_a_document_on_stdout_do_not_go_together(run: Run, film: Path
     ran = run("summarize", film, *CPU, "--export", "otio", "--dry-run", "--output-dir", "cuts")
     assert (ran.code, "segment" in ran.out) == (0, True)
     assert list(Path().iterdir()) == []
+
+
+def test_a_result_is_read_from_stdin(
+    run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    given(Path("film.json").read_bytes())
+    assert run("export", "-", "--format", "csv").out == "stdin.csv\n"
+    given(Path("film.json").read_bytes())
+    assert run("export", "-", "--format", "csv", "-o", "-").out == Path("stdin.csv").read_text()
+    assert run("report", "-", "-o", "all.html").code == 0
+    for content in (b"", b"\xff", b"{}"):
+        given(content)
+        ran = run("export", "-", "--format", "csv")
+        assert (ran.code, ran.err.count("\n") < 3, "internal" in ran.err) == (3, True, False)

@@ -69,7 +69,7 @@ class SummaryRequest:
     ] = ()
     scores: Annotated[
         tuple[Path, ...],
-        Option(r"Your own scores, {video: \[one per pick]}. Can be repeated.", metavar="FILE.json"),
+        Option("Your own scores, {video: [one per pick]}. Can be repeated.", metavar="FILE.json"),
     ] = ()
     runs: Annotated[
         tuple[Path, ...],
