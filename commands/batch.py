@@ -159,7 +159,7 @@ def run_batch(
     ):
         for result in made:
             with display.aside():
-                render(result, view)
+                render(result, view, in_batch=len(inputs) > 1)
             if closing or not results:
                 results.append(result)
             if result.exit_code and outputs and outputs.fail_fast:

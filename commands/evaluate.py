@@ -194,7 +194,7 @@ def _evaluate(
     name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import sealed, to_text, write_document
+        from vidsum.documents import sealed, write_document
         from vidsum.evaluation.report import document, table
         from vidsum.evaluation.run import evaluate
         from vidsum.evaluation.sources import provenance
@@ -211,7 +211,7 @@ def _evaluate(
             facts = sealed(document(made, made_from))
             messages = tuple(facts["warnings"])
             if report.output == "-":
-                return Result(name, source, facts, document=to_text(facts), messages=messages)
+                return Result(name, source, facts, document=facts, messages=messages)
             if "output" in files.named:
                 write_document(facts, files.named["output"])
             columns, rows, title, note = table(made, request.source.name)

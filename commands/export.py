@@ -9,7 +9,7 @@ import typer
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Only, Outputs, View, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option
@@ -174,6 +174,7 @@ def export(
     """
     from vidsum.pipelines.timelines import format_of, suffix_of
 
+    require_one_text(results, outputs)
     output = None if outputs.to_stdout else outputs.output
     format = settings.format or (format_of(output) if output else "otio")
     ending = suffix_of(format)

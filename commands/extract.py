@@ -65,7 +65,7 @@ def extract(
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:
     """The result for people and as JSON; without a target the features themselves are the document."""
-    from vidsum.documents import features_document, to_text
+    from vidsum.documents import features_document
 
     facts = features_document(features, with_arrays=target is None)
     count = f"{len(features)} features of {features.dim} numbers"
@@ -75,6 +75,6 @@ def _result(video: str, features: "Features", target: Path | None) -> Result:
         video,
         {"output": str(target) if target else None, **facts},
         lines=(line,),
-        document=None if target else to_text(facts),
+        document=None if target else facts,
         messages=features.warnings,
     )

@@ -114,7 +114,7 @@ def ground(
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import grounding_document, to_text
+        from vidsum.documents import grounding_document
 
         plan, files = plan_moments(source, queries, retrieval, extraction), targets[source]
 
@@ -122,8 +122,7 @@ def ground(
             grounding = plan.run(progress)
             document = grounding_document(grounding, with_saliency=extra.saliency)
             if outputs.to_stdout:
-                text, warnings = to_text(document), grounding.warnings
-                return Result("ground", source, document, document=text, messages=warnings)
+                return Result("ground", source, document, document=document, messages=grounding.warnings)
             without = ", where present is not known" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.overwrite, progress)

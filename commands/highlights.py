@@ -71,7 +71,7 @@ def highlights(
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import highlights_document, to_text
+        from vidsum.documents import highlights_document
         from vidsum.pipelines.highlights import plan_highlights
 
         plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
@@ -80,8 +80,7 @@ def highlights(
             found = plan.run(progress)
             document = highlights_document(found)
             if outputs.to_stdout:
-                text = to_text(document)
-                return Result("highlights", source, document, document=text, messages=found.warnings)
+                return Result("highlights", source, document, document=document, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.overwrite, progress)
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))

@@ -55,6 +55,17 @@ def destinations(
     return targets
 
 
+def require_one_text(sources: Sequence[str], outputs: Outputs) -> None:
+    """See to it that stdout gets one text, if it gets texts: of several, only JSON can be told apart.
+
+    Raises:
+        UsageError: there are several inputs.
+    """
+    if outputs.to_stdout and len(sources) > 1:
+        fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
+        raise UsageError(fault, hint="--output-dir FOLDER")
+
+
 def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
     """See to it that a file has one of the suffixes.
 

@@ -89,8 +89,8 @@ class Result:
     lines: tuple[str, ...] = ()
     """The same for people."""
     table: Table | None = None
-    document: str | None = None
-    """A file's text that was asked for on stdout (`-o -`)."""
+    document: Mapping[str, Any] | str | None = None
+    """What was asked for on stdout (`-o -`): a JSON document, or the text of another file."""
     messages: tuple[str, ...] = ()
     """Warnings and notes."""
     errors: tuple[Problem, ...] = ()
@@ -127,23 +127,40 @@ def failed(command: str, path: str | None, view: View, error: Exception) -> Resu
     return Result.failed(command, path, error)
 
 
-def render(result: Result, view: View) -> None:
-    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr; log it."""
+def render(result: Result, view: View, *, in_batch: bool = False) -> None:
+    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr; log it.
+
+    In a batch of several inputs, JSON documents are lines, and warnings and errors name the input.
+    """
     _log(result)
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
     if result.document is not None:
-        print(result.document, end="", file=sys.stdout, flush=True)
+        print(_text(result.document, in_a_line=in_batch), end="", file=sys.stdout, flush=True)
+    of = f"{result.input}: " if in_batch else ""
     if not view.quiet:
         _print_for_people(result, aside(result))
         for message in result.messages:
-            print(f"warning: {printable(message)}", file=sys.stderr)
+            print(f"warning: {printable(_named(message, of))}", file=sys.stderr)
     for problem in result.errors:
-        print(f"error: {printable(problem.message)}", file=sys.stderr)
+        print(f"error: {printable(_named(problem.message, of))}", file=sys.stderr)
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
+
+
+def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
+    if isinstance(document, str):
+        return document
+    from vidsum.documents import to_text
+
+    return to_text(document, in_a_line=in_a_line)
+
+
+def _named(message: str, of: str) -> str:
+    """A message that begins with the name of the input."""
+    return message if message.startswith(of) else of + message
 
 
 def _log(result: Result) -> None:

@@ -42,14 +42,14 @@ def shots(
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import shots_document, to_text, write_document
+        from vidsum.documents import shots_document, write_document
         from vidsum.pipelines.summary import plan_shots
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
         if outputs.to_stdout:
             shots = plan.run(progress)
             document = shots_document(shots)
-            return Result("shots", source, document, document=to_text(document), messages=shots.warnings)
+            return Result("shots", source, document, document=document, messages=shots.warnings)
 
         def make() -> Result:
             shots = plan.run(progress)

@@ -179,7 +179,7 @@ def _refuse_video_of_features(
 
 def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
-    from vidsum.documents import summary_document, to_text
+    from vidsum.documents import summary_document
 
     document = summary_document(summary)
     return Result(
@@ -188,7 +188,7 @@ def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
         document,
         lines=(_in_words(source, summary),),
         table=None if as_document else interval_table("segment", summary.segments),
-        document=to_text(document) if as_document else None,
+        document=document if as_document else None,
         messages=summary.warnings,
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Only, Outputs, View, command, inputs_argument
-from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.options import Option
@@ -62,11 +62,13 @@ def transcribe(
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
     """
     sources = batch.inputs(sources)
+    if extra.format != "json":
+        require_one_text(sources, outputs)
     targets = _targets(sources, outputs, extra.format)
     words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import to_text, transcript_document, write_document
+        from vidsum.documents import transcript_document, write_document
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
@@ -75,10 +77,7 @@ def transcribe(
             transcript = plan.run(progress)
             document = transcript_document(transcript, with_words=extra.words)
             if outputs.to_stdout:
-                if extra.format == "json":
-                    text = to_text(document)
-                else:
-                    text = as_text(transcript.segments, extra.format)
+                text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
                 return Result("transcribe", source, document, document=text, messages=transcript.warnings)
             if extra.format != "json":
                 write_text(transcript, files.named[extra.format], extra.format)

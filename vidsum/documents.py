@@ -164,9 +164,10 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "digest": digest_of(document)}
 
 
-def to_text(document: dict[str, Any]) -> str:
-    """A document as the text of a file."""
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
+    """A document as the text of a file, or as one of the lines of a JSON lines file."""
+    layout: dict[str, Any] = {"separators": (",", ":")} if in_a_line else {"indent": 1}
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, **layout)
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", as_utf8(text)) + "\n"
 
 

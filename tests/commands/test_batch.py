@@ -145,3 +145,29 @@ def test_the_summary_names_exports_too(run: Run, folder: Path) -> None:
     run("shots", folder / "a.mp4", "--export", "csv", "--summary-json", "batch.json")
     (made,) = json.loads(Path("batch.json").read_text())["inputs"]
     assert made["outputs"] == {"output": "a_shots.json", "exports": ["a_shots.csv"]}
+
+
+@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights"])
+def test_documents_of_several_inputs_are_json_lines_and_one_is_laid_out(
+    run: Run, folder: Path, command: str
+) -> None:
+    ran = run(command, folder, "-r", *COMMANDS[command], "-o", "-")
+    assert (ran.code, len(ran.json_lines), "bad.mp4" in ran.err) == (1, 2, True)
+    alone = run(command, folder / "a.mp4", *COMMANDS[command], "-o", "-")
+    assert (alone.out.count("\n") > 3, alone.json) == (True, ran.json_lines[0])
+    of_workers = run(command, folder, "-r", *COMMANDS[command], "-o", "-", "--json")
+    assert [line["ok"] for line in of_workers.json_lines] == [True, False, True]
+
+
+def test_texts_of_several_inputs_do_not_fit_on_stdout(run: Run, folder: Path, loads: list[str]) -> None:
+    ran = run("transcribe", folder, "-r", "--format", "srt", "-o", "-")
+    assert (ran.code, "--output-dir" in ran.err, loads) == (2, True, [])
+    assert run("export", "a.json", "b.json", "--format", "csv", "-o", "-").code == 2
+
+
+def test_warnings_of_a_batch_name_the_input(run: Run, folder: Path) -> None:
+    ran = run("summarize", folder, "-r", "--copy", "--output-dir", "out")
+    warnings = [line for line in ran.err.splitlines() if line.startswith("warning: ")]
+    named = zip(("a.mp4", "below/b"), warnings, strict=True)
+    assert all(line.startswith(f"warning: {folder / name}: copied") for name, line in named)
+    assert run("summarize", folder / "a.mp4", "--copy").err.startswith("warning: copied segments")
