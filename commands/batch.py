@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ from vidsum.commands.paths import claim, will_read
 from vidsum.commands.progress import Display
 from vidsum.commands.records import existing
 from vidsum.commands.result import Result, Table, aside, print_table, printable, render, run_one
-from vidsum.commands.tally import Outcome, require_summary, tally, write_summary
+from vidsum.commands.tally import BatchFile, Facts, Outcome, batch_files, tally
 from vidsum.errors import InputError, UsageError
 from vidsum.options import ADVANCED, Option
 from vidsum.outputs import check_target
@@ -76,6 +77,15 @@ class Batch:
             writes=True,
         ),
     ] = None
+    table: Annotated[
+        Path | None,
+        Option(
+            "Also write a row per input to this CSV file: status, length, results, warnings.",
+            metavar="FILE",
+            shared=False,
+            writes=True,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.ray and self.jobs > 1:
@@ -111,12 +121,12 @@ def run_batch(
     outputs: Outputs | None = None,
     targets: Mapping[str, Files] | None = None,
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
+    facts: Facts = MappingProxyType({}),
     found: Any = None,
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
-    One input: its own exit code. Several: 0 if all went well, 1 if any failed. After several, people see what
-    became of them, and the table that `closing` makes of the results.
+    After several, people see what became of them, and the table that `closing` makes of the results.
 
     Args:
         command: its name.
@@ -127,35 +137,35 @@ def run_batch(
         outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
         targets: the outputs of each input, if these can be skipped.
         closing: makes a last table.
+        facts: what `--table` and `--summary-json` tell of each input.
         found: what the workers of `--jobs` and `--ray` get in their assignment.
 
     Raises:
         typer.Exit: always, unless all went well.
     """
 
+    skipped = targets if targets and outputs and outputs.skip_existing else {}
+
     def work(path: str, progress: "Progress | None") -> Result:
         return run_one(command, path, view, lambda: run(path, progress))
 
     def run(path: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.inputs import is_folder
+        _refuse_folder(command, path, batch)
+        return (existing(command, path, skipped[path]) if path in skipped else None) or step(path, progress)
 
-        if batch and is_folder(path):
-            hints = [] if batch.recursive else ["--recursive, for those below it"]
-            hints += ["name recordings one by one"] if command == "transcribe" else []
-            raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
-        files = (targets or {}).get(path)
-        made = existing(command, path, files) if files and outputs and outputs.skip_existing else None
-        return made or step(path, progress)
+    def done(number: int, result: Result) -> None:
+        outcomes[number] = Outcome.of(inputs[number], result, facts)
 
     if assignment.current:
         assignment.current[0].serve(work)
         return
     outcomes = [Outcome(path) for path in inputs]
+    files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
-        _summarized(command, outcomes, batch, overwrite=outputs is not None and outputs.overwrite),
+        _told(files, outcomes, overwrite=outputs is not None and outputs.overwrite),
         Display(view) as display,
-        contextlib.closing(_results(command, inputs, work, batch, display, found, outcomes)) as made,
+        contextlib.closing(_results(command, inputs, work, batch, display, found, done)) as made,
     ):
         for result in made:
             with display.aside():
@@ -169,8 +179,23 @@ def run_batch(
         LOG.info(printable(f"{command}: {counts.title}"))
         tables = [counts if batch else None, closing(results) if closing else None]
         _print_last(tables, results[0], view)
-    if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
-        raise typer.Exit(codes[0] if len(inputs) == 1 else 1)
+    if code := _exit_code(outcomes):
+        raise typer.Exit(code)
+
+
+def _exit_code(outcomes: Sequence[Outcome]) -> int:
+    """One input: its own. Several: 0 if all went well, 1 if any failed."""
+    codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
+    return 0 if not codes else codes[0] if len(outcomes) == 1 else 1
+
+
+def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
+    from vidsum.pipelines.inputs import is_folder
+
+    if batch and is_folder(path):
+        hints = [] if batch.recursive else ["--recursive, for those below it"]
+        hints += ["name recordings one by one"] if command == "transcribe" else []
+        raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
 
 
 def _print_last(tables: Sequence[Table | None], first: Result, view: View) -> None:
@@ -186,11 +211,11 @@ def _results(
     batch: Batch | None,
     display: Display,
     found: Any,
-    outcomes: list[Outcome],
+    told: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
 
-    `outcomes` are filled in when inputs are done, which may be before their turn.
+    `told` is called when an input is done, which may be before its turn.
     """
     names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
     labels = names if len(inputs) > 1 else [""] * len(inputs)
@@ -198,7 +223,7 @@ def _results(
 
     def done(number: int, result: Result) -> None:
         display.end(labels[number])
-        outcomes[number] = Outcome.of(inputs[number], result)
+        told(number, result)
 
     if batch and (batch.ray or jobs > 1):
         line = CommandLine.here(command, inputs, found)
@@ -212,26 +237,26 @@ def _results(
 
 
 @contextlib.contextmanager
-def _summarized(
-    command: str, outcomes: Sequence[Outcome], batch: Batch | None, *, overwrite: bool
-) -> Iterator[None]:
-    """Write `--summary-json`, if asked for, at the end or after an interruption.
+def _told(files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite: bool) -> Iterator[None]:
+    """Write the files that tell what became of each input, at the end or after an interruption.
 
     Raises:
-        UsageError: it is an input or another output.
-        OutputError: it cannot be written, or would replace a file that is not such a summary; said before any
-            work, and again if such a file has come meanwhile.
+        UsageError: one is an input or another output.
+        OutputError: one cannot be written, or would replace a file of another kind; said before any work, and
+            again if such a file has come meanwhile.
     """
-    if batch is None or (target := batch.summary_json) is None:
-        yield
-        return
-    for outcome in outcomes:
+    for outcome in outcomes if files else ():
         will_read(outcome.input)
-    claim(target, "--summary-json")
-    check_target(target)
-    require_summary(target, overwrite=overwrite)
-    try:
+    for file in files:
+        claim(file.path, file.option)
+        check_target(file.path)
+        file.check(overwrite=overwrite)
+    with contextlib.ExitStack() as at_the_end:
+        for file in files:
+            at_the_end.callback(_write, file, overwrite=overwrite)
         yield
-    finally:
-        require_summary(target, overwrite=overwrite)
-        write_summary(command, outcomes, target)
+
+
+def _write(file: BatchFile, *, overwrite: bool) -> None:
+    file.check(overwrite=overwrite)
+    file.write()

@@ -9,11 +9,19 @@ from vidsum.commands.options import Outputs, Videos, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result
+from vidsum.commands.tally import Facts
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Features, Progress
+
+_FACTS: Facts = {
+    "length_s": lambda data: data["video"]["duration_s"],
+    "features": lambda data: data["shape"][0],
+    "numbers": lambda data: data["shape"][1],
+    "extractor": lambda data: data["extractor"],
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ def extract(
 
         return unless_up_to_date("extract", video, files, plan.provenance, make, overwrite=outputs.overwrite)
 
-    run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets)
+    run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:

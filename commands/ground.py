@@ -13,6 +13,7 @@ from vidsum.commands.outputs import moment_files
 from vidsum.commands.parsers import lone
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
+from vidsum.commands.tally import Facts
 from vidsum.errors import InputError, UsageError
 from vidsum.options import Option
 from vidsum.settings import Extraction, Retrieval
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from vidsum.types import Grounding, Progress
 
 PARSER = lone("--clips")
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "queries": lambda data: len(data["queries"]),
+    "moments": lambda data: sum(len(query["moments"]) for query in data["queries"]),
+    "model": lambda data: data["model"],
+    "space": lambda data: data["space"],
+}
 _OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
 
 
@@ -152,6 +160,7 @@ def ground(
         outputs=outputs,
         targets=targets,
         closing=lambda results: _ranking(results, queries.texts),
+        facts=_FACTS,
         found=spoken,
     )
 

@@ -10,6 +10,7 @@ from vidsum.commands.outputs import moment_files
 from vidsum.commands.parsers import lone
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
+from vidsum.commands.tally import Facts
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 PARSER = lone("--clips")
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "highlights": lambda data: len(data["moments"]),
+    "model": lambda data: data["model"],
+}
 
 
 @dataclass(frozen=True)
@@ -94,4 +100,4 @@ def highlights(
         )
         return exports.write(result, files, overwrite=outputs.overwrite)
 
-    run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets)
+    run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

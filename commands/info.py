@@ -9,6 +9,7 @@ from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.config import files_in_force, user_file
 from vidsum.commands.options import Only, Videos, View, command
 from vidsum.commands.result import Result, run_alone
+from vidsum.commands.tally import Facts
 from vidsum.options import Option
 from vidsum.settings import Extraction
 
@@ -23,6 +24,15 @@ _PACKAGES = (
     "onnx",
     "onnxruntime",
 )
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "fps": lambda data: data["fps"],
+    "width": lambda data: data["width"],
+    "height": lambda data: data["height"],
+    "codec": lambda data: data["codec"],
+    "sound": lambda data: data["audio_codec"],
+    "bytes": lambda data: data["bytes"],
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ def info(
     """
     if videos or batch.from_file:
         videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
-        run_batch("info", videos, view, lambda video, _: _video(video, extraction), batch=batch)
+        run_batch("info", videos, view, lambda video, _: _video(video, extraction), batch=batch, facts=_FACTS)
     else:
         run_alone("info", view, _cache if settings.cache else _machine)
 

@@ -8,10 +8,17 @@ from vidsum.commands.options import Outputs, Sources, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
+from vidsum.commands.tally import Facts
 from vidsum.settings import Extraction, ShotSettings
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+_FACTS: Facts = {
+    "length_s": lambda data: data["shots"][-1]["end_s"],
+    "shots": lambda data: len(data["shots"]),
+    "method": lambda data: data["method"],
+}
 
 
 @command
@@ -68,4 +75,4 @@ def shots(
         result = unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
         return exports.write(result, files, overwrite=outputs.overwrite)
 
-    run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets)
+    run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

@@ -12,6 +12,7 @@ from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.parsers import lone
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
+from vidsum.commands.tally import Facts
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Option, check
 from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 Plot = Literal["importance", "attention"]
 PARSER = lone("--plot", "importance", get_args(Plot))
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "kept_s": lambda data: data["budget"]["used_s"],
+    "segments": lambda data: len(data["segments"]),
+    "model": lambda data: data["model"],
+}
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ def summarize(
         )
         return exports.write(result, files, overwrite=outputs.overwrite)
 
-    run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets)
+    run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:

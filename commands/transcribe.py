@@ -9,6 +9,7 @@ from vidsum.commands.options import Only, Outputs, View, command, inputs_argumen
 from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table
+from vidsum.commands.tally import Facts
 from vidsum.options import Option
 from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 _MOST_ROWS = 20
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "segments": lambda data: len(data["segments"]),
+    "language": lambda data: data["language"],
+}
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ def transcribe(
             "transcribe", source, files, plan.provenance, make, overwrite=outputs.overwrite, part=words
         )
 
-    run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets)
+    run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
 
 def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:

@@ -1,5 +1,6 @@
 """Batches: folders and lists as inputs, what is skipped, what is told at the end and on the way."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,78 @@ def test_warnings_of_a_batch_name_the_input(run: Run, folder: Path) -> None:
     named = zip(("a.mp4", "below/b"), warnings, strict=True)
     assert all(line.startswith(f"warning: {folder / name}: copied") for name, line in named)
     assert run("summarize", folder / "a.mp4", "--copy").err.startswith("warning: copied segments")
+
+
+def table() -> list[dict[str, str]]:
+    """The rows of table.csv by the names of their columns."""
+    with Path("table.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+FACTS = {
+    "extract": {"length_s": 10, "features": 20, "numbers": 1280, "extractor": "efficientnet_lite0"},
+    "shots": {"length_s": 10, "method": "kts"},
+    "summarize": {"length_s": 10, "kept_s": 1, "segments": 1, "model": "uniform"},
+    "highlights": {"length_s": 10},
+    "info": {"length_s": 10, "fps": 25, "codec": "h264", "sound": "aac"},
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str) -> None:
+    how = (command, folder, "-r", *COMMANDS[command], "--table", "table.csv", "--summary-json", "all.json")
+    run(*how)
+    rows = table()
+    assert [row["input"] for row in rows] == [str(folder / name) for name in ("a.mp4", "bad.mp4", "below/b")]
+    assert [row["state"] for row in rows] == ["done", "failed", "done"]
+    assert [row["exit_code"] for row in rows] == ["0", "3", "0"]
+    assert (rows[0]["error"], rows[1]["error"] != "", "bad.mp4" in rows[1]["error"]) == ("", True, False)
+    assert Path(rows[0]["output"]).is_file() or command == "info"
+    for name, value in FACTS[command].items():
+        assert rows[0][name] == rows[2][name] == str(value) or float(rows[0][name]) == value
+        assert rows[1][name] == ""
+    document = json.loads(Path("all.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert {name: str(value) for name, value in document["inputs"][0]["facts"].items()} == {
+        name: rows[0][name] for name in document["inputs"][0]["facts"]
+    }
+    if command != "info":
+        run(*how)  # the table of the last run is replaced
+        assert [row["state"] for row in table()] == ["up to date", "failed", "up to date"]
+        assert table()[0]["length_s"] == rows[0]["length_s"]
+        run(*how, "--skip-existing")
+        assert [(row["state"], row["length_s"]) for row in table()] == [
+            ("skipped", ""),
+            ("failed", ""),
+            ("skipped", ""),
+        ]
+
+
+def test_the_table_quotes_what_it_must_and_tells_warnings(run: Run, film: Path, loads: list[str]) -> None:
+    odd = Path('a, "b"\nc.mp4')
+    odd.write_bytes(film.read_bytes())
+    assert run("summarize", odd, film, "--copy", "--table", "table.csv").code == 0
+    rows = table()
+    assert rows[0]["input"] == str(odd)
+    assert rows[1]["warnings"].startswith("copied segments")
+
+
+def test_the_table_is_written_after_an_interruption(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: str, **_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
+    assert run("shots", folder, "--table", "table.csv").code == 130
+    assert [row["state"] for row in table()] == ["not run", "not run"]
+
+
+def test_a_table_replaces_nothing_but_a_table(run: Run, folder: Path) -> None:
+    Path("table.csv").write_text("input,state,mine\n")
+    ran = run("shots", folder / "a.mp4", "--table", "table.csv")
+    assert (ran.code, ran.out, Path("table.csv").read_text()) == (1, "", "input,state,mine\n")
+    assert run("shots", folder / "a.mp4", "--table", folder / "a.mp4", "--overwrite").code == 2
+    assert run("shots", folder / "a.mp4", "--table", "t.csv", "--summary-json", "t.csv").code == 2
+    assert run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite").code == 0
+    assert table()[0]["state"] == "done"
