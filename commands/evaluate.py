@@ -10,8 +10,9 @@ import typer
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
+from vidsum.commands.own_files import require_ours
 from vidsum.commands.parsers import App
-from vidsum.commands.records import require_ours, unless_up_to_date
+from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
@@ -223,7 +224,9 @@ def _evaluate(
             for path in files.all:
                 require_ours(path, overwrite=report.overwrite)
             return make()
-        return unless_up_to_date(name, source, files, made_from, make, overwrite=report.overwrite)
+        return unless_up_to_date(
+            name, source, files, made_from, make, replaces="all" if report.overwrite else "none"
+        )
 
     run_batch(name, sources, view, step)
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Only, Outputs, View, command
+from vidsum.commands.options import Only, Outputs, Replaces, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
+from vidsum.commands.own_files import HINT
 from vidsum.commands.result import Result
+from vidsum.commands.written import is_as_written, note
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option
 from vidsum.outputs import atomic_write, make_folder
@@ -99,20 +101,20 @@ class Exports:
             for source in sources:
                 require_expressible(format, has_video=has_pictures(source))
 
-    def write(self, result: Result, files: Files, *, overwrite: bool) -> Result:
+    def write(self, result: Result, files: Files, *, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
         Raises:
-            OutputError: an export exists and differs.
+            OutputError: an export exists and differs, and is not to be replaced.
         """
         lines, messages = list(result.lines), list(result.messages)
         for kind in self._kinds:
             target = self._targets(files.record)[kind]
             text, warnings = self._text(kind, result.data, files.record, target)
-            lines.append(save_text(text, target, overwrite=overwrite))
+            lines.append(save_text(text, target, replaces=replaces))
             messages += warnings
         if self.preview:
-            lines.append(self._write_previews(self.preview, result.data, files.record, overwrite=overwrite))
+            lines.append(self._write_previews(self.preview, result.data, files.record, replaces))
         if not files.beside:
             return result
         data = {"exports": [str(path) for path in files.beside], **result.data}
@@ -140,18 +142,21 @@ class Exports:
         return timeline_text(document, kind, target, self.media)
 
     def _write_previews(
-        self, format: PreviewFormat, document: Mapping[str, Any], record: Path, *, overwrite: bool
+        self, format: PreviewFormat, document: Mapping[str, Any], record: Path, replaces: Replaces
     ) -> str:
-        """Write a preview of each segment; return a line about them."""
-        from vidsum.pipelines.previews import previews
+        """Write a preview of each segment, remove outdated ones; return a line about them."""
+        from vidsum.pipelines.previews import is_preview, previews
 
-        folder, n_written, n_all = self._targets(record)["previews"], 0, 0
+        folder, states = self._targets(record)["previews"], {}
         for name, content in previews(document, format):
             make_folder(folder)
-            n_written += _save(content, folder / name, overwrite=overwrite)
-            n_all += 1
-        state = "" if n_written else ": up to date"
-        return f"{n_all} preview{'' if n_all == 1 else 's'} in {folder}{state}"
+            states[name] = _save(content, folder / name, replaces, record.parent)
+        others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
+        for path in [each for each in others if each.name not in states and is_preview(each.name)]:
+            if is_as_written(path, record.parent):
+                path.unlink()
+        state = "" if any(states.values()) else ": up to date"
+        return f"{len(states)} preview{'' if len(states) == 1 else 's'} in {folder}{state}"
 
 
 @command
@@ -196,28 +201,40 @@ def export(
         text, warnings = timeline_text(document, format, target, settings.media, settings.video)
         if outputs.to_stdout:
             return Result("export", source, {"format": format}, document=text, messages=warnings)
-        line = save_text(text, target, overwrite=outputs.overwrite)
+        line = save_text(text, target, replaces=outputs.replaces)
         data = {"output": str(target), "format": format}
         return Result("export", source, data, lines=(line,), messages=warnings)
 
     run_batch("export", results, view, step, outputs=outputs, targets=targets)
 
 
-def save_text(text: str, target: Path, *, overwrite: bool) -> str:
+def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
     """Write a file, unless the same one is there already; return a line about it.
 
     Raises:
-        OutputError: it exists and differs, or cannot be written.
+        OutputError: it exists, differs and is not to be replaced; or it cannot be written.
     """
-    return str(target) if _save(text.encode(), target, overwrite=overwrite) else f"{target}: up to date"
+    return str(target) if _save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
 
 
-def _save(content: bytes, target: Path, *, overwrite: bool) -> bool:
-    """Whether a file was written; False where the same one is there already. Errors: see `save_text`."""
-    if target.is_file() and not overwrite:
-        if target.read_bytes() != content:
-            raise OutputError(f"{target}: already exists, and differs", hint="--overwrite, or -o FILE")
-        return False
-    with atomic_write(target) as part:
-        part.write_bytes(content)
-    return True
+def _save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
+    """Whether a file was written; False where the same one is there already.
+
+    `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.
+    """
+    is_same = replaces != "all" and target.is_file() and target.read_bytes() == content
+    if not is_same:
+        _require_replaceable(target, replaces, folder)
+        with atomic_write(target) as part:
+            part.write_bytes(content)
+    note(target, folder)
+    return not is_same
+
+
+def _require_replaceable(target: Path, replaces: Replaces, folder: Path) -> None:
+    if replaces == "all" or not target.is_file():
+        return
+    if replaces == "outdated" and is_as_written(target, folder):
+        return
+    edited = ": it was not written by vidsum, or edited since" if replaces == "outdated" else ""
+    raise OutputError(f"{target}: already exists, and differs{edited}", hint=HINT)

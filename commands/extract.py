@@ -66,7 +66,7 @@ def extract(
             save_features(features, files.record)
             return _result(video, features, files.record)
 
-        return unless_up_to_date("extract", video, files, plan.provenance, make, overwrite=outputs.overwrite)
+        return unless_up_to_date("extract", video, files, plan.provenance, make, replaces=outputs.replaces)
 
     run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 

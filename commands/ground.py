@@ -133,7 +133,7 @@ def ground(
                 return Result("ground", source, document, document=document, messages=grounding.warnings)
             without = ", where present is not known" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.overwrite, progress)
+            line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding), f"{line} {by}")
             return Result("ground", source, facts, lines, _table(grounding), messages=messages)
@@ -142,10 +142,10 @@ def ground(
             make()
             if outputs.to_stdout
             else unless_up_to_date(
-                "ground", source, files, plan.provenance, make, overwrite=outputs.overwrite, part=curves
+                "ground", source, files, plan.provenance, make, replaces=outputs.replaces, part=curves
             )
         )
-        result = exports.write(result, files, overwrite=outputs.overwrite)
+        result = exports.write(result, files, replaces=outputs.replaces)
         is_ranked = all(query.get("present") is not None for query in result.data["queries"])
         if len(sources) > 1 and source == sources[0] and not is_ranked:  # once is enough
             return replace(result, messages=(*result.messages, _OF_SEVERAL))

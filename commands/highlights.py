@@ -87,7 +87,7 @@ def highlights(
             document = highlights_document(found)
             if outputs.to_stdout:
                 return Result("highlights", source, document, document=document, messages=found.warnings)
-            line, messages = write_moments(found, document, files, outputs.overwrite, progress)
+            line, messages = write_moments(found, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))
             table = Table(MOMENT_COLUMNS, rows)
@@ -96,8 +96,8 @@ def highlights(
         if outputs.to_stdout:
             return make()
         result = unless_up_to_date(
-            "highlights", source, files, plan.provenance, make, overwrite=outputs.overwrite
+            "highlights", source, files, plan.provenance, make, replaces=outputs.replaces
         )
-        return exports.write(result, files, overwrite=outputs.overwrite)
+        return exports.write(result, files, replaces=outputs.replaces)
 
     run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

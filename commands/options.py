@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Literal, get_origin
 
 import typer
 
@@ -52,6 +52,10 @@ class View:
     ] = None
 
 
+Replaces = Literal["none", "outdated", "all"]
+"""Which outputs that exist a command replaces; outdated are those that vidsum made from something else."""
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Where the results of a batch go."""
@@ -76,15 +80,30 @@ class Outputs:
         ),
     ] = None
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    update: Annotated[
+        bool,
+        Option("Remake outputs whose input or options changed, and keep the rest; outputs you edited too."),
+    ] = False
     skip_existing: Annotated[
-        bool, Option("Skip inputs whose outputs exist, without checking what these were made from.")
+        bool, Option("Skip inputs whose outputs exist, whatever they were made from; --update looks at that.")
     ] = False
     fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
 
     def __post_init__(self) -> None:
-        if self.skip_existing and (self.overwrite or self.to_stdout):
-            other = "--overwrite" if self.overwrite else "-o -"
-            raise UsageError(f"--skip-existing and {other} exclude each other")
+        only_one = {
+            "--update": self.update,
+            "--skip-existing": self.skip_existing,
+            "--overwrite": self.overwrite,
+            "-o -": self.to_stdout and not self.overwrite,
+        }
+        chosen = [option for option, is_chosen in only_one.items() if is_chosen]
+        if len(chosen) > 1:
+            raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
+
+    @property
+    def replaces(self) -> "Replaces":
+        """Which of the outputs that exist are replaced."""
+        return "all" if self.overwrite else "outdated" if self.update else "none"
 
     @property
     def to_stdout(self) -> bool:

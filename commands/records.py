@@ -1,21 +1,24 @@
 """Make outputs, unless they are up to date; refuse to replace those that were made otherwise."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vidsum.commands.options import Replaces
 from vidsum.commands.outputs import Files
+from vidsum.commands.own_files import HINT, require_made_from, require_own
 from vidsum.commands.result import Result
+from vidsum.commands.written import note
 from vidsum.errors import InputError, OutputError
-from vidsum.outputs import check_name
 
 if TYPE_CHECKING:
     from vidsum.types import Grounding, Highlights, Progress
 
-_HINT = "--overwrite, or -o FILE"
+_TEXTS = (".srt", ".vtt", ".txt")
+"""Outputs without a label, beside those that are exported."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def unless_up_to_date(
     provenance: Mapping[str, Any],
     make: Callable[[], Result],
     *,
-    overwrite: bool,
+    replaces: Replaces,
     form: str = "",
     part: OptionalPart | None = None,
 ) -> Result:
@@ -60,30 +63,52 @@ def unless_up_to_date(
         files: the outputs; MP4, PNG and SVG say themselves what they were made from.
         provenance: what they would be made from.
         make: makes and writes them.
-        overwrite: make them whatever they are.
+        replaces: which of those that exist may be replaced.
         form: of the encoding of an MP4 among them, see `vidsum.settings.Encoding`.
         part: of the JSON, that an earlier run may have left out or added.
 
     Raises:
-        OutputError: an output exists that was made from something else, was changed since, or is not ours.
+        OutputError: an output exists that was made from something else (if that is not to be replaced), was
+            changed since, or is not ours.
     """
-    document = None if overwrite else _recorded(files, provenance, form)
+    try:
+        document = None if replaces == "all" else _up_to_date(source, files, provenance, form, part)
+    except OutputError:
+        if replaces == "none":
+            raise
+        document = None
+    if document is None and replaces == "outdated" and not is_taken_up(files.record, provenance):
+        require_own(files.all, files.record)
     if document is not None:
-        _refuse_other_playlist(document, source, files.record)
         clips = files.clips(document)
-        require_made_from(clips, provenance)
-        is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
-        if part:
-            part.check(document, files.record, is_rewritten=not is_whole)
-        if is_whole:
-            names = ", ".join(map(str, [*files.all, *clips]))
-            facts = {"up_to_date": True, **files.facts(clips), **document}
-            messages = tuple(document["warnings"])
-            return Result(command, source, facts, lines=(f"{names}: up to date",), messages=messages)
+        names = ", ".join(map(str, [*files.all, *clips]))
+        facts = {"up_to_date": True, **files.facts(clips), **document}
+        messages = tuple(document["warnings"])
+        return Result(command, source, facts, lines=(f"{names}: up to date",), messages=messages)
     if files.clip_folder:  # their names depend on the result: who writes them marks them
         return make()
     with unfinished(files.all, files.record, provenance):
         return make()
+
+
+def _up_to_date(
+    source: str, files: Files, provenance: Mapping[str, Any], form: str, part: OptionalPart | None
+) -> dict[str, Any] | None:
+    """The document of an earlier run if its outputs are those wanted; None if there are none, or not all.
+
+    Raises:
+        OutputError: an output is another.
+    """
+    document = _recorded(files, provenance, form)
+    if document is None:
+        return None
+    _refuse_other_playlist(document, source, files.record)
+    clips = files.clips(document)
+    require_made_from(clips, provenance)
+    is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
+    if part:
+        part.check(document, files.record, is_rewritten=not is_whole)
+    return document if is_whole else None
 
 
 def existing(command: str, source: str, files: Files) -> Result | None:
@@ -101,7 +126,7 @@ def write_moments(
     result: "Grounding | Highlights",
     document: dict[str, Any],
     files: Files,
-    overwrite: bool,
+    replaces: Replaces,
     progress: "Progress | None",
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments or highlights with their clips, and return a line about the files, and warnings.
@@ -113,18 +138,37 @@ def write_moments(
     from vidsum.pipelines import export
 
     messages, clips = list(result.warnings), files.clips(document)
-    if not overwrite and not is_taken_up(files.record, result.provenance):
+    if replaces == "outdated":
+        require_own(clips, files.record)
+    elif replaces == "none" and not is_taken_up(files.record, result.provenance):
         require_made_from(clips, result.provenance)
+    gone = _clips_before(files, besides=clips) if replaces == "outdated" else []
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
             messages += export.write_clips(result, files.clip_folder, files.clip_stem, progress=progress)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
+        for clip in gone:
+            clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there
     line = ", ".join(map(str, files.all))
     if clips:
         line += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
+    if gone:
+        line += f"; removed {len(gone)} of the earlier result"
     return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
+
+
+def _clips_before(files: Files, besides: Sequence[Path]) -> list[Path]:
+    """The clips of the earlier result, by their label, whose names the new one does not have."""
+    from vidsum.pipelines.export import form_of, read_record_of
+
+    try:
+        before = read_record_of(files.record)
+    except InputError:
+        return []
+    old = [path for path in files.clips(before) if path not in besides and path.is_file()]
+    return [path for path in old if form_of(path, before["provenance"]) is not None]
 
 
 def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Path) -> None:
@@ -132,24 +176,11 @@ def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Pat
     from vidsum.documents import names_playlist
 
     if names_playlist(document) and not _is_same_file(document["video"]["path"], source):
-        raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=_HINT)
+        raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=HINT)
 
 
 def _is_same_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
-
-
-def require_ours(path: Path, *, overwrite: bool) -> None:
-    """See to it that a picture may be drawn again: vidsum drew it, or it is not there.
-
-    Raises:
-        OutputError: it is something else, and `overwrite` does not allow to replace it.
-    """
-    from vidsum.labels import label_in
-    from vidsum.provenance import is_label
-
-    if path.is_file() and not overwrite and not is_label(label_in(path) or ""):
-        raise OutputError(f"{path}: already exists, and was not drawn by vidsum", hint=_HINT)
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:
@@ -165,49 +196,12 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
         document = read_record_of(record)
     except InputError as error:
         place = record if record.exists() else existing[0]
-        raise OutputError(f"{place}: already exists, and {error.message}", hint=_HINT) from error
+        raise OutputError(f"{place}: already exists, and {error.message}", hint=HINT) from error
     if document["provenance"] != provenance:
         how = difference(document["provenance"], provenance)
-        raise OutputError(f"{existing[0]}: already exists, made {how}", hint=_HINT)
+        raise OutputError(f"{existing[0]}: already exists, made {how}", hint=HINT)
     require_made_from(existing, provenance, form)
     return document
-
-
-def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form: str = "") -> None:
-    """See to it that the MP4, PNG and SVG files among some say that they were made from `provenance`.
-
-    Raises:
-        OutputError: one that exists was not, or a name is too long for a file.
-    """
-    from vidsum.pipelines.export import form_of
-
-    for path in paths:
-        check_name(path)
-        if path.suffix not in (".mp4", ".png", ".svg") or not path.exists():
-            continue
-        found = form_of(path, provenance)
-        if found is None:
-            raise OutputError(f"{path}: already exists, and differs from what would be written", hint=_HINT)
-        if path.suffix == ".mp4" and found != form:
-            raise OutputError(f"{path}: already exists, made {_other_form(found, form)}", hint=_HINT)
-
-
-def _other_form(found: str, wanted: str) -> str:
-    """How a file of one form was made, in options, where another form is wanted."""
-    had, asked = _options_of(found), _options_of(wanted)
-    more = [option for option in had if option not in asked]
-    fewer = [option for option in asked if option not in had]
-    return f"with {' and '.join(more)}" if more else f"without {' and '.join(fewer)}"
-
-
-def _options_of(form: str) -> list[str]:
-    """The options that a form stands for."""
-    encoding = form.removesuffix("chapters").removesuffix("-")
-    options = [] if encoding == form else ["--chapters"]
-    codec, _, rest = encoding.partition("-")
-    if codec:
-        options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
-    return options
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
@@ -234,6 +228,10 @@ def unfinished(outputs: Sequence[Path], record: Path, provenance: Mapping[str, A
         if _states(outputs) == before:  # nothing has been written
             _remove(mark)
         raise
+    finally:
+        for path, was, now in zip(outputs, before, _states(outputs), strict=True):
+            if path.suffix in _TEXTS and was != now:
+                note(path, path.parent)
     _remove(mark)
 
 

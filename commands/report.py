@@ -56,7 +56,7 @@ def report(
         text, warnings = report_text(documents, target)
         if page.output == "-":
             return Result("report", document=text, messages=warnings)
-        line = save_text(text, target, overwrite=page.overwrite)
+        line = save_text(text, target, replaces="all" if page.overwrite else "none")
         return Result("report", data={"output": str(target)}, lines=(line,), messages=warnings)
 
     run_alone("report", view, step)

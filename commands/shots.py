@@ -72,7 +72,7 @@ def shots(
                 messages=shots.warnings,
             )
 
-        result = unless_up_to_date("shots", source, files, plan.provenance, make, overwrite=outputs.overwrite)
-        return exports.write(result, files, overwrite=outputs.overwrite)
+        result = unless_up_to_date("shots", source, files, plan.provenance, make, replaces=outputs.replaces)
+        return exports.write(result, files, replaces=outputs.replaces)
 
     run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

@@ -138,9 +138,9 @@ def summarize(
 
         form = encoding.form(chapters=extra.chapters)
         result = unless_up_to_date(
-            "summarize", source, files, plan.provenance, make, overwrite=outputs.overwrite, form=form
+            "summarize", source, files, plan.provenance, make, replaces=outputs.replaces, form=form
         )
-        return exports.write(result, files, overwrite=outputs.overwrite)
+        return exports.write(result, files, replaces=outputs.replaces)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 

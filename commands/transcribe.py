@@ -100,7 +100,7 @@ def transcribe(
         if outputs.to_stdout:
             return make()
         return unless_up_to_date(
-            "transcribe", source, files, plan.provenance, make, overwrite=outputs.overwrite, part=words
+            "transcribe", source, files, plan.provenance, make, replaces=outputs.replaces, part=words
         )
 
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

@@ -50,9 +50,11 @@ def make_films(film: Path, *names: str) -> list[Path]:
 
 def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -> None:
     films = make_films(film, "c.mp4", "bad.mp4", "a.mp4", "b.mp4")
-    one = run("shots", *films, *UNIFORM, "--json", "--no-cache")
+    one = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--table", "one.csv")
     written = {path.name: path.read_bytes() for path in Path("out").iterdir()}
-    two = run("shots", *films, *UNIFORM, "--json", "--no-cache", "--jobs", "2", "--overwrite")
+    again = ("--no-cache", "--jobs", "2", "--overwrite", "--table", "two.csv")
+    two = run("shots", *films, *UNIFORM, "--json", *again)
+    assert Path("two.csv").read_bytes() == Path("one.csv").read_bytes()
     assert (two.code, two.out) == (one.code, one.out) == (1, one.out)
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
     assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]

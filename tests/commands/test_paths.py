@@ -142,7 +142,7 @@ def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pyte
 
 
 def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:
-    from vidsum.commands.records import require_ours
+    from vidsum.commands.own_files import require_ours
     from vidsum.errors import OutputError
 
     picture = tmp_path / "plot.png"

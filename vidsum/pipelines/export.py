@@ -123,11 +123,16 @@ def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
     """The form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result with
     this provenance; None of any other file.
     """
+    return form_in(label_on(path), provenance)
+
+
+def label_on(path: PathLike) -> str | None:
+    """The label of an MP4, PNG or SVG, which may be any text; None if it has none, or cannot be read."""
     if Path(path).suffix in (".png", ".svg"):
-        return form_in(label_in(Path(path)), provenance)
+        return label_in(Path(path))
     try:
         with open_video(path) as container:
-            return form_in(container.metadata.get("comment"), provenance)
+            return container.metadata.get("comment")
     except InputError:
         return None
 

@@ -1,6 +1,7 @@
 """Previews of what a result cuts from its video: short, small moving pictures."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,6 +44,11 @@ def previews(document: Mapping[str, Any], format: PreviewFormat) -> Iterator[tup
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
         pictures = [frame.image for frame in read_frames_at(info.path, times_s, size, info=info)]
         yield f"{name}.{format}", animated(pictures, format, _FPS)
+
+
+def is_preview(name: str) -> bool:
+    """Whether a file has the name of a preview."""
+    return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
 
 
 def _names(document: Mapping[str, Any]) -> list[str]:
