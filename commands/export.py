@@ -15,7 +15,7 @@ from vidsum.commands.result import Result
 from vidsum.commands.written import is_as_written, note
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option
-from vidsum.outputs import atomic_write, make_folder
+from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
@@ -225,9 +225,11 @@ def _save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> boo
     is_same = replaces != "all" and target.is_file() and target.read_bytes() == content
     if not is_same:
         _require_replaceable(target, replaces, folder)
+    if not is_special(target):
+        note(content, folder)
+    if not is_same:
         with atomic_write(target) as part:
             part.write_bytes(content)
-    note(target, folder)
     return not is_same
 
 

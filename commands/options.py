@@ -82,10 +82,10 @@ class Outputs:
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
     update: Annotated[
         bool,
-        Option("Remake outputs whose input or options changed, and keep the rest; outputs you edited too."),
+        Option("Remake outputs whose input or options changed; keep the rest, and outputs that you edited."),
     ] = False
     skip_existing: Annotated[
-        bool, Option("Skip inputs whose outputs exist, whatever they were made from; --update looks at that.")
+        bool, Option("Skip inputs whose outputs exist, even if they are outdated (--update remakes those).")
     ] = False
     fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
 

@@ -230,8 +230,8 @@ def unfinished(outputs: Sequence[Path], record: Path, provenance: Mapping[str, A
         raise
     finally:
         for path, was, now in zip(outputs, before, _states(outputs), strict=True):
-            if path.suffix in _TEXTS and was != now:
-                note(path, path.parent)
+            if path.suffix in _TEXTS and path.is_file() and was != now:
+                note(path.read_bytes(), path.parent)
     _remove(mark)
 
 

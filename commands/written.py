@@ -5,32 +5,34 @@ lists, pages and previews have none of these: `--update` replaces them only if t
 them.
 """
 
+import hashlib
 from contextlib import suppress
 from pathlib import Path
 
 from vidsum.errors import InputError
-from vidsum.outputs import is_special
 from vidsum.text_files import read_bytes
 
 _NAME = ".vidsum.sha256"
 _HEAD = b"# SHA-256 of files that vidsum wrote here; --update may replace these\n"
 
 
-def note(path: Path, folder: Path) -> None:
-    """Remember that vidsum wrote a file as it is now; nothing is remembered where that cannot be written."""
+def note(written: bytes, folder: Path) -> None:
+    """Remember what vidsum writes, or wrote; nothing is remembered in a folder that cannot be written to."""
     log = folder / _NAME
-    if is_special(path) or (content := _content(log)) is None:
+    if (known := _content(log)) is None:
         return
-    line = _line(path)
-    if line not in content:
+    line = _line(hashlib.sha256(written).hexdigest())
+    if line not in known:
         with suppress(OSError), log.open("ab") as file:
-            file.write((b"" if content else _HEAD) + line)
+            file.write((b"" if known else _HEAD) + line)
 
 
 def is_as_written(path: Path, folder: Path) -> bool:
     """Whether vidsum wrote a file, and nobody edited it since; see `note`."""
-    content = _content(folder / _NAME) or b""
-    return path.is_file() and _line(path) in content
+    from vidsum.provenance import hash_file
+
+    known = _content(folder / _NAME) or b""
+    return path.is_file() and _line(hash_file(path)) in known
 
 
 def _content(log: Path) -> bytes | None:
@@ -44,7 +46,5 @@ def _content(log: Path) -> bytes | None:
     return content if not content or content.startswith(_HEAD) else None
 
 
-def _line(path: Path) -> bytes:
-    from vidsum.provenance import hash_file
-
-    return f"{hash_file(path)}\n".encode()
+def _line(sha256: str) -> bytes:
+    return f"{sha256}\n".encode()

@@ -230,7 +230,7 @@ def test_what_vidsum_wrote_is_known_until_it_is_edited(tmp_path: Path) -> None:
     mine.write_text("one")
     assert not written.is_as_written(mine, tmp_path)
     for _ in range(2):
-        written.note(mine, tmp_path)
+        written.note(mine.read_bytes(), tmp_path)
     assert (written.is_as_written(mine, tmp_path), log.read_text().count("\n")) == (True, 2)
     mine.write_text("two")
     assert not written.is_as_written(mine, tmp_path)
@@ -240,9 +240,9 @@ def test_a_file_of_that_name_which_is_not_vidsums_is_left_alone(tmp_path: Path) 
     mine, log, notes = tmp_path / "cut.edl", tmp_path / ".vidsum.sha256", tmp_path / "notes"
     mine.write_text("one")
     log.write_text("my own sums\n")
-    written.note(mine, tmp_path)
+    written.note(mine.read_bytes(), tmp_path)
     assert log.read_text() == "my own sums\n"
     log.unlink()
     log.symlink_to(notes)
-    written.note(mine, tmp_path)
+    written.note(mine.read_bytes(), tmp_path)
     assert not notes.exists()
