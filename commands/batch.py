@@ -4,11 +4,12 @@ A bad input is reported, the rest go on, and the exit code says so.
 """
 
 import contextlib
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -22,7 +23,7 @@ from vidsum.commands.outputs import Files
 from vidsum.commands.paths import claim, will_read
 from vidsum.commands.progress import Display
 from vidsum.commands.records import existing
-from vidsum.commands.result import Result, Table, aside, print_table, printable, render, run_one
+from vidsum.commands.result import Result, Table, print_table, printable, render, run_one
 from vidsum.commands.tally import BatchFile, Facts, Outcome, batch_files, tally
 from vidsum.errors import InputError, UsageError
 from vidsum.options import ADVANCED, Option
@@ -178,7 +179,8 @@ def run_batch(
         counts = tally(outcomes)
         LOG.info(printable(f"{command}: {counts.title}"))
         tables = [counts if batch else None, closing(results) if closing else None]
-        _print_last(tables, results[0], view)
+        is_taken = (outputs is not None and outputs.to_stdout) or results[0].document is not None
+        _print_last(tables, view, sys.stderr if is_taken else sys.stdout)
     if code := _exit_code(outcomes):
         raise typer.Exit(code)
 
@@ -198,10 +200,10 @@ def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
         raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
 
 
-def _print_last(tables: Sequence[Table | None], first: Result, view: View) -> None:
-    """Print the tables that end a batch where people read the results; `first` is one of these."""
+def _print_last(tables: Sequence[Table | None], view: View, stream: TextIO) -> None:
+    """Print the tables that end a batch, if people read the results."""
     for table in () if view.json or view.quiet else filter(None, tables):
-        print_table(table, aside(first))
+        print_table(table, stream)
 
 
 def _results(

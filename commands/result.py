@@ -140,7 +140,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
         print(_text(result.document, in_a_line=in_batch), end="", file=sys.stdout, flush=True)
     of = f"{result.input}: " if in_batch else ""
     if not view.quiet:
-        _print_for_people(result, aside(result))
+        _print_for_people(result, _aside(result))
         for message in result.messages:
             print(f"warning: {printable(_named(message, of))}", file=sys.stderr)
     for problem in result.errors:
@@ -174,7 +174,7 @@ def _log(result: Result) -> None:
             LOG.log(level, printable(f"{what}: {text.removeprefix(f'{result.input}: ')}"))
 
 
-def aside(result: Result) -> TextIO:
+def _aside(result: Result) -> TextIO:
     """Where people read about a result: not on stdout where its document is there."""
     return sys.stdout if result.document is None else sys.stderr
 

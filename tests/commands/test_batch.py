@@ -156,8 +156,10 @@ def test_documents_of_several_inputs_are_json_lines_and_one_is_laid_out(
     assert (ran.code, len(ran.json_lines), "bad.mp4" in ran.err) == (1, 2, True)
     alone = run(command, folder / "a.mp4", *COMMANDS[command], "-o", "-")
     assert (alone.out.count("\n") > 3, alone.json) == (True, ran.json_lines[0])
-    of_workers = run(command, folder, "-r", *COMMANDS[command], "-o", "-", "--json")
-    assert [line["ok"] for line in of_workers.json_lines] == [True, False, True]
+    failing_first = run(command, folder / "bad.mp4", folder / "a.mp4", *COMMANDS[command], "-o", "-")
+    assert (failing_first.json_lines, "1 done, 1 failed" in failing_first.err) == ([alone.json], True)
+    results = run(command, folder, "-r", *COMMANDS[command], "-o", "-", "--json")
+    assert [line["ok"] for line in results.json_lines] == [True, False, True]
 
 
 def test_texts_of_several_inputs_do_not_fit_on_stdout(run: Run, folder: Path, loads: list[str]) -> None:
