@@ -2,16 +2,17 @@
 
     python -m docs.benchmarks.human_summaries --tvsum FOLDER --summe FOLDER --out RUNS
         [--experiment NAME ...] [--row NAME ...] [--seeds 3] [--splits canonical|FILE] [--table]
+        [--against ROW]
 
 Each folder holds `frame_captions.json`, and `ydata-tvsum50.mat` or `summe_protocol.npz`. A row is trained on
 four fifths of the videos, of which a part chooses its epoch or its penalty, and measured on the rest, for
 each fold and seed. A run that is finished is not made again; `--table` trains nothing and prints the rows
-that are there.
+that are there. `--against` also prints their differences from a row, paired by video.
 """
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.evaluation.summaries import evaluate_summaries
-from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, SummaryMeasures, VideoMeasures
+from vidsum.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
 from vidsum.evaluation.tvsum_highlights import clips_of, measure_top_clips
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.settings import Selection
@@ -65,6 +66,8 @@ FULLTRANSNET: Mapping[str, Mapping[str, Any]] = {
     "fulltransnet stamp": {"mask": MaskConfig(kind="stamp"), "attention": "full"},
     "encoder, frame by frame": {"head": "frame"},
 }
+CLOCK = "clock alone"
+"""The ridge regression of a row that sees nothing but the time from the start and to the end."""
 RIDGE: Mapping[str, Mapping[str, Any]] = {
     "ridge": {"ends": False},
     "ridge, ends": {},
@@ -72,6 +75,7 @@ RIDGE: Mapping[str, Mapping[str, Any]] = {
     "kernel ridge": {"ends": False, "model": RidgeConfig(components=1000)},
     "kernel ridge, ends": {"model": RidgeConfig(components=1000)},
     "kernel ridge, ends, novelty": {"model": RidgeConfig(components=1000, novelty=0.7)},
+    CLOCK: {},
 }
 UNTRAINED = ("contrastive", "cluster", "highlights")
 TEACHER_FORCED = "fulltransnet"
@@ -97,6 +101,23 @@ def read(name: str, options: argparse.Namespace) -> Data:
     videos = read_captioned([path.with_name("frame_captions.json") for path in annotations], annotations)
     splits = splits_of("transfer" if len(annotations) > 1 else options.splits, videos, target)
     return Data(videos, in_space(videos, space), splits, draw_of(space))
+
+
+def as_seen_by(row: str, data: Data) -> Data:
+    """The data of a row; for the clock, one and the same feature everywhere."""
+    if row != CLOCK:
+        return data
+    return Data(blank(data.videos), blank(data.tested), data.splits, None)
+
+
+def blank(videos: Videos) -> dict[str, AnnotatedVideo]:
+    """The videos without what they show."""
+    return {
+        name: replace(
+            video, features=replace(video.features, array=np.ones((len(video.picks), 1), np.float32))
+        )
+        for name, video in videos.items()
+    }
 
 
 def train(row: str, seed: int, data: Data, out: Path, epochs: int) -> None:
@@ -161,6 +182,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--splits", default="canonical")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--against", metavar="ROW")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for experiment in options.experiment or EXPERIMENTS:
@@ -169,7 +191,7 @@ def main() -> None:
         if not options.table:
             for seed in range(options.seeds):
                 for row in options.row or (*RIDGE, *FULLTRANSNET):
-                    train(row, seed, data, folder / f"{row}-{seed}", options.epochs)
+                    train(row, seed, as_seen_by(row, data), folder / f"{row}-{seed}", options.epochs)
                     print(f"{experiment}: {row}, seed {seed}", flush=True)
         print_table(experiment, data, folder, options)
 
@@ -184,7 +206,7 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
             run = folder / f"{row}-{seed}"
             if not (run / "run.json").exists() or unfinished_splits(run):
                 continue
-            found = predict_run(run, data.tested)
+            found = predict_run(run, as_seen_by(row, data).tested)
             rows.setdefault(row, []).append(measured(row, found.videos, found.scores, annotations))
             if row == TEACHER_FORCED:
                 forced = predict_run(run, data.tested, "paper")
@@ -198,33 +220,73 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
         rows[model] = [measured(model, tests, scores, annotations)]
     report = evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10)
     for each in report.rows:
-        if each.name in (HUMAN, MEAN, RANDOM):
+        if each.name in (HUMAN, MEAN, OTHERS, RANDOM):
             assert isinstance(each.measures, SummaryMeasures)
             rows[each.name] = [Measured(each.measures.videos, None)]
-    print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds\n")
-    print("| row | seeds | tau | rho | F max | F avg | top-5 mAP |\n|---|---|---|---|---|---|---|")
-    for row, runs in rows.items():
-        print(f"| {row} | {len(runs)} | {' | '.join(cells(runs))} |", flush=True)
+    print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds")
+    columns = {row: [figures(runs, measure) for measure in MEASURES] for row, runs in rows.items()}
+    print_rows({row: (len(rows[row]), cells) for row, cells in columns.items()})
+    if base := columns.get(options.against):
+        print(f"\nthe same minus {options.against}, by video")
+        print_rows(
+            {
+                row: (len(rows[row]), [less(*pair) for pair in zip(cells, base, strict=True)])
+                for row, cells in columns.items()
+                if row != options.against
+            }
+        )
 
 
-def cells(runs: Sequence[Measured]) -> list[str]:
-    """Mean over seeds and videos, and the standard error over videos, of each measure."""
-    columns = [
-        [[each.tau for each in run.summaries.values()] for run in runs],
-        [[each.rho for each in run.summaries.values()] for run in runs],
-        [[each.key_shots[0].f_max for each in run.summaries.values()] for run in runs],
-        [[each.key_shots[0].f_avg for each in run.summaries.values()] for run in runs],
-        [list(run.top_clips.values()) if run.top_clips else [None] for run in runs],
-    ]
-    return [cell(values) for values in columns]
+ByVideo = Mapping[str, float | None]
+"""A measure of each video, the mean over seeds."""
+MEASURES: Sequence[str] = ("tau", "rho", "F max", "F avg", "top-5 mAP")
 
 
-def cell(values: Sequence[Sequence[float | None]]) -> str:
-    """A column's figure, from those of each seed and video; a dash where there are none."""
-    if any(each is None for run in values for each in run):
+def figures(runs: Sequence[Measured], measure: str) -> ByVideo:
+    """A column's figures of a row."""
+    found = [figures_of(run, measure) for run in runs]
+    return {name: mean([each[name] for each in found]) for name in found[0]}
+
+
+def figures_of(run: Measured, measure: str) -> ByVideo:
+    """A measure of one run; none of top-5 mAP where it was not measured."""
+    if measure == "top-5 mAP":
+        return run.top_clips or {}
+    field = {"F max": "f_max", "F avg": "f_avg"}.get(measure)
+    return {
+        name: getattr(each.key_shots[0], field) if field else getattr(each, measure)
+        for name, each in run.summaries.items()
+    }
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """None where one is None."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+def less(first: ByVideo, second: ByVideo) -> ByVideo:
+    """The differences of two rows on the videos of both."""
+    return {
+        name: None if value is None or (other := second[name]) is None else value - other
+        for name, value in first.items()
+        if name in second
+    }
+
+
+def print_rows(rows: Mapping[str, tuple[int, Sequence[ByVideo]]]) -> None:
+    """A table of the number of seeds and the columns of each row."""
+    print(f"\n| row | seeds | {' | '.join(MEASURES)} |\n|{'---|' * (len(MEASURES) + 2)}")
+    for row, (n_seeds, columns) in rows.items():
+        print(f"| {row} | {n_seeds} | {' | '.join(map(cell, columns))} |", flush=True)
+
+
+def cell(column: ByVideo) -> str:
+    """The mean over videos and its standard error; a dash where there are none."""
+    known = [value for value in column.values() if value is not None]
+    if not known or len(known) < len(column):
         return "-"
-    videos = np.mean(np.array(values, np.float64), axis=0)
-    return f"{videos.mean():.3f} ± {videos.std(ddof=1) / np.sqrt(len(videos)):.3f}"
+    return f"{np.mean(known):.3f} ± {np.std(known, ddof=1) / np.sqrt(len(known)):.3f}"
 
 
 if __name__ == "__main__":

@@ -36,17 +36,17 @@ def test_scorers_stand_beside_annotators_and_chance(run: Run, data: Path) -> Non
     assert "3 videos, 4 annotators each" in title
     assert "segmentation change-points, knapsack dsnet and pgl-sum" in title
     assert head.split()[:3] == ["row", "tau", "rho"]
-    names = ["human", "mean annotator", "contrastive", "cluster", "random", "uniform"]
-    assert [row[:14].strip() for row in rows] == names
+    names = ["human", "mean annotator", "mean of the others", "contrastive", "cluster", "random", "uniform"]
+    assert [row[:18].strip() for row in rows] == names
     assert "2 draws" in about
 
 
 def test_the_document_fits_its_schema_and_the_table(run: Run, data: Path) -> None:
     document = run("evaluate", "summary", "--data", data, "--scorer", "cluster", "-o", "-").json
     jsonschema.validate(document, SCHEMA)
-    assert [row["name"] for row in document["rows"]][2] == "cluster"
-    shown = run("evaluate", "summary", "--data", data, "--scorer", "cluster").out.splitlines()[4]
-    assert f"{document['rows'][2]['tau']:.3f}" in shown
+    assert [row["name"] for row in document["rows"]][3] == "cluster"
+    shown = run("evaluate", "summary", "--data", data, "--scorer", "cluster").out.splitlines()[5]
+    assert f"{document['rows'][3]['tau']:.3f}" in shown
 
 
 def test_scores_made_elsewhere_are_evaluated_on_the_videos_they_have(
@@ -57,7 +57,7 @@ def test_scores_made_elsewhere_are_evaluated_on_the_videos_they_have(
     assert document["n_videos"] == 2
     assert "2 of 3 videos" in ran.json["messages"][0]
     tau = {row["name"]: row["tau"] for row in document["rows"]}
-    assert set(tau) == {"human", "mean annotator", "mine", "random", "uniform"}
+    assert set(tau) == {"human", "mean annotator", "mean of the others", "mine", "random", "uniform"}
     assert tau["mine"] == pytest.approx(tau["mean annotator"])
 
 
@@ -91,7 +91,7 @@ def test_several_files_are_a_batch(run: Run, data: Path) -> None:
 def test_without_the_annotators_scores_the_human_row_has_no_rank(run: Run) -> None:
     write_annotated(dataset(scored=False), "plain.h5")
     ran = run("evaluate", "summary", "--data", "plain.h5", "--seeds", 2)
-    assert "human                -       -" in ran.out
+    assert "human                    -       -" in ran.out
     assert "tau and rho with gtscore" in ran.out
 
 
@@ -143,7 +143,7 @@ def test_the_annotations_of_tvsum_alone(run: Run, shared: Path) -> None:
     assert (document.pop("output"), document.pop("plot")) == (None, None)
     jsonschema.validate(document, SCHEMA)
     rows = {row["name"]: row for row in document["rows"]}
-    assert list(rows) == ["human", "mean annotator", "random", "uniform"]
+    assert list(rows) == ["human", "mean annotator", "mean of the others", "random", "uniform"]
     assert rows["human"]["tau"] == pytest.approx(0.1774, abs=5e-5)
     assert rows["human"]["key_shots"][0]["f_avg"] == pytest.approx(0.257, abs=5e-4)
 
@@ -165,8 +165,9 @@ def test_a_run_is_evaluated_on_its_test_videos(run: Run, data: Path, trained: Pa
     ran = run("evaluate", "summary", "--data", data, "--run", trained, "--seeds", 2, "--json")
     document = ran.json["data"]
     names = [row["name"] for row in document["rows"]]
-    assert names == ["human", "mean annotator", "mine", "contrastive", "cluster", "random", "uniform"]
-    assert set(document["rows"][2]["videos"]) == {"made/video_3"}
+    baselines = ["human", "mean annotator", "mean of the others"]
+    assert names == [*baselines, "mine", "contrastive", "cluster", "random", "uniform"]
+    assert set(document["rows"][3]["videos"]) == {"made/video_3"}
     assert "evaluated on 1 of 3 videos" in ran.json["messages"][0]
     files = [file["name"] for file in document["provenance"]["runs"]["files"]]
     assert files == ["mine/run.json", "mine/split_0/best.safetensors"]

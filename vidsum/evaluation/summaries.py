@@ -13,7 +13,15 @@ from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS
 from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
-from vidsum.evaluation.summary_metrics import HUMAN, MEAN, RANDOM, UNIFORM, SummaryMeasures, VideoMeasures
+from vidsum.evaluation.summary_metrics import (
+    HUMAN,
+    MEAN,
+    OTHERS,
+    RANDOM,
+    UNIFORM,
+    SummaryMeasures,
+    VideoMeasures,
+)
 from vidsum.names import unknown
 from vidsum.types import FloatArray, Progress
 
@@ -46,8 +54,8 @@ def evaluate_summaries(
         progress: called after each video.
 
     Returns:
-        Rows `human`, `mean annotator`, the predictions, `random`, `uniform`. Facts: `n_tests` is larger than
-        `n_videos` where several splits test the same one; the means are over tests.
+        Rows `human`, `mean annotator`, `mean of the others`, the predictions, `random`, `uniform`. Facts:
+        `n_tests` is larger than `n_videos` where several splits test the same one; the means are over tests.
 
     Raises:
         UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
@@ -55,7 +63,7 @@ def evaluate_summaries(
     """
     if not videos:
         raise UsageError("no video to evaluate on")
-    check_rows(predictions, (HUMAN, MEAN, RANDOM, UNIFORM), n_seeds)
+    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM), n_seeds)
     choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
     for kind, (names, known) in choices.items():
         if odd := next((name for name in names if name not in known), None):
@@ -65,7 +73,7 @@ def evaluate_summaries(
     _check_predictions(references, predictions)
     settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
     videos_of: dict[str, dict[str, VideoMeasures]] = {
-        row: {} for row in (HUMAN, MEAN, *predictions, RANDOM, UNIFORM)
+        row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
     }
     for done, reference in enumerate(references, 1):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
@@ -92,7 +100,8 @@ def evaluate_summaries(
         facts,
         warnings=_repaired(videos),
         title=_title(n_videos, counts) + columns.title,
-        note=f"tau and rho with {compared}; human: each annotator with the others; random: {n_seeds} draws",
+        note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
+        f"the annotator that it lacks; random: {n_seeds} draws",
     )
 
 

@@ -14,6 +14,7 @@ from vidsum.types import FloatArray, TimeArray
 
 HUMAN: Final = "human"
 MEAN: Final = "mean annotator"
+OTHERS: Final = "mean of the others"
 RANDOM: Final = "random"
 UNIFORM: Final = "uniform"
 
@@ -22,7 +23,8 @@ UNIFORM: Final = "uniform"
 class KeyShotMeasures:
     """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
 
-    None where a single annotator has no other to be compared with.
+    None where a single annotator has no other to be compared with; F max and coverage also for `mean of the
+    others`, which is compared with one annotator at a time.
     """
 
     segmentation: str
@@ -136,8 +138,9 @@ def measure_video(
     """Measure each prediction on one video, and the rows that go with them.
 
     `human` is each annotator compared with the others; `mean annotator` their mean, compared with each of
-    them; `random` a score drawn for each frame (Otani et al. 2019), the mean over seeds;
-    `uniform` the same score everywhere.
+    them; `mean of the others` that of all but one annotator (their votes, where the data has their
+    summaries), compared with that one; `random` a score drawn for each frame (Otani et al. 2019), the mean
+    over seeds; `uniform` the same score everywhere.
 
     Args:
         reference: of the video.
@@ -162,6 +165,15 @@ def measure_video(
     }
 
 
+def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
+    """[U, T] for each of the annotators' rows [U, T] the mean of all others; [0, T] of a single one."""
+    n_others = len(annotators) - 1
+    if n_others < 1:
+        return np.zeros((0, annotators.shape[1]), np.float32)
+    scores = annotators.astype(np.float32)
+    return np.asarray((scores.sum(axis=0) - scores) / n_others, np.float32)
+
+
 def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
     """Draws of scores and of shots do not depend on each other, nor on which videos are beside this one."""
     return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
@@ -172,16 +184,18 @@ def _ranks(
 ) -> dict[str, tuple[float | None, float | None]]:
     """Mean tau-b and rho of each row's [R, T] scores with each annotator, and of the pairs of annotators.
 
-    Where the annotators' mean is all there is, it is what rows are compared with.
+    The means of the others are compared with the annotator that they lack. Where the annotators' mean is all
+    there is, it is what rows are compared with.
     """
     annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
-    parts = {HUMAN: annotators, **rows}
+    parts = {HUMAN: annotators, OTHERS: _means_of_others(annotators), **rows}
     scores = np.concatenate(list(parts.values()))
     pairs = np.triu_indices(len(annotators), 1)
     means = []
     for correlate in (kendall_tau_b, spearman_rho):
-        among, *others = _split(correlate(scores, annotators), parts.values())
-        means.append([float(values.mean()) if values.size else None for values in (among[pairs], *others)])
+        among, without, *values = _split(correlate(scores, annotators), parts.values())
+        found = (among[pairs], without.diagonal(), *values)
+        means.append([float(each.mean()) if each.size else None for each in found])
     return dict(zip(parts, zip(*means, strict=True), strict=True))
 
 
@@ -198,34 +212,42 @@ def _key_shot_measures(
     given = reference.summaries(segmentation)
     scored = reference.scores_of_frames(segmentation) if given is None else rows[RANDOM][:0]
     n_annotators = len(scored if given is None else given)
+    others = _means_of_others(scored if given is None else given)
     draws = []
     for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
         drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
-        made = key_shots(np.concatenate([scored, *drawn.values()]), shots, knapsack)
-        among, others = _measured(made if given is None else np.concatenate([given, made]), n_annotators)
-        draws.append([among, *(values.mean(axis=0) for values in _split(others, drawn.values()))])
-    means = dict(zip((HUMAN, *rows), np.mean(draws, axis=0).tolist(), strict=True))
+        made = key_shots(np.concatenate([scored, others, *drawn.values()]), shots, knapsack)
+        summaries = made if given is None else np.concatenate([given, made])
+        among, without, values = _measured(summaries, n_annotators, len(others))
+        draws.append([among, without, *(each.mean(axis=0) for each in _split(values, drawn.values()))])
+    means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
     return {
         name: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(value) else value for value in row))
         for name, row in means.items()
     }
 
 
-def _measured(summaries: BoolArray, n_annotators: int) -> tuple[TimeArray, TimeArray]:
-    """[3] F max, F avg and coverage among the annotators, whose summaries come first, and [R, 3] of the rest.
+def _measured(
+    summaries: BoolArray, n_annotators: int, n_others: int
+) -> tuple[TimeArray, TimeArray, TimeArray]:
+    """[3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of the rest.
 
     Args:
-        summaries: [U + R, n_frames].
+        summaries: [U + V + R, n_frames]: of the annotators, of the mean without each of them, of the rest.
         n_annotators: U.
+        n_others: V, which is U or 0.
     """
     # frames that are alike in all summaries, as those of a shot are, count as one
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
     lengths = np.diff(starts, append=summaries.shape[1])
-    annotators, others = np.split(summaries[:, starts], [n_annotators])
-    scores = f_measures(others, annotators, lengths)
-    covered = coverages(others, annotators.sum(axis=0), lengths)
-    return _among(annotators, lengths), np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
+    annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))
+    own = f_measures(others, annotators, lengths).diagonal()
+    without = np.array([np.nan, own.mean() if own.size else np.nan, np.nan])
+    scores = f_measures(rest, annotators, lengths)
+    covered = coverages(rest, annotators.sum(axis=0), lengths)
+    measured = np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
+    return _among(annotators, lengths), without, measured
 
 
 def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
