@@ -73,9 +73,9 @@ MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
 
 
 def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
-    """A moment, under MOMENT_COLUMNS."""
+    """A moment, under MOMENT_COLUMNS; more digits of its score would depend on the processor."""
     times = format_time(moment.start_s), format_time(moment.end_s)
-    return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.3f}"
+    return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.2f}"
 
 
 @dataclass(frozen=True)
