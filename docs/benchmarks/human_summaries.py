@@ -107,7 +107,8 @@ def as_seen_by(row: str, data: Data) -> Data:
     """The data of a row; for the clock, one and the same feature everywhere."""
     if row != CLOCK:
         return data
-    return Data(blank(data.videos), blank(data.tested), data.splits, None)
+    videos = blank(data.videos)
+    return Data(videos, videos, data.splits, None)
 
 
 def blank(videos: Videos) -> dict[str, AnnotatedVideo]:
