@@ -1,5 +1,6 @@
 """The documentation is true: its commands and Python run, its links lead somewhere, its flags exist."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from docs import console, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
+from vidsum.checkpoints.trained import read_trained
 
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
@@ -122,6 +124,15 @@ def _anchors(page: Path) -> set[str]:
         re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) for found in re.findall(r"^#+ (.*)$", text, re.M)
     )
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_split_of_the_shipped_regression_is_there() -> None:
+    """The command on its card names it."""
+    shipped = read_trained(ROOT / "weights" / "ridge-efficientnet_lite0.safetensors").training["split"]
+    card = (ROOT / "weights" / "ridge-efficientnet_lite0.md").read_text(encoding="utf-8")
+    (path,) = set(re.findall(r"--splits (\S+)", card))
+    (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
+    assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])
 
 
 @pytest.mark.parametrize("command", OPTIONS)
