@@ -4,12 +4,14 @@
     summary = vidsum.summarize("film.mp4", budget="15%")
     vidsum.write_video(summary, "film_summary.mp4")
 
-The names below are the public ones. They load on first use: `import vidsum` itself does not import torch.
+The names below are the public ones. They load on first use: `import vidsum` itself does not import torch. It
+sets the variables that turn off the telemetry of other libraries (`vidsum.telemetry`).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vidsum.telemetry import turn_off
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from vidsum.types import Summary as Summary
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
+
+turn_off()
 
 _HOMES = {
     "VidsumError": "vidsum.errors",

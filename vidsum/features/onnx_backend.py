@@ -13,6 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.provenance import hash_file
+from vidsum.telemetry import load_onnxruntime
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 
@@ -32,8 +33,7 @@ def choose_provider(device: str, precision: Precision) -> Provider:
     if precision not in ("fp32", "int8"):
         fault = f"the onnx backend runs in fp32 and int8, not {precision}"
         raise UsageError(fault, hint="--backend torch has them all")
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     if device_type(device) == "cpu":
         return _CPU, {}
     chosen = choose_device(device)
@@ -91,8 +91,7 @@ def onnx_extractor(
 
 def _session(model: bytes | Path, provider: Provider) -> Callable[[Picture], FloatArray]:
     """The function that runs a model."""
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads()
     # threads that wait in a loop take their time from the decoder's

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vidsum.telemetry import load_onnxruntime
 from vidsum.types import FloatArray
 
 RATE = 16_000
@@ -59,6 +60,7 @@ def _spans(samples: FloatArray) -> list[tuple[int, int]]:
     """[low, high) of each piece of speech in samples [N]."""
     if not samples.any():  # hours of it may lie between two recordings
         return []
+    load_onnxruntime()  # before faster-whisper does
     from faster_whisper.vad import VadOptions, get_speech_timestamps
 
     options = VadOptions(
