@@ -62,11 +62,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory, made_film: Path) -> Traced:
         name: value
         for name, value in os.environ.items()
         if name not in VARIABLES and not name.startswith(("VIDSUM_", "XDG_"))
-    } | {
-        "HOME": str(folder / "user"),
-        "VIDSUM_HOME": str(folder / "home"),
-        "PYTHONPATH": str(ROOT),
-    }
+    } | {"HOME": str(folder / "user"), "VIDSUM_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
     trace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=network", "-o", str(folder / "calls")]
     has_strace = bool(shutil.which("strace")) and not subprocess.run([*trace, "true"]).returncode
     subprocess.run(
