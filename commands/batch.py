@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from vidsum.commands import assignment
-from vidsum.commands.assignment import CommandLine, Work
+from vidsum.commands.assignment import Call, Task, Work
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import in_workers
 from vidsum.commands.log import LOG
@@ -95,12 +95,14 @@ class Batch:
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
         """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
 
+        None in a worker, which gets them one by one.
+
         Raises:
             UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
         if assignment.current:
-            return [*assignment.current[0].inputs]
+            return []
         from vidsum.pipelines.inputs import expand, read_list
 
         if STDIN in paths:
@@ -120,7 +122,7 @@ def run_batch(
     *,
     batch: Batch | None = None,
     outputs: Outputs | None = None,
-    targets: Mapping[str, Files] | None = None,
+    targets: dict[str, Files] | None = None,
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
     facts: Facts = MappingProxyType({}),
     found: Any = None,
@@ -136,23 +138,23 @@ def run_batch(
         step: does the work for one input.
         batch: the options of commands that read videos; without them, `inputs` are no paths.
         outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
-        targets: the outputs of each input, if these can be skipped.
+        targets: the outputs of each input, for `step` too; in a worker those of the input at hand.
         closing: makes a last table.
         facts: what `--table` and `--summary-json` tell of each input.
-        found: what the workers of `--jobs` and `--ray` get in their assignment.
+        found: what the command found out before; see `find_once`.
 
     Raises:
         typer.Exit: always, unless all went well.
     """
 
-    skipped = targets if targets and outputs and outputs.skip_existing else {}
+    def work(task: Task, progress: "Progress | None") -> Result:
+        return run_one(command, task.path, view, lambda: run(task, progress))
 
-    def work(path: str, progress: "Progress | None") -> Result:
-        return run_one(command, path, view, lambda: run(path, progress))
-
-    def run(path: str, progress: "Progress | None") -> Result:
-        _refuse_folder(command, path, batch)
-        return (existing(command, path, skipped[path]) if path in skipped else None) or step(path, progress)
+    def run(task: Task, progress: "Progress | None") -> Result:
+        _refuse_folder(command, task.path, batch)
+        if targets is not None and task.files:
+            targets[task.path] = task.files
+        return _skipped(command, task, outputs) or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:
         outcomes[number] = Outcome.of(inputs[number], result, facts)
@@ -160,13 +162,14 @@ def run_batch(
     if assignment.current:
         assignment.current[0].serve(work)
         return
+    call, tasks = Call.here(command, found), _tasks(inputs, targets or {})
     outcomes = [Outcome(path) for path in inputs]
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
         _told(files, outcomes, overwrite=outputs is not None and outputs.overwrite),
         Display(view) as display,
-        contextlib.closing(_results(command, inputs, work, batch, display, found, done)) as made,
+        contextlib.closing(_results(call, tasks, work, batch, display, done)) as made,
     ):
         for result in made:
             with display.aside():
@@ -183,6 +186,16 @@ def run_batch(
         _print_last(tables, view, sys.stderr if is_taken else sys.stdout)
     if code := _exit_code(outcomes):
         raise typer.Exit(code)
+
+
+def _tasks(inputs: Sequence[str], targets: Mapping[str, Files]) -> list[Task]:
+    return [Task(path, targets.get(path)) for path in inputs]
+
+
+def _skipped(command: str, task: Task, outputs: Outputs | None) -> Result | None:
+    """The result of an input that `--skip-existing` passes over."""
+    skips = outputs is not None and outputs.skip_existing
+    return existing(command, task.path, task.files) if skips and task.files else None
 
 
 def _exit_code(outcomes: Sequence[Outcome]) -> int:
@@ -207,33 +220,34 @@ def _print_last(tables: Sequence[Table | None], view: View, stream: TextIO) -> N
 
 
 def _results(
-    command: str,
-    inputs: Sequence[str],
+    call: Call,
+    tasks: Sequence[Task],
     work: Work,
     batch: Batch | None,
     display: Display,
-    found: Any,
     told: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
 
     `told` is called when an input is done, which may be before its turn.
     """
-    names = [f"{number}/{len(inputs)} {Path(path).name}" for number, path in enumerate(inputs, 1)]
-    labels = names if len(inputs) > 1 else [""] * len(inputs)
-    jobs = min(batch.jobs, len(inputs)) if batch else 1
+    names = [f"{number}/{len(tasks)} {Path(task.path).name}" for number, task in enumerate(tasks, 1)]
+    labels = names if len(tasks) > 1 else [""] * len(tasks)
+    jobs = min(batch.jobs, len(tasks)) if batch else 1
 
     def done(number: int, result: Result) -> None:
         display.end(labels[number])
         told(number, result)
 
     if batch and (batch.ray or jobs > 1):
-        line = CommandLine.here(command, inputs, found)
         shown = (lambda number: display.of(labels[number]), done)
-        yield from on_cluster(line, batch.ray, *shown) if batch.ray else in_workers(line, jobs, *shown)
+        if batch.ray:
+            yield from on_cluster(call, tasks, batch.ray, *shown)
+        else:
+            yield from in_workers(call, tasks, jobs, *shown)
         return
-    for number, path in enumerate(inputs):
-        result = work(path, display.of(labels[number]))
+    for number, task in enumerate(tasks):
+        result = work(task, display.of(labels[number]))
         done(number, result)
         yield result
 

@@ -7,16 +7,19 @@ from one task to the next.
 
 import logging
 import os
+import secrets
 import socket
 import sys
-import threading
-from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vidsum.commands.assignment import CommandLine
+from vidsum.commands.assignment import Call, Task
 from vidsum.commands.jobs import Worker
+from vidsum.commands.own_stdout import own_stdout
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
 
@@ -28,82 +31,135 @@ _RETRIES = 3
 _ANSWERS_S = 10.0
 """A cluster that does not answer within this time is taken for none."""
 _AHEAD = 4
-"""Tasks that are handed out at a time, for each core of the cluster."""
+"""Unfinished tasks that are handed out at a time, for each core or GPU of the cluster that takes one."""
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Makes Ray listen on the loopback address alone, as it does by default on Windows and macOS."""
+_ON_CPU = ("info", "transcribe")
+"""Commands that need no device, or whose `--device auto` is the CPU."""
 
-_kept: list[tuple[CommandLine, Worker]] = []
-"""In a process of Ray: the worker of the last task."""
+_kept: list[tuple[Worker, list[str]]] = []
+"""In a process of Ray, which serves one batch: its worker, and the GPUs that Ray had given to it."""
 
 
 def on_cluster(
-    line: CommandLine,
+    call: Call,
+    tasks: Sequence[Task],
     address: str,
     progress_of: Callable[[int], "Progress | None"],
     done: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
-    """The result of each input of a command line, in their order.
+    """The result of each task, in their order; later ones wait for their turn, and for nothing else.
 
     Args:
-        line: of this process.
+        call: of the command of this process.
+        tasks: what it is to be run on.
         address: of the cluster; `local` starts one on this machine.
         progress_of: gives the function to report the progress of an input to, by its place.
-        done: is called with a result when it is there.
+        done: is called with a result when it is there, which may be before its turn.
 
     Raises:
-        UsageError: Ray is not installed, or there is no cluster.
+        UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
     """
-    ray = _connected(address)
-    task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_run)
+    with own_stdout() as out, _connected(address) as ray:
+        for result in _in_turn(_as_they_finish(ray, call, tasks, progress_of, done)):
+            with out.open():
+                yield result
+
+
+def _in_turn(finished: Iterable[tuple[int, Result]]) -> Iterator[Result]:
+    """Numbered results, in the order of their numbers from 0; each as soon as it can be."""
+    early: dict[int, Result] = {}
+    turn = 0
+    for number, result in finished:
+        early[number] = result
+        while turn in early:
+            yield early.pop(turn)
+            turn += 1
+
+
+def _as_they_finish(
+    ray: Any,
+    call: Call,
+    tasks: Sequence[Task],
+    progress_of: Callable[[int], "Progress | None"],
+    done: Callable[[int, Result], None],
+) -> Iterator[tuple[int, Result]]:
+    """The results with their places. So many tasks are handed out that no core or GPU has to wait for one."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
-    shared = ray.put((line, str(Path.cwd()), environment))
-    waiting: deque[tuple[int, Any]] = deque()
-    numbers = iter(range(len(line.inputs)))
-    out: Any = _MainThreadsOut(sys.stdout)
-    try:
-        sys.stdout = out
-        while True:
-            limit = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-            while len(waiting) < limit and (number := next(numbers, None)) is not None:
-                waiting.append((number, task.remote(shared, number)))
-            if not waiting:
-                return
-            number, result = waiting.popleft()
-            received = _received(ray, line, number, result, progress_of(number))
-            done(number, received)
-            yield received
-    finally:
-        sys.stdout = out.stream
-        ray.shutdown()
+    n_gpus = _gpus_for(call, ray)
+    run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=_RETRIES, max_calls=0)(_run)
+    shared = ray.put((call, str(Path.cwd()), environment))
+    waiting = iter(enumerate(tasks))
+    running: dict[Any, int] = {}
+    shown = -1
+    while True:
+        limit = _AHEAD * max(1, int(ray.cluster_resources().get("GPU" if n_gpus else "CPU", 1)))
+        while len(running) < limit and (following := next(waiting, None)) is not None:
+            number, task = following
+            running[run.remote(shared, task)] = number
+        if not running:
+            return
+        if (oldest := next(iter(running.values()))) != shown and (progress := progress_of(oldest)):
+            progress("waiting for the cluster", 0, 0)
+        shown = oldest
+        (finished, *_), _ = ray.wait([*running])
+        number = running.pop(finished)
+        result = _received(ray, call, tasks[number], finished)
+        done(number, result)
+        yield number, result
 
 
-class _MainThreadsOut:
-    """Stdout for the main thread. What Ray's threads print there about lost nodes goes to stderr."""
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """Ray, connected to a cluster.
 
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def write(self, text: str) -> int:
-        """Write where it belongs."""
-        is_main = threading.current_thread() is threading.main_thread()
-        written: int = (self.stream if is_main else sys.stderr).write(text)
-        return written
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
-def _connected(address: str) -> Any:
-    """Ray, connected to a cluster."""
+    Raises:
+        UsageError: it is not installed, or there is no cluster.
+    """
+    if address == "local":
+        os.environ.update(_LOOPBACK)  # Ray reads it when it is imported
     try:
         import ray
     except ImportError as error:
-        raise UsageError("--ray needs Ray", hint="pip install 'vidsum[ray]'") from error
+        hint = f'{sys.executable} -m pip install "vidsum[ray]"'
+        raise UsageError("--ray needs Ray", hint=hint) from error
+    with _started(ray) if address == "local" else _joined(ray, address):
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _started(ray: Any) -> Iterator[None]:
+    """A cluster on this machine that only this process reaches: on the loopback address, and by a token.
+
+    Its files and sockets are in a folder that other users cannot enter, and go when it ends.
+    """
+    host = ray.util.get_node_ip_address()
+    if not ip_address(host).is_loopback:
+        raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
+    os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    # names of sockets are short: a folder of macOS for temporary files is too deep
+    place = "/tmp" if os.name == "posix" else None
+    with TemporaryDirectory(prefix="vidsum-ray-", dir=place, ignore_cleanup_errors=True) as folder:
+        ray.init(address="local", include_dashboard=False, _temp_dir=folder, **_QUIETLY)
+        yield
+
+
+@contextmanager
+def _joined(ray: Any, address: str) -> Iterator[None]:
+    """A cluster that runs."""
     _refuse_unreachable(address)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        ray.init(address=address, **_QUIETLY)
     except (ConnectionError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"no Ray cluster at {address} ({reason})", hint="ray start --head") from error
-    return ray
+    yield
+
+
+_QUIETLY = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
 def _refuse_unreachable(address: str) -> None:
@@ -117,26 +173,40 @@ def _refuse_unreachable(address: str) -> None:
         raise UsageError(f"no Ray cluster at {address} ({error})", hint="ray start --head") from error
 
 
-def _received(ray: Any, line: CommandLine, number: int, result: Any, progress: "Progress | None") -> Result:
+def _gpus_for(call: Call, ray: Any) -> int:
+    """GPUs that a task asks for: one where the command would take one, and the cluster has any.
+
+    Raises:
+        UsageError: `--device` names one of several GPUs.
+    """
+    device = next((each.device for each in call.arguments.values() if hasattr(each, "device")), "cpu")
+    kind, _, number = device.partition(":")
+    if number not in ("", "0"):
+        raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
+    takes_one = kind == "cuda" or (kind == "auto" and call.command not in _ON_CPU)
+    return 1 if takes_one and ray.cluster_resources().get("GPU", 0) else 0
+
+
+def _received(ray: Any, call: Call, task: Task, reference: Any) -> Result:
     """The result of a task; a failed one where it raised, or its process was lost once too often."""
-    path = line.inputs[number]
-    if progress is not None:
-        progress("waiting for the cluster", 0, 0)
     try:
-        received: Result = ray.get(result)
+        received: Result = ray.get(reference)
     except ray.exceptions.RayError as error:
-        fault = f"{path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
+        fault = f"{task.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
         hint = "inputs, outputs and the current folder must have the same paths on all nodes"
-        return Result.failed(line.command, path, VidsumError(fault, hint))
+        return Result.failed(call.command, task.path, VidsumError(fault, hint))
     return received
 
 
-def _run(shared: tuple[CommandLine, str, dict[str, str]], number: int) -> Result:
-    """The task: the result of an input, of the worker that this process keeps."""
-    line, folder, environment = shared
-    if _kept and (_kept[0][0] != line or _kept[0][1].is_over):
-        _kept.pop()[1].stop()
+def _run(shared: tuple[Call, str, dict[str, str]], task: Task) -> Result:
+    """What runs on the cluster: the result of an input, of the worker that this process keeps."""
+    import ray
+
+    call, folder, environment = shared
+    gpus = ray.get_runtime_context().get_accelerator_ids().get("GPU", [])
+    if _kept and (_kept[0][0].is_over or _kept[0][1] != gpus):
+        _kept.pop()[0].stop()
     if not _kept:
         os.chdir(folder)
-        _kept.append((line, Worker(line, environment)))
-    return _kept[0][1].run(number, None)
+        _kept.append((Worker(call, environment), gpus))
+    return _kept[0][0].run(task, None)

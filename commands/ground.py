@@ -113,8 +113,12 @@ def ground(
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _tell_of_clip(retrieval, view)
-    spoken = _heard(asked, extraction, view)
-    queries = read_queries(asked.query, asked.queries, spoken)
+    queries, first = found = assignment.find_once(
+        lambda: (
+            read_queries(asked.query, asked.queries, _heard(asked, extraction, view)),
+            sources[0] if len(sources) > 1 else None,
+        )
+    )
     targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
@@ -147,7 +151,7 @@ def ground(
         )
         result = exports.write(result, files, replaces=outputs.replaces)
         is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-        if len(sources) > 1 and source == sources[0] and not is_ranked:  # once is enough
+        if source == first and not is_ranked:  # of several, once is enough
             return replace(result, messages=(*result.messages, _OF_SEVERAL))
         return result
 
@@ -161,7 +165,7 @@ def ground(
         targets=targets,
         closing=lambda results: _ranking(results, queries.texts),
         facts=_FACTS,
-        found=spoken,
+        found=found,
     )
 
 
@@ -184,12 +188,9 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
 
 
 def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:
-    """The spoken queries; people read what was understood. A worker is given them."""
+    """The spoken queries; people read what was understood."""
     if not asked.query_audio:
         return []
-    if assignment.current:
-        given: list[SpokenQuery] = assignment.current[0].found
-        return given
     from vidsum.pipelines.speech import hear_query
 
     spoken = [hear_query(file, extraction, force=asked.force) for file in asked.query_audio]

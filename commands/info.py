@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Annotated, Any
 
+from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.config import files_in_force, user_file
 from vidsum.commands.options import Only, Videos, View, command
@@ -56,20 +57,30 @@ def info(
 
     vidsum info film.mp4
     """
-    if videos or batch.from_file:
+    if videos or batch.from_file or assignment.current:
         videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
-        run_batch("info", videos, view, lambda video, _: _video(video, extraction), batch=batch, facts=_FACTS)
+        config = assignment.find_once(lambda: _config() if files_in_force() else None)
+        run_batch(
+            "info",
+            videos,
+            view,
+            lambda video, _: _video(video, extraction, config),
+            batch=batch,
+            facts=_FACTS,
+            found=config,
+        )
     else:
         run_alone("info", view, _cache if settings.cache else _machine)
 
 
-def _video(path: str, extraction: Extraction) -> Result:
+def _video(path: str, extraction: Extraction, config: str | None) -> Result:
+    """What is known of a video, and the configuration file that decides how it is read, if any."""
     from vidsum.pipelines.sources import describe_jumps, probe_video
 
     video = probe_video(path, extraction)
     facts = asdict(video)
-    if files_in_force():
-        facts["config"] = _config()
+    if config:
+        facts["config"] = config
     return Result("info", path, facts, lines=_lines(facts), messages=describe_jumps(video))
 
 

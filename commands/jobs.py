@@ -5,14 +5,14 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 from typing import IO, TYPE_CHECKING
 
-from vidsum.commands.assignment import CommandLine
+from vidsum.commands.assignment import Call, Task
 from vidsum.commands.result import Result
 from vidsum.device import n_threads
 from vidsum.errors import VidsumError
@@ -26,38 +26,37 @@ _STOP_S = 20.0
 
 
 class Worker:
-    """A process that runs a command line on inputs of its batch, one after the other."""
+    """A process that runs a command on inputs of its batch, one after the other."""
 
-    def __init__(self, line: CommandLine, environment: dict[str, str]) -> None:
+    def __init__(self, call: Call, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM.format(path=[path or str(Path.cwd()) for path in sys.path])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **environment},
         )
-        self._line = line
+        self._command = call.command
         self._tasks, self._answers = _pipes(self._process)
         with suppress(BrokenPipeError):  # it ended at once: the first task tells how
-            self._send(line)
+            self._send(call)
 
-    def run(self, number: int, progress: "Progress | None") -> Result:
-        """The result of an input, by its place in the batch; a failed one if the process ends."""
+    def run(self, task: Task, progress: "Progress | None") -> Result:
+        """The result of an input; a failed one if the process ends."""
         try:
-            self._send((number, progress is not None))
+            self._send((task, progress is not None))
             while not isinstance(answer := pickle.load(self._answers), Result):
                 if progress is not None:
                     progress(*answer)
             return answer
         except (EOFError, OSError, pickle.UnpicklingError):
             self.stop()
-            path, code = self._line.inputs[number], self._process.returncode
+            path, code = task.path, self._process.returncode
             how = (
                 f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
             )
             hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
-            return Result.failed(
-                self._line.command, path, VidsumError(f"{path}: its worker process {how}", hint=hint)
-            )
+            fault = VidsumError(f"{path}: its worker process {how}", hint=hint)
+            return Result.failed(self._command, path, fault)
 
     @property
     def is_over(self) -> bool:
@@ -79,8 +78,8 @@ class Worker:
             self._process.wait()
         self._answers.close()
 
-    def _send(self, task: object) -> None:
-        pickle.dump(task, self._tasks)
+    def _send(self, message: object) -> None:
+        pickle.dump(message, self._tasks)
         self._tasks.flush()
 
 
@@ -93,22 +92,22 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
 class Workers:
     """Workers that are started when they are needed, and again where one was lost."""
 
-    def __init__(self, line: CommandLine, environment: dict[str, str]) -> None:
-        self._line, self._environment = line, environment
+    def __init__(self, call: Call, environment: dict[str, str]) -> None:
+        self._call, self._environment = call, environment
         self._idle: list[Worker] = []
         self._all: list[Worker] = []
         self._lock = Lock()
         self._is_over = Event()
 
-    def run(self, number: int, progress: "Progress | None") -> Result:
+    def run(self, task: Task, progress: "Progress | None") -> Result:
         """The result of an input, of a worker that has nothing to do or of a new one."""
         with self._lock:
             if self._is_over.is_set():
                 raise RuntimeError("the workers have been stopped")
-            worker = self._idle.pop() if self._idle else Worker(self._line, self._environment)
+            worker = self._idle.pop() if self._idle else Worker(self._call, self._environment)
             if worker not in self._all:
                 self._all.append(worker)
-        result = worker.run(number, progress)
+        result = worker.run(task, progress)
         if self._is_over.is_set() and result.errors:  # it did not fail: it was stopped
             raise RuntimeError("the workers have been stopped")
         if not worker.is_over:
@@ -126,29 +125,31 @@ class Workers:
 
 
 def in_workers(
-    line: CommandLine,
+    call: Call,
+    tasks: Sequence[Task],
     jobs: int,
     progress_of: Callable[[int], "Progress | None"],
     done: Callable[[int, Result], None],
 ) -> Generator[Result, None, None]:
-    """The result of each input of a command line, in their order.
+    """The result of each task, in their order.
 
     Args:
-        line: of this process.
+        call: of the command of this process.
+        tasks: what it is to be run on.
         jobs: number of workers. Each has its part of the threads that this process would have used.
         progress_of: gives the function to report the progress of an input to, by its place.
         done: is called with a result when it is there, which may be before its turn.
     """
-    workers = Workers(line, {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))})
+    workers = Workers(call, {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))})
 
     def run(number: int) -> Result:
-        result = workers.run(number, progress_of(number))
+        result = workers.run(tasks[number], progress_of(number))
         done(number, result)
         return result
 
     pool = ThreadPoolExecutor(jobs, initializer=_keep_interruptions_away)
     try:
-        for future in [pool.submit(run, number) for number in range(len(line.inputs))]:
+        for future in [pool.submit(run, number) for number in range(len(tasks))]:
             yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

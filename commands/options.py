@@ -165,6 +165,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             arguments[parameter.name] = build(kind, chosen) if kind else chosen
         for view in (value for value in arguments.values() if isinstance(value, View)):
             _begin(context, view)
+        assignment.begin({name: value if groups[name] else [] for name, value in arguments.items()})
         function(**arguments)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -175,6 +176,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         )
     parameters.append(_CONFIG)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.with_settings = function  # type: ignore[attr-defined]  # for workers
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__name__, run.__doc__ = function.__name__, _with_examples(inspect.getdoc(function) or "")
     return run
@@ -187,9 +189,7 @@ def _named(parameter: str, groups: Mapping[str, Sequence[Leaf]]) -> str:
 
 
 def _begin(context: typer.Context, view: View) -> None:
-    """What a command does first; a worker process leaves it to the process that started it."""
-    if assignment.current:
-        return
+    """What a command does first."""
     if view.log_file:
         start_log(view.log_file)
     if not view.quiet:

@@ -17,8 +17,7 @@ from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from vidsum.commands import assignment
-from vidsum.commands.assignment import Assignment, CommandLine, Work
-from vidsum.commands.program import program_for
+from vidsum.commands.assignment import Assignment, Call, Task, Work
 from vidsum.commands.result import Result
 from vidsum.memory import use_one_arena
 
@@ -49,25 +48,24 @@ def _serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not get between the answers
     tasks = sys.stdin.buffer
-    line: CommandLine = pickle.load(tasks)
-    sys.argv = ["vidsum", *line.words]
-    sys.stdin = io.TextIOWrapper(io.BytesIO(line.stdin))
-    desk = _Desk(line.inputs, tasks, answers)
-    assignment.current.append(Assignment(line.inputs, desk.serve, line.found))
+    sys.stdin = io.StringIO()
+    call: Call = pickle.load(tasks)
+    desk = _Desk(tasks, answers)
+    assignment.current.append(Assignment(desk.serve, call.found))
     try:
-        program_for(line.words)([*line.words], standalone_mode=False)
+        call.run()
     except Exception as error:  # what failed here before the batch fails for each input
         fault = error
-        desk.serve(lambda path, _: Result.failed(line.command, path, fault))
+        desk.serve(lambda task, _: Result.failed(call.command, task.path, fault))
 
 
 class _Desk:
     """Where tasks come in and answers go out."""
 
-    def __init__(self, inputs: tuple[str, ...], tasks: IO[bytes], answers: IO[bytes]) -> None:
-        self._inputs, self._answers = inputs, answers
+    def __init__(self, tasks: IO[bytes], answers: IO[bytes]) -> None:
+        self._answers = answers
         self._lock = Lock()  # several threads of one task report progress
-        self._tasks: SimpleQueue[tuple[int, bool] | None] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Task, bool] | None] = SimpleQueue()
         Thread(target=self._listen, args=(tasks,), daemon=True).start()
 
     def _listen(self, tasks: IO[bytes]) -> None:
@@ -80,9 +78,9 @@ class _Desk:
 
     def serve(self, work: Work) -> None:
         """Do the work for each task."""
-        while (task := self._tasks.get()) is not None:
-            number, reports = task
-            self._send(work(self._inputs[number], self._reporter() if reports else None))
+        while (handed_out := self._tasks.get()) is not None:
+            task, reports = handed_out
+            self._send(work(task, self._reporter() if reports else None))
 
     def _reporter(self) -> "Progress":
         last: dict[str, float] = {}

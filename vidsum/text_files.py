@@ -5,7 +5,6 @@ does not have, are read as Python does, so that whoever needs the number can say
 `vidsum.datasets.entries.number_of`.
 """
 
-import io
 import json
 import os
 import select
@@ -113,14 +112,12 @@ def _bounded(content: bytes, name: str) -> bytes:
 
 
 def read_stdin() -> bytes:
-    """All of stdin, `MOST_BYTES` at most. An in-memory copy takes its place, for a batch's worker processes.
+    """All of stdin, `MOST_BYTES` at most.
 
     Raises:
         InputError: it is longer.
     """
-    content = _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
-    sys.stdin = io.TextIOWrapper(io.BytesIO(content))
-    return content
+    return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,9 +19,9 @@ from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from tests.speech import stub
 from vidsum.commands import jobs
-from vidsum.commands.assignment import CommandLine
+from vidsum.commands.assignment import Call, Task
 from vidsum.commands.jobs import Worker
-from vidsum.text_files import read_stdin
+from vidsum.commands.outputs import Files
 
 ROOT = Path(__file__).parents[2]
 ODD_PROGRAM = "import sys; sys.path[:] = {path}; from tests.commands.odd_worker import work; work()"
@@ -60,14 +61,60 @@ def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -
     assert [line["exit_code"] for line in two.json_lines] == [0, 3, 0, 0]
 
 
-def test_stdin_reaches_the_workers(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"query": 1}')))
-    monkeypatch.setattr(sys, "argv", ["vidsum", "ground", "a.mp4", "--queries", "-"])
-    read_stdin()
-    worker = Worker(CommandLine.here("ground", ["a.mp4"]), {})
-    result = worker.run(0, None)
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What workers were sent: a `Call`, and tasks."""
+    messages: list[object] = []
+
+    def send(self: Worker, message: object) -> None:
+        messages.append(message)
+        really_send(self, message)
+
+    really_send = Worker._send
+    monkeypatch.setattr(Worker, "_send", send)
+    return messages
+
+
+def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[object]) -> None:
+    Path("films").mkdir()
+    make_films(film, *(f"films/film{number}.mp4" for number in range(4)), "other.mp4")
+    Path("list").write_text("other.mp4\n")
+    how = ("-o", "out/{n}.json", "--shots", "uniform", "--no-cache")
+    ran = run("shots", "films", "--from-file", "list", *how, "--json", "--jobs", "2")
+    assert [line["data"]["output"] for line in ran.json_lines] == [
+        f"out/{number}.json" for number in range(1, 6)
+    ]
+    calls = [message for message in sent if isinstance(message, Call)]
+    assert 1 <= len(calls) <= 2
+    assert b".mp4" not in pickle.dumps(calls)
+    tasks = [pickle.dumps(message) for message in sent if not isinstance(message, Call)]
+    assert [task.count(b".mp4") for task in tasks] == [1] * 5
+
+
+def test_workers_read_no_configuration(run: Run, film: Path, sent: list[object]) -> None:
+    Path("config.yaml").write_text("shots:\n  shots: uniform\n")
+    how = ("--config", "config.yaml", "--jobs", "2", "--json")
+    films = make_films(film, "a.mp4", "b.mp4")
+    told = run("info", *films, *how).json_lines
+    assert [line["data"]["config"] for line in told] == ["config.yaml"] * 2
+    sent.clear()
+    run("shots", *films, *how, "--output-dir", "out")
+    call = next(message for message in sent if isinstance(message, Call))
+    Path("config.yaml").unlink()
+    worker = Worker(call, {})
+    result = worker.run(Task("a.mp4", Files({"output": Path("c.json")}, nested=False)), None)
     worker.stop()
-    assert "looks like JSON" in result.errors[0].message
+    assert (result.exit_code, result.data["output"], result.data["method"]) == (0, "c.json", "uniform")
+
+
+def test_queries_on_stdin_are_read_once(
+    run: Run, sent: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a man chops wood\n")))
+    ran = run("ground", "none.mp4", "no.mp4", "--queries", "-", "--json", "--jobs", "2")
+    assert ["no such file" in line["errors"][0]["message"] for line in ran.json_lines] == [True, True]
+    queries, first = next(message for message in sent if isinstance(message, Call)).found
+    assert (queries.texts, first) == (("a man chops wood",), "none.mp4")
 
 
 def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,29 +204,27 @@ def test_workers_end_with_the_process_that_started_them(held: "subprocess.Popen[
     assert not list(Path("out").glob(".*part*"))
 
 
-def test_workers_share_the_threads(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     given = []
 
-    def started(line: CommandLine, environment: dict[str, str]) -> Worker:
+    def started(call: Call, environment: dict[str, str]) -> Worker:
         given.append(environment)
-        return Worker(line, environment)
+        return Worker(call, environment)
 
     monkeypatch.setattr(jobs, "Worker", started)
-    monkeypatch.setattr(sys, "argv", ["vidsum", "info", "a.mp4", "b.mp4", "--jobs", "4"])
-    make_films(film, "a.mp4", "b.mp4")
-    line = CommandLine.here("info", ["a.mp4", "b.mp4"])
-    results = list(jobs.in_workers(line, 4, lambda number: None, lambda number, result: None))
-    assert [result.input for result in results] == ["a.mp4", "b.mp4"]
+    films = make_films(film, *(f"{letter}.mp4" for letter in "abcd"))
+    ran = run("info", *films, "--json", "--jobs", "4")
+    assert [line["input"] for line in ran.json_lines] == [str(path) for path in films]
     assert {each["OMP_NUM_THREADS"] for each in given} == {"1"}
 
 
 def test_what_fails_in_a_worker_before_its_batch_fails_for_each_input(film: Path) -> None:
-    line = CommandLine("shots", ("shots", "a.mp4", "--nonsense"), ("a.mp4", "b.mp4"), b"")
-    worker = Worker(line, {})
-    codes = [worker.run(number, None).exit_code for number in (0, 1)]
+    worker = Worker(Call("shots", {"nonsense": True}), {})
+    results = [worker.run(Task(path), None) for path in ("a.mp4", "b.mp4")]
     worker.stop()
-    assert codes == [1, 1]
+    assert [(result.input, result.exit_code) for result in results] == [("a.mp4", 1), ("b.mp4", 1)]
+    assert all("nonsense" in result.errors[0].message for result in results)
 
 
 def _is_running(pid: int) -> bool:
