@@ -32,8 +32,9 @@ _ANSWERS_S = 10.0
 """A cluster that does not answer within this time is taken for none."""
 _AHEAD = 4
 """Unfinished tasks that are handed out at a time, for each core or GPU of the cluster that takes one."""
-_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Makes Ray listen on the loopback address alone, as it does by default on Windows and macOS."""
+_LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+"""Makes Ray listen on the loopback address alone, as it does by default on Windows and macOS, and answer only
+to those who have its token."""
 _ON_CPU = ("info", "transcribe")
 """Commands that need no device, or whose `--device auto` is the CPU."""
 
@@ -60,8 +61,10 @@ def on_cluster(
     Raises:
         UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
     """
+    takes_gpu = _takes_gpu(call)
     with own_stdout() as out, _connected(address) as ray:
-        for result in _in_turn(_as_they_finish(ray, call, tasks, progress_of, done)):
+        n_gpus = 1 if takes_gpu and ray.cluster_resources().get("GPU", 0) else 0
+        for result in _in_turn(_as_they_finish(ray, n_gpus, call, tasks, progress_of, done)):
             with out.open():
                 yield result
 
@@ -79,14 +82,17 @@ def _in_turn(finished: Iterable[tuple[int, Result]]) -> Iterator[Result]:
 
 def _as_they_finish(
     ray: Any,
+    n_gpus: int,
     call: Call,
     tasks: Sequence[Task],
     progress_of: Callable[[int], "Progress | None"],
     done: Callable[[int, Result], None],
 ) -> Iterator[tuple[int, Result]]:
-    """The results with their places. So many tasks are handed out that no core or GPU has to wait for one."""
+    """The results with their places. So many tasks are handed out that no core or GPU has to wait for one.
+
+    `n_gpus` is what a task asks for; the rest is as in `on_cluster`.
+    """
     environment = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
-    n_gpus = _gpus_for(call, ray)
     run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=_RETRIES, max_calls=0)(_run)
     shared = ray.put((call, str(Path.cwd()), environment))
     waiting = iter(enumerate(tasks))
@@ -117,7 +123,8 @@ def _connected(address: str) -> Iterator[Any]:
         UsageError: it is not installed, or there is no cluster.
     """
     if address == "local":
-        os.environ.update(_LOOPBACK)  # Ray reads it when it is imported
+        # Ray reads these when it is imported
+        os.environ.update({**_LOCAL, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
     try:
         import ray
     except ImportError as error:
@@ -139,7 +146,6 @@ def _started(ray: Any) -> Iterator[None]:
     host = ray.util.get_node_ip_address()
     if not ip_address(host).is_loopback:
         raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
-    os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
     # names of sockets are short: a folder of macOS for temporary files is too deep
     place = "/tmp" if os.name == "posix" else None
     with TemporaryDirectory(prefix="vidsum-ray-", dir=place, ignore_cleanup_errors=True) as folder:
@@ -153,7 +159,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
     _refuse_unreachable(address)
     try:
         ray.init(address=address, **_QUIETLY)
-    except (ConnectionError, ValueError) as error:
+    except (ConnectionError, ValueError, ray.exceptions.RayError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"no Ray cluster at {address} ({reason})", hint="ray start --head") from error
     yield
@@ -173,8 +179,8 @@ def _refuse_unreachable(address: str) -> None:
         raise UsageError(f"no Ray cluster at {address} ({error})", hint="ray start --head") from error
 
 
-def _gpus_for(call: Call, ray: Any) -> int:
-    """GPUs that a task asks for: one where the command would take one, and the cluster has any.
+def _takes_gpu(call: Call) -> bool:
+    """Whether a command runs on a GPU where there is one.
 
     Raises:
         UsageError: `--device` names one of several GPUs.
@@ -183,8 +189,7 @@ def _gpus_for(call: Call, ray: Any) -> int:
     kind, _, number = device.partition(":")
     if number not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
-    takes_one = kind == "cuda" or (kind == "auto" and call.command not in _ON_CPU)
-    return 1 if takes_one and ray.cluster_resources().get("GPU", 0) else 0
+    return kind == "cuda" or (kind == "auto" and call.command not in _ON_CPU)
 
 
 def _received(ray: Any, call: Call, task: Task, reference: Any) -> Result:

@@ -1,7 +1,10 @@
 """Batches on a Ray cluster of two nodes, one of which is lost; skipped where Ray is not installed."""
 
+import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +18,25 @@ from tests.commands.conftest import Run
 ray = pytest.importorskip("ray", reason="Ray is not installed: vidsum[ray]")
 pytestmark = [pytest.mark.weights, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
+LOCAL = """
+import os, sys
+import psutil
+from vidsum.commands import cluster
+from vidsum.commands.app import main
+
+def watched(*given):
+    for finished in really(*given):
+        process = psutil.Process()
+        for each in (process, *process.children(recursive=True)):
+            for one in each.net_connections("inet"):
+                if one.status == psutil.CONN_LISTEN:
+                    print("listens:", one.laddr.ip, file=sys.stderr)
+        os.write(1, b"what C++ prints")
+        yield finished
+
+really, cluster._as_they_finish = cluster._as_they_finish, watched
+main()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +78,24 @@ def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(run: Run, film: Pat
     for line, alone in zip(many.json_lines, one.json_lines, strict=True):
         assert line == alone  # not "up to date": none was made before
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == written
+
+
+def test_a_local_cluster_is_reached_from_this_machine_only(film: Path, tmp_path: Path) -> None:
+    pytest.importorskip("psutil")
+    user = tmp_path / "user"
+    user.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    ran = subprocess.run(
+        [sys.executable, "-c", LOCAL, "info", film, "none.mp4", "--json", "--ray", "local"],
+        env=environment | {"HOME": str(user), "VIDSUM_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+    )
+    assert [json.loads(line)["exit_code"] for line in ran.stdout.splitlines()] == [0, 3]
+    addresses = [line.split()[1] for line in ran.stderr.splitlines() if line.startswith("listens:")]
+    assert len(addresses) > 6  # GCS, raylet, object manager, agent, driver, workers
+    assert set(addresses) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert list(user.iterdir()) == []
 
 
 def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:

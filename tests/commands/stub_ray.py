@@ -1,0 +1,80 @@
+"""What `commands/cluster.py` uses of Ray, without a cluster: tasks finish in the order that a test wants."""
+
+import pickle
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from vidsum.commands.assignment import Task
+from vidsum.commands.result import Result
+
+
+class RayError(Exception):
+    """The base of what Ray raises."""
+
+
+class StubRay:
+    """The module `ray`."""
+
+    __version__ = "0.0"
+    exceptions = SimpleNamespace(RayError=RayError)
+
+    def __init__(self, resources: dict[str, float], finishes: Callable[[list[int]], int]) -> None:
+        self.resources = resources
+        self.finishes = finishes
+        """Which of the numbers of tasks under way is the next to finish."""
+        self.host = "127.0.0.1"
+        self.util = SimpleNamespace(get_node_ip_address=lambda: self.host)
+        self.settings: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
+        self.shared = b""
+        self.tasks: list[bytes] = []
+        self.under_way: list[int] = []
+        """How many tasks were, each time that one was waited for."""
+
+    def init(self, **settings: Any) -> None:
+        self.settings = settings
+        print("Ray has begun")
+
+    def shutdown(self) -> None:
+        print("(raylet) a line that Ray held back")
+
+    def cluster_resources(self) -> dict[str, float]:
+        return self.resources
+
+    def put(self, value: Any) -> Any:
+        self.shared = pickle.dumps(value)
+        return value
+
+    def remote(self, **options: Any) -> Any:
+        self.options = options
+
+        def hand_out(shared: Any, task: Task) -> int:
+            self.tasks.append(pickle.dumps(task))
+            return len(self.tasks) - 1
+
+        return lambda function: SimpleNamespace(remote=hand_out)
+
+    def wait(self, references: list[int]) -> tuple[list[int], list[int]]:
+        self.under_way.append(len(references))
+        finished = self.finishes(references)
+        return [finished], [each for each in references if each != finished]
+
+    def get(self, reference: int) -> Result:
+        print("Ray says this from its own code")
+        task: Task = pickle.loads(self.tasks[reference])
+        if "lost" in task.path:
+            raise RayError("lines\nthe worker died")
+        return Result("info", task.path, {"task": reference})
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **resources: float) -> StubRay:
+    """Put a stub in the place of Ray; the variables that a cluster sets are set back after the test."""
+    stub = StubRay(resources or {"CPU": 2}, min)
+    monkeypatch.setitem(sys.modules, "ray", stub)  # type: ignore[arg-type]
+    for name in ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
+        monkeypatch.setenv(name, "as it was")
+    return stub
