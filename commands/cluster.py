@@ -8,6 +8,7 @@ from one task to the next.
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -108,7 +109,10 @@ def _as_they_finish(
         if (oldest := next(iter(running.values()))) != shown and (progress := progress_of(oldest)):
             progress("waiting for the cluster", 0, 0)
         shown = oldest
-        (finished, *_), _ = ray.wait([*running])
+        try:
+            (finished, *_), _ = ray.wait([*running])
+        except SystemExit:  # on SIGTERM; Ray makes it one with a code of its own
+            sys.exit(128 + signal.SIGTERM)
         number = running.pop(finished)
         result = _received(ray, call, tasks[number], finished)
         done(number, result)
@@ -130,7 +134,9 @@ def _connected(address: str) -> Iterator[Any]:
     except ImportError as error:
         hint = f'{sys.executable} -m pip install "vidsum[ray]"'
         raise UsageError("--ray needs Ray", hint=hint) from error
+    on_stop = signal.getsignal(signal.SIGTERM)
     with _started(ray) if address == "local" else _joined(ray, address):
+        signal.signal(signal.SIGTERM, on_stop)  # Ray has put its own in place of it
         try:
             yield ray
         finally:
