@@ -184,8 +184,7 @@ def run_batch(
         tables = [counts if batch else None, closing(results) if closing else None]
         is_taken = (outputs is not None and outputs.to_stdout) or results[0].document is not None
         _print_last(tables, view, sys.stderr if is_taken else sys.stdout)
-    if code := _exit_code(outcomes):
-        raise typer.Exit(code)
+    _leave(outcomes)
 
 
 def _tasks(inputs: Sequence[str], targets: Mapping[str, Files]) -> list[Task]:
@@ -198,10 +197,10 @@ def _skipped(command: str, task: Task, outputs: Outputs | None) -> Result | None
     return existing(command, task.path, task.files) if skips and task.files else None
 
 
-def _exit_code(outcomes: Sequence[Outcome]) -> int:
-    """One input: its own. Several: 0 if all went well, 1 if any failed."""
-    codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
-    return 0 if not codes else codes[0] if len(outcomes) == 1 else 1
+def _leave(outcomes: Sequence[Outcome]) -> None:
+    """Raise typer.Exit if any input failed: with its own code if it is the only one, else with 1."""
+    if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
+        raise typer.Exit(codes[0] if len(outcomes) == 1 else 1)
 
 
 def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:

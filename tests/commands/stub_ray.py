@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +69,7 @@ class StubRay:
         task: Task = pickle.loads(self.tasks[reference])
         if "lost" in task.path:
             raise RayError("lines\nthe worker died")
-        return Result("info", task.path, {"task": reference})
+        return Result("info", task.path, defaultdict(str))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **resources: float) -> StubRay:
