@@ -220,9 +220,9 @@ def unfinished(outputs: Sequence[Path], record: Path, provenance: Mapping[str, A
     from vidsum.provenance import digest_of
 
     mark, before = _mark(record), _states(outputs)
-    with suppress(OSError):  # a folder that cannot be written to is told of by the first output
-        mark.write_text(digest_of(provenance), encoding="ascii")
     try:
+        with suppress(OSError):  # a folder that cannot be written to is told of by the first output
+            mark.write_text(digest_of(provenance), encoding="ascii")
         yield
     except BaseException:
         if _states(outputs) == before:  # nothing has been written

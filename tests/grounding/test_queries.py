@@ -59,7 +59,7 @@ def test_a_file_with_no_text_is_an_error(tmp_path: Path, content: str) -> None:
 
 
 def test_a_file_that_is_missing_or_a_folder_is_an_error(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is a directory")):
+    for path, reason in ((tmp_path / "none.txt", "no such file"), (tmp_path, "is not a file")):
         with pytest.raises(InputError, match=reason):
             read_queries([], path)
 
