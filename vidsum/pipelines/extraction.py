@@ -3,7 +3,7 @@
 A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,9 @@ from vidsum.provenance import digest_of
 from vidsum.settings import Extraction
 from vidsum.types import Features, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.frames import Sampling
+from vidsum.video import changes
+from vidsum.video.changes import ChangeMeter
+from vidsum.video.frames import Frame, Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
@@ -42,9 +44,12 @@ class Job:
     """One thing to be made of a video's frames: from what, of which frames, and how."""
 
     provenance: dict[str, Any]
-    sampling: Sampling
-    consumer: Callable[[Progress | None], Consumer[Features]]
-    """Makes the function that goes through the frames; loads the weights."""
+    sampling: Sampling | None
+    consumer: Callable[[Progress | None], Consumer[Features]] | None
+    """Makes the function that goes through the frames; loads the weights.
+
+    Without it and a sampling, the job is the changes of the pictures that are decoded for other jobs.
+    """
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Input:
     extraction: Extraction
     video: VideoInfo | None = None
     jobs: tuple[Job, ...] = ()
+    changes: Job | None = None
+    """Measures how the pictures change that the jobs have decoded: it tells where shots begin."""
     features: Features | None = None
     kept: dict[str, Any] | None = None
     """Where a `Video` keeps what was made of it."""
@@ -75,10 +82,16 @@ class Input:
 
     def read(self, progress: Progress | None = None) -> list[Features]:
         """The features of each job; those that exist stand for one."""
+        return self.read_with_changes(progress)[0]
+
+    def read_with_changes(self, progress: Progress | None = None) -> tuple[list[Features], Features | None]:
+        """The same, and the changes of the pictures in between where these are measured."""
         if self.features is not None:
-            return [self.features]
+            return [self.features], None
         assert self.video is not None
-        return run_jobs(self.video, self.jobs, self.extraction, progress, self.kept)
+        jobs = [*self.jobs, self.changes] if self.changes else self.jobs
+        made = run_jobs(self.video, jobs, self.extraction, progress, self.kept)
+        return made[: len(self.jobs)], made[-1] if self.changes else None
 
     def once(self, made_from: Mapping[str, Any], make: Callable[[], Made]) -> Made:
         """What `make` makes, once for all runs on one `Video`."""
@@ -126,7 +139,8 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
     """
     spec_of(extraction)  # an unknown extractor is told before the file is looked at
     video = probe_video(path_of(source), extraction)
-    return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
+    jobs = (extraction_job(video, extraction),)
+    return Input(extraction, video, jobs, changes_job(video, extraction, jobs), kept=kept_of(source))
 
 
 def plan_features(source: Source, extraction: Extraction) -> Input:
@@ -196,7 +210,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "precision": precision,
         "backend": backend,
     }
-    made_from = _made_from(video, how, spec.sampling, how.extractor, weights_sha256(spec), parameters)
+    made_from = _made_from(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
     return Job(made_from, spec.sampling, consumer)
 
 
@@ -209,27 +223,39 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
         return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    made_from = _made_from(video, how, transnetv2.SAMPLING, "transnetv2", sha256, {})
+    made_from = _made_from(video, how, [transnetv2.SAMPLING], "transnetv2", sha256, {})
     return Job(made_from, transnetv2.SAMPLING, consumer)
+
+
+def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job | None:
+    """Measuring how the pictures change that are decoded for other jobs; None with readers that do not tell.
+
+    Which pictures are decoded depends on what all of the jobs sample.
+    """
+    if how.reader != "pyav":
+        return None
+    samplings = [job.sampling for job in jobs if job.sampling]
+    rates = sorted({sampling.fps or 0.0 for sampling in samplings})
+    return Job(_made_from(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
 
 
 def _made_from(
     video: VideoInfo,
     how: Extraction,
-    sampling: Sampling,
+    samplings: Sequence[Sampling],
     extractor: str,
-    weights_sha256: str,
+    weights_sha256: str | None,
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
     if hardware := hardware_for(video, how):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
-    if how.fast and are_sparse([sampling]):
+    if how.fast and are_sparse(samplings):
         parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
         "extractor": extractor,
-        "weights_sha256": weights_sha256,
+        **({"weights_sha256": weights_sha256} if weights_sha256 else {}),
         "parameters": {
             **parameters,
             "device": device_type(how.device),
@@ -265,29 +291,10 @@ def run_jobs(
     if how.cache:
         found = [features or cache.get(job.provenance) for features, job in zip(found, jobs, strict=True)]
     missing = [number for number, features in enumerate(found) if features is None]
-    if missing:
-        samplings = [jobs[number].sampling for number in missing]
-        with read_frames(
-            video.path,
-            samplings,
-            reader=how.reader,
-            strict=how.strict,
-            info=video,
-            hardware=hardware_for(video, how),
-            fast=how.fast,
-        ) as frames:  # which decodes from now on, while the networks are loaded
-            consumers = [jobs[number].consumer(progress) for number in missing]
-            seen = fan_out(trimming(frames), consumers)
-        for number, features in zip(missing, seen, strict=True):
-            whole = replace(
-                features,
-                duration_s=frames.end_s,
-                provenance=jobs[number].provenance,
-                warnings=frames.warnings,
-            )
-            found[number] = whole
-            if how.cache and not frames.warnings:  # of a damaged video the warning must come every time
-                cache.put(whole)
+    for number, features in _decoded(video, jobs, missing, how, progress).items():
+        found[number] = features
+        if how.cache and not features.warnings:  # of a damaged video the warning must come every time
+            cache.put(features)
     made = [
         replace(features, video=video, provenance=job.provenance)
         for features, job in zip(found, jobs, strict=True)
@@ -299,6 +306,48 @@ def run_jobs(
         return made
     note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {how.hwaccel})"
     return [replace(features, warnings=(*features.warnings, note)) for features in made]
+
+
+def _decoded(
+    video: VideoInfo, jobs: Sequence[Job], missing: Sequence[int], how: Extraction, progress: Progress | None
+) -> dict[int, Features]:
+    """The features of the jobs that are missing, by their numbers, in one decode pass; none for none."""
+    if not missing:
+        return {}
+    meter = ChangeMeter() if any(jobs[number].consumer is None for number in missing) else None
+    readers = {
+        number: (job.sampling, job.consumer)
+        for number, job in enumerate(jobs)
+        if job.sampling and job.consumer and (meter or number in missing)
+    }
+    with read_frames(
+        video.path,
+        [sampling for sampling, _ in readers.values()],
+        reader=how.reader,
+        strict=how.strict,
+        info=video,
+        hardware=hardware_for(video, how),
+        fast=how.fast,
+        meter=meter,
+    ) as frames:  # which decodes from now on, while the networks are loaded
+        consumers = [
+            consumer(progress) if number in missing else _pass_by for number, (_, consumer) in readers.items()
+        ]
+        seen = dict(zip(readers, fan_out(trimming(frames), consumers), strict=True))
+    made = {}
+    for number in missing:
+        if (features := seen.get(number)) is None:
+            assert meter is not None
+            features = meter.measured(video)
+        facts = jobs[number].provenance
+        made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
+    return made
+
+
+def _pass_by(frames: Iterable[Frame]) -> None:
+    """For features that exist: what the decoder leaves out depends on their frames."""
+    for _ in frames:
+        pass
 
 
 def _extractor(how: Extraction) -> Extractor:

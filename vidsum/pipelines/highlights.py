@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.proposals import moments_of, snapped, suppress
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import from_keywords
+from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, plan_features
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.settings import Extraction, Selection
+from vidsum.shots import find
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
@@ -76,7 +78,7 @@ class HighlightsPlan:
 
     def run(self, progress: Progress | None = None) -> Highlights:
         """Find the highlights; see `find_highlights`."""
-        (features,) = self.input.read(progress)
+        (features,), changes = self.input.read_with_changes(progress)
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         scored = best_score(self.models, features, None, Selection(), 1.0, self.input.extraction.device)
@@ -91,7 +93,7 @@ class HighlightsPlan:
             saliency=saliency,
             timestamps=times,
             clip_s=CLIP_S,
-            moments=_moments(segmented, times, features.duration_s, self.top_k),
+            moments=self._moments(segmented, times, features, changes),
             video_duration_s=features.duration_s,
             model=scored.model,
             model_reason=scored.reason,
@@ -99,6 +101,19 @@ class HighlightsPlan:
             provenance=self.provenance,
             warnings=(*features.warnings, *about_level),
         )
+
+    def _moments(
+        self, saliency: FloatArray, times: TimeArray, features: Features, changes: Features | None
+    ) -> tuple[Moment, ...]:
+        """The segments above the rest of the video, none in part of another; at least one.
+
+        They begin and end where shots do, if these are near.
+        """
+        whole_s = features.duration_s
+        ranked = moments_of(saliency, times, CLIP_S, whole_s, self.top_k, grouping="excess", max_iou=0)
+        chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
+        shots = find(features, pictures=pictures_of(self.input, changes))
+        return tuple(suppress(snapped(chosen, shots.edges_s), 0, self.top_k))
 
 
 def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> HighlightsPlan:
@@ -117,9 +132,3 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
     made = plan_features(source, extraction)
     models = candidates(Selection().model, *made.kind, extraction.device)
     return HighlightsPlan(made, top_k, tuple(name for name in models if name != _STRETCHED))
-
-
-def _moments(saliency: FloatArray, times: TimeArray, duration_s: float, top_k: int) -> tuple[Moment, ...]:
-    """The segments that are above the rest of the video, none in part of another; at least one."""
-    ranked = moments_of(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
-    return tuple(moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0)

@@ -29,7 +29,8 @@ from vidsum.grounding.spaces import (
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
 from vidsum.options import from_keywords
-from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.cuts import pictures_of
+from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.scaling import unit_rows
@@ -131,8 +132,8 @@ class MomentsPlan:
         texts, extraction = self.queries.texts, self.input.extraction
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
-        features = self.input.read(progress)
-        clips = self.input.once(self._seen_in, lambda: self._seen(features))
+        features, changes = self.input.read_with_changes(progress)
+        clips = self.input.once(self._seen_in, lambda: self._seen(features, changes))
         answers = locate(
             self.model, clips, Request(texts, vectors), self.retrieval.top_k, device, extraction.precision
         )
@@ -166,11 +167,18 @@ class MomentsPlan:
         facts = {name: value for name, value in self.provenance.items() if name != "grounding"}
         return {**facts, "seen": [self.space, self.retrieval.snap]}
 
-    def _seen(self, features: Sequence[Features]) -> ClipEmbeddings:
+    def _seen(self, features: Sequence[Features], changes: Features | None) -> ClipEmbeddings:
         extraction = self.input.extraction
         n_parts = 1 if self.input.features else len(extractions_of(self.space, extraction))
-        edges_s = _shot_edges(features, self.retrieval.snap)
+        edges_s = self._shot_edges(features[-1], changes)
         return seen(self.space, features[:n_parts], edges_s, extraction.device)
+
+    def _shot_edges(self, features: Features, changes: Features | None) -> TimeArray:
+        if self.retrieval.snap == "transnetv2":
+            from vidsum.shots.transnetv2 import cuts_of
+
+            return find(features, "transnetv2", cuts_s=cuts_of(features)).edges_s
+        return find(features, pictures=pictures_of(self.input, changes)).edges_s
 
     def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
         assert clips.shots_s is not None
@@ -244,7 +252,8 @@ def plan_moments(
         "extractions": [{key: job.provenance[key] for key in _OWN_KEYS} for job in jobs],
         "grounding": {**_facts(queries, retrieval, model, space), **_precision_of(model, extraction)},
     }
-    given = Input(extraction, video, tuple(jobs), kept=kept_of(source))
+    changes = changes_job(video, extraction, jobs)
+    given = Input(extraction, video, tuple(jobs), changes, kept=kept_of(source))
     return with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
 
 
@@ -291,11 +300,3 @@ def _precision_of(model: str, extraction: Extraction) -> dict[str, str]:
     """What the model multiplies in, where that is not fp32."""
     precision = precision_for(model, extraction.device, extraction.precision)
     return {} if precision == "fp32" else {"precision": precision}
-
-
-def _shot_edges(features: Sequence[Features], snap: str) -> TimeArray:
-    if snap == "transnetv2":
-        from vidsum.shots.transnetv2 import cuts_of
-
-        return find(features[-1], "transnetv2", cuts_s=cuts_of(features[-1])).edges_s
-    return find(features[-1], "kts").edges_s

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.options import from_keywords
+from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.pipelines.speech import TranscriptPlan
@@ -130,10 +131,11 @@ class ShotsPlan:
 
     def run(self, progress: Progress | None = None) -> Shots:
         """Find the shots."""
-        return self.cut(self.input.read(progress)[-1])
+        features, changes = self.input.read_with_changes(progress)
+        return self.cut(features[-1], changes)
 
-    def cut(self, features: Features) -> Shots:
-        """The shots by the method of the settings."""
+    def cut(self, features: Features, changes: Features | None) -> Shots:
+        """The shots by the method of the settings; `changes` are those of `Input.read_with_changes`."""
         settings, cuts_s = self.settings, None
         if settings.shots == "transnetv2":
             from vidsum.shots.transnetv2 import cuts_of
@@ -146,6 +148,7 @@ class ShotsPlan:
             min_shot_s=settings.min_shot_s,
             max_shot_s=settings.max_shot_s,
             cuts_s=cuts_s,
+            pictures=pictures_of(self.input, changes),
         )
         return replace(shots, provenance=self.provenance, warnings=features.warnings)
 
@@ -207,8 +210,8 @@ class SummaryPlan:
             attention_part: which layers and heads.
         """
         words, kept = self._speech(progress)
-        features, *seen = self.shots.input.read(progress)
-        shots = self.shots.cut(seen[-1] if seen else features)
+        made, changes = self.shots.input.read_with_changes(progress)
+        features, shots = made[0], self.shots.cut(made[-1], changes)
         selection, device = self.selection, self.shots.input.extraction.device
         budget_s = parse_budget(selection.budget, features.duration_s)
         fraction = budget_s / features.duration_s

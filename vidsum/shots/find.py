@@ -7,6 +7,7 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.names import unknown
+from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
 from vidsum.shots.edges import edges_between, equal_edges
 from vidsum.shots.kts import change_points
 from vidsum.types import Features, Shots, TimeArray
@@ -31,6 +32,7 @@ def find(
     penalty: float = 1.0,
     shot_s: float = 5.0,
     cuts_s: TimeArray | None = None,
+    pictures: Pictures | None = None,
 ) -> Shots:
     """Cut a video into shots.
 
@@ -46,11 +48,12 @@ def find(
         penalty: for `kts`: C vmax in the paper's penalty; larger gives fewer shots.
         shot_s: for `uniform`: length of a shot.
         cuts_s: for `transnetv2`: where the cuts are.
+        pictures: for `kts`: what is known of the pictures between samples.
 
     Returns:
-        Shots from 0 to the video's end. A change point of `kts` between samples i - 1 and i is at
-        `timestamps[i]`; its lengths are counted in samples of `step_s`, and the last shot reaches to the
-        video's end.
+        Shots from 0 to the video's end. A change point of `kts` lies between two samples, where
+        `vidsum.shots.cuts` puts it; its lengths are counted in samples of `step_s`, but limits that are given
+        hold in seconds. The last shot reaches to the video's end.
 
     Raises UsageError where a parameter makes no sense, or the limits contradict each other for this video.
     """
@@ -61,7 +64,7 @@ def find(
         raise UsageError(f"the last feature is at {last_s:g} s, but the video ends at {end_s:g} s")
     limits = (max_shots, min_shot_s or 0.0, max_shot_s or math.inf)
     if method == "kts":
-        edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty)
+        edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty, pictures)
     elif method == "uniform":
         if not frame_s <= shot_s < math.inf:
             raise UsageError(f"the length of a shot must be at least that of a frame, not {shot_s:g} s")
@@ -94,6 +97,7 @@ def _kts_edges(
     min_shot_s: float | None,
     max_shot_s: float | None,
     penalty: float,
+    pictures: Pictures | None,
 ) -> TimeArray:
     if not 0 < penalty < math.inf:
         raise UsageError(f"the penalty of KTS must be positive, not {penalty}")
@@ -102,8 +106,15 @@ def _kts_edges(
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     lengths[lengths == 0] = 1
     rows = features.array / lengths.astype(np.float32)[:, None]
-    starts = change_points(rows, penalty=penalty, shortest=shortest, longest=longest, max_shots=max_shots)
-    return np.concatenate([[0.0], features.timestamps[starts], [features.duration_s]])
+    first = change_points(rows, penalty=penalty, shortest=shortest, longest=longest, max_shots=max_shots)
+    starts, latest, end_s = (
+        starts_of_shots(features, first, pictures),
+        features.timestamps[first],
+        features.duration_s,
+    )
+    if min_shot_s or max_shot_s:
+        starts = within_limits(starts, latest, end_s, min_shot_s or 0.0, max_shot_s or math.inf)
+    return np.concatenate([[0.0], starts, [end_s]])
 
 
 def _limits_in_samples(

@@ -20,6 +20,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 _WORTHLESS = 0.05
 """Shots whose score is below this fraction of the highest do not fill what is left of the budget."""
+_SAME_S = 0.001
+"""Times that differ by less are those of one frame: containers round."""
 _REPEATED = 4
 """A shot that repeats another one of the summary counts with its value divided by this."""
 
@@ -46,13 +48,15 @@ def select(
 ) -> Selected:
     """Choose the shots with the most importance in total that fit the budget.
 
-    All edges and sample times are moved to the nearest frame. A shot's score is the mean importance of the
-    samples in it, or if it has none, the importance of the sample nearest to its middle; its size is the
-    number of its frames, and its value score times size. A shot that is longer than the budget is split into
-    the fewest equal pieces that are not, each with a score of its own. A shot that shows about the same as
-    another one in the summary (see `repetition_groups`) counts with a quarter of its value, so that others
-    come first. A shot whose score is below a twentieth of the highest (black, frozen) is not taken, though
-    there is room. The summary is never empty, and not longer than the budget or, if that is more, one frame.
+    Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
+    of its shots stay where they are, and the summary may be longer by half a frame for each. A shot's score
+    is the mean importance of the samples in it, or if it has none, the importance of the sample nearest to
+    its middle; its size is the number of its frames, and its value score times size. A shot that is longer
+    than the budget is split into the fewest equal pieces that are not, each with a score of its own. A shot
+    that shows about the same as another one in the summary (see `repetition_groups`) counts with a quarter of
+    its value, so that others come first. A shot whose score is below a twentieth of the highest (black,
+    frozen) is not taken, though there is room. The summary is never empty, and not longer than the budget or,
+    if that is more, one frame.
 
     Args:
         features: of the video.
@@ -102,7 +106,9 @@ def select(
         messages.append(
             f"the {format_time(budget_s)} budget is longer than the video; keeping all of it{exception}"
         )
-    return _selected(edges, chosen, scores, features, tuple(messages))
+    return _selected(
+        edges, chosen, scores, _times(edges, shots, features), features.duration_s, tuple(messages)
+    )
 
 
 def _frames(times_s: TimeArray, fps: float) -> IntArray:
@@ -193,12 +199,29 @@ def _best(scores: TimeArray, sizes: IntArray, groups: IntArray, is_shown: BoolAr
     return grouped_knapsack(np.where(is_shown, again, values), again, sizes, groups, room)
 
 
+def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
+    """Seconds of edges that are given in frames; those of a video's shots are where they were."""
+    times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)
+    if features.video is None:
+        return times
+    own = shots.edges_s[1:-1]
+    place = np.searchsorted(edges, _frames(own, features.video_fps)).clip(0, len(edges) - 1)
+    off_s = np.abs(times[place] - own)
+    moved = (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
+    times[place[moved]] = own[moved]
+    return times
+
+
 def _selected(
-    edges: IntArray, chosen: BoolArray, scores: TimeArray, features: Features, messages: tuple[str, ...]
+    edges: IntArray,
+    chosen: BoolArray,
+    scores: TimeArray,
+    times: TimeArray,
+    duration_s: float,
+    messages: tuple[str, ...],
 ) -> Selected:
-    times = np.minimum(edges / features.video_fps, features.duration_s)
     if chosen.all():
-        times[-1] = features.duration_s
+        times[-1] = duration_s
     pieces = list(zip(pairwise(times.tolist()), chosen.tolist(), scores.tolist(), strict=True))
     segments: list[Interval] = []
     for (start, end), taken, _ in pieces:

@@ -7,7 +7,7 @@ is counted and left out; the rest of the video is still read.
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -20,6 +20,7 @@ from av.stream import Stream
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
+from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, sample_stream
 from vidsum.video.jumps import Jumps, Mover
@@ -41,6 +42,8 @@ class DecodedFrame:
     time_s: float
     """When it goes on screen, counted from the first picture."""
     frame: av.VideoFrame
+    is_next: bool = True
+    """False where pictures between it and the frame before were not decoded (see `Unseen`)."""
 
     @property
     def turn_deg(self) -> int:
@@ -63,11 +66,12 @@ def read_samples(
     hardware: str | None = None,
     strict: bool = False,
     fast: bool = False,
+    meter: ChangeMeter | None = None,
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named.
 
     Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`; for `fast` see
-    `vidsum.video.unseen`.
+    `vidsum.video.unseen`. `meter` sees all frames that are decoded.
     """
     with open_source(info, hardware) as container:
         stream = video_stream(container, info.path)
@@ -75,10 +79,16 @@ def read_samples(
         is_whole = strict or hardware or jumps or container.format.name == "avi"
         unseen = None if is_whole else Unseen(stream, samplings, first_pts_s(stream), log, fast=fast)
         decoded = _decode_on(container, stream, jumps, log, unseen)
-        timed = ((frame.time_s, frame) for frame in decoded)
+        timed = ((frame.time_s, frame) for frame in (decoded if meter is None else _metered(decoded, meter)))
         yield from sample_stream(
             timed, samplings, info, log, lambda maker, shown: maker.from_frame(shown.frame, shown.turn_deg)
         )
+
+
+def _metered(decoded: Iterable[DecodedFrame], meter: ChangeMeter) -> Iterator[DecodedFrame]:
+    for frame in decoded:
+        meter.see(frame.time_s, frame.frame, is_next=frame.is_next)
+        yield frame
 
 
 def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:
@@ -255,7 +265,7 @@ def _decode_on(
 ) -> Iterator[DecodedFrame]:
     """Decode from where the container stands, which is the file's start where time stamps jump."""
     mover = Mover(jumps.pictures)
-    start_s, last_s = first_pts_s(stream), float("-inf")
+    start_s, last_s, n_left_out = first_pts_s(stream), float("-inf"), 0
     step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
     is_avi = container.format.name == "avi"
@@ -269,13 +279,12 @@ def _decode_on(
                 time_s = max(last_s + step_s, 0.0)  # raw H.264 runs at its declared rate
             else:
                 time_s = float(ticks * frame.time_base) - start_s
-            decoded = DecodedFrame(time_s, frame)
-            if unseen:
-                unseen.count(time_s)
+            n_left_out += unseen.count(time_s) if unseen else 0
+            decoded = DecodedFrame(time_s, frame, is_next=n_left_out == 0)
             log.saw(time_s, decoded.end_s)
             log.damaged += frame.is_corrupt
             if time_s > last_s:  # a frame at the time of the one before is never seen
-                last_s = time_s
+                last_s, n_left_out = time_s, 0
                 yield decoded
     if unseen:
         unseen.count(math.inf)

@@ -12,6 +12,7 @@ from functools import partial
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.names import unknown
 from vidsum.types import VideoInfo
+from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
 from vidsum.video.frames import Frame, Sampling, pixel_size
 from vidsum.video.jumps import Jumps
@@ -68,6 +69,7 @@ def read_frames(
     info: VideoInfo | None = None,
     hardware: str | None = None,
     fast: bool = False,
+    meter: ChangeMeter | None = None,
 ) -> FrameReader:
     """Read the frames on screen at k / fps for each k and each sampling, in one decode pass.
 
@@ -76,7 +78,8 @@ def read_frames(
 
     Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
     With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes key
-    frames alone: a sample shows the last one before it (see `vidsum.video.unseen`).
+    frames alone: a sample shows the last one before it (see `vidsum.video.unseen`); `meter` sees all frames
+    that are decoded.
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.
@@ -85,18 +88,23 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    read_samples = _read_samples_of(reader, hardware=hardware, strict=strict, fast=fast)
+    read_samples = _read_samples_of(reader, hardware=hardware, strict=strict, fast=fast, meter=meter)
     return FrameReader(info or probe(path), samplings, read_samples, strict)
 
 
 def _read_samples_of(
-    reader: str, *, hardware: str | None = None, strict: bool = False, fast: bool = False
+    reader: str,
+    *,
+    hardware: str | None = None,
+    strict: bool = False,
+    fast: bool = False,
+    meter: ChangeMeter | None = None,
 ) -> _ReadSamples:
     """The function of a reader; loads only that reader's library."""
     if reader == "pyav":
         from vidsum.video import pyav_reader
 
-        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict, fast=fast)
+        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
     if hardware or fast:
         option = "--hwaccel" if hardware else "--fast"
         raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")

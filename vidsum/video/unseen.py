@@ -78,14 +78,15 @@ class Unseen:
         while waiting:
             yield self._marked(waiting.popleft())
 
-    def count(self, until_s: float) -> None:
-        """Count in the log the pictures left out before one that is shown at `until_s`."""
+    def count(self, until_s: float) -> int:
+        """Number of pictures left out before one that is shown at `until_s`; the log counts them too."""
         n_before = bisect_right(self._left_out, (until_s, 0.0))
         for time_s, end_s in self._left_out[:n_before]:
             self._log.saw(time_s, end_s)
         del self._left_out[:n_before]
         if self._left_out and self._left_out[0][0] == until_s:  # it was decoded: others are predicted from it
             del self._left_out[0]
+        return n_before
 
     def _marked(self, packet: Any) -> Any:
         time_s = self._time_s(packet)

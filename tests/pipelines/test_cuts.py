@@ -1,0 +1,226 @@
+"""Shots, summaries, highlights and clips of joined films begin and end at the frames of the cuts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import vidsum
+from tests import media
+from vidsum.pipelines import extraction as jobs
+from vidsum.types import Shots
+from vidsum.video.write import write_segments
+
+CUTS = (31, 77, 119, 164)
+"""Frames at which a new shot begins; none is a sample of two a second at 25 frames a second."""
+N_FRAMES = 210
+
+NO_KEY_FRAMES = {"x264-params": "scenecut=0:keyint=250:bframes=3:b-adapt=0:b-pyramid=none"}
+KINDS: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "all decoded": {"b_frames": 0},
+    "key frames": {"gop": 1},
+    "no key frames at cuts": {"codec_options": NO_KEY_FRAMES},
+    "open groups": {"codec_options": {"x264-params": "scenecut=0:open-gop=1:keyint=12:bframes=3:b-adapt=0"}},
+    "uneven": {
+        "times_s": np.cumsum([0, *np.random.default_rng(3).choice([0.02, 0.04, 0.06], N_FRAMES - 1)]).tolist()
+    },
+    "matroska": {"suffix": ".mkv", "fps": media.NTSC},
+    "transport stream": {"suffix": ".ts", "codec_options": NO_KEY_FRAMES},
+    "raw": {"suffix": ".h264", "codec_options": NO_KEY_FRAMES},
+    "mpeg2": {"codec": "mpeg2video", "suffix": ".mxf", "b_frames": 2},
+    "hevc": {"codec": "libx265", "codec_options": {"x265-params": "log-level=0:bframes=4:scenecut=0"}},
+    "vp9": {"codec": "libvpx-vp9", "suffix": ".webm"},
+    "late": {"start_s": 5.0},
+    "rotated": {"rotation_deg": 90},
+}
+
+
+def shot_at(number: int) -> int:
+    return int(np.searchsorted(CUTS, number, side="right"))
+
+
+def paint(number: int, width: int, height: int) -> np.ndarray:
+    """A picture of the shot's colours that moves a little, and a corner whose brightness tells the shot."""
+    shot = shot_at(number)
+    cells = np.random.default_rng(shot).integers(40, 216, (3, 4, 3), dtype=np.uint8)
+    picture = np.kron(cells, np.ones((height // 3 + 1, width // 4 + 1, 1), np.uint8))[:height, :width].copy()
+    picture[:, (number * 2) % width] = 128
+    picture[: height // 4, : width // 4] = 20 + 50 * shot
+    return picture
+
+
+def film_of(folder: Path, kind: str) -> media.MadeVideo:
+    options = {"n_frames": N_FRAMES, "width": 128, "height": 96, "paint": paint, **KINDS[kind]}
+    return media.make_video(folder / f"film{options.pop('suffix', '.mp4')}", **options)
+
+
+def colours(pictures: np.ndarray) -> np.ndarray:
+    side = pictures.shape[1] // 4
+    cells = pictures[:, : 4 * side, : 4 * side].reshape(len(pictures), 4, side, 4, side, 3)
+    return cells.mean(axis=(2, 4)).reshape(len(pictures), 48) - 127
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    vidsum.register_extractor(vidsum.OwnExtractor("cells", colours, dim=48, size=32))
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names each decode pass and each closer look."""
+    seen: list[str] = []
+
+    def told(name: str, function: Any) -> Any:
+        def call(*arguments: Any, **how: Any) -> Any:
+            seen.append(name)
+            return function(*arguments, **how)
+
+        return call
+
+    monkeypatch.setattr(jobs, "read_frames", told("pass", jobs.read_frames))
+    monkeypatch.setattr(
+        "vidsum.pipelines.cuts.changes_within", told("look", vidsum.pipelines.cuts.changes_within)
+    )
+    return seen
+
+
+def shots_of(film: Path, **how: Any) -> Shots:
+    return vidsum.find_shots(film, extractor="cells", **how)
+
+
+def shots_in(clip: Path) -> set[int]:
+    """The shots whose frames a clip shows, told by the corner."""
+    with av.open(str(clip)) as container:
+        pictures = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    return {round((float(picture[4:16, 4:24].mean()) - 20) / 50) for picture in pictures}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shots_begin_at_the_frames_of_the_cuts(kind: str, tmp_path: Path) -> None:
+    film = film_of(tmp_path, kind)
+    found = shots_of(film.path)
+    assert found.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
+    assert shots_of(film.path, cache=False).edges_s.tolist() == found.edges_s.tolist()
+
+
+@pytest.mark.parametrize("kind", ["usual", "no key frames at cuts", "uneven"])
+def test_every_reader_finds_the_same_shots(kind: str, tmp_path: Path) -> None:
+    film = film_of(tmp_path, kind)
+    assert shots_of(film.path, reader="opencv").edges_s.tolist() == shots_of(film.path).edges_s.tolist()
+
+
+@pytest.mark.parametrize("kind", ["all decoded", "no key frames at cuts"])
+def test_a_second_command_decodes_nothing(kind: str, tmp_path: Path, passes: list[str]) -> None:
+    film = film_of(tmp_path, kind).path
+    first = shots_of(film)
+    assert passes == ["pass", "look"][: 1 + (kind != "all decoded")]
+    passes.clear()
+    assert shots_of(film).edges_s.tolist() == first.edges_s.tolist()
+    vidsum.summarize(film, "30%", extractor="cells")
+    vidsum.find_highlights(film, extractor="cells")
+    assert passes == []
+
+
+def test_features_that_are_cached_already_stay(tmp_path: Path, passes: list[str]) -> None:
+    film = film_of(tmp_path, "all decoded").path
+    features = vidsum.extract(film, extractor="cells")
+    folder = tmp_path / "home" / "features"
+    entries = sorted(folder.glob("*.npz"), key=lambda entry: entry.stat().st_size)
+    assert len(entries) == 2  # features and changes
+    entries[0].unlink() if b"changes" in entries[0].read_bytes() else entries[1].unlink()
+    first = shots_of(film)
+    assert passes == ["pass", "pass"]
+    assert shots_of(film).edges_s.tolist() == first.edges_s.tolist()
+    assert vidsum.extract(film, extractor="cells").array.tolist() == features.array.tolist()
+
+
+def test_key_frames_alone_find_cuts_at_key_frames(tmp_path: Path, passes: list[str]) -> None:
+    film = film_of(tmp_path, "key frames")
+    found = shots_of(film.path, fast=True)
+    assert found.edges_s[1:-1] == pytest.approx([film.times_s[cut] for cut in CUTS], abs=0.0011)
+    assert passes == ["pass"]
+
+
+def test_a_feature_file_has_edges_in_the_middle(tmp_path: Path) -> None:
+    film = film_of(tmp_path, "usual").path
+    features = vidsum.extract(film, extractor="cells")
+    vidsum.save(features, tmp_path / "f.npz")
+    cuts = vidsum.find_shots(tmp_path / "f.npz").edges_s[1:-1]
+    assert np.abs(cuts - np.array(CUTS) / 25).max() < 0.25
+    assert ((cuts * 4) % 2 == 1).all()
+
+
+def test_a_damaged_film_keeps_the_cuts_of_what_is_left(tmp_path: Path) -> None:
+    whole = film_of(tmp_path, "no key frames at cuts")
+    path = media.damage(whole.path, tmp_path / "damaged.mp4", at=0.6, n_bytes=2000)
+    found = shots_of(path)
+    assert found.warnings
+    errors = [np.abs(found.edges_s - whole.times_s[cut]).min() for cut in CUTS]
+    assert sorted(errors)[1] < 0.0011
+
+
+@pytest.mark.parametrize("kind", ["usual", "no key frames at cuts", "uneven", "matroska"])
+def test_no_clip_shows_a_frame_of_another_shot(kind: str, tmp_path: Path) -> None:
+    film = film_of(tmp_path, kind).path
+    for number, shot in enumerate(shots_of(film).intervals):
+        clip = tmp_path / f"{number}.mp4"
+        write_segments(film, [shot], clip)
+        assert shots_in(clip) == {number}
+
+
+@pytest.mark.parametrize("kind", ["usual", "no key frames at cuts", "uneven", "matroska"])
+def test_a_summary_shows_whole_shots_alone(kind: str, tmp_path: Path) -> None:
+    film = film_of(tmp_path, kind)
+    shown = np.searchsorted(film.times_s, np.arange(0, film.duration_s, 0.5))
+    numbers = np.array([shot_at(int(number)) for number in shown])
+    for wanted in range(len(CUTS) + 1):
+        found = vidsum.summarize(
+            film.path, "30%", model=(numbers == wanted).astype(np.float32), extractor="cells"
+        )
+        assert len(found.segments) == 1
+        write_segments(film.path, found.segments, tmp_path / "summary.mp4")
+        assert shots_in(tmp_path / "summary.mp4") == {wanted}
+    edges = np.array([shot.start_s for shot in found.shots])
+    assert np.abs(edges[:, None] - shots_of(film.path).edges_s[:-1]).min(axis=0).max() < 0.0011
+
+
+def test_highlights_begin_and_end_where_shots_do(tmp_path: Path) -> None:
+    film = film_of(tmp_path, "usual").path
+    edges = shots_of(film).edges_s
+    for moment in vidsum.find_highlights(film, extractor="cells").moments:
+        for time_s in (moment.start_s, moment.end_s):
+            nearest = float(np.abs(edges - time_s).min())
+            assert nearest == 0 or nearest > 1
+
+
+@pytest.mark.shared
+@pytest.mark.weights
+def test_clips_of_joined_real_clips_hold_no_frame_of_each_other(
+    shared: Path, default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = tmp_path / "film.mp4"
+    tool, clips = shared / "tools" / "make_composite.py", shared / "videos" / "clips.json"
+    options = ["--seconds=40", "--seed=3", "--size=320x180"]
+    subprocess.run([sys.executable, tool, clips, film, *options], check=True)
+    moments = json.loads(film.with_suffix(".json").read_text())["moments"]
+    joins = np.array([moment["start"] for moment in moments[1:]])
+    monkeypatch.delenv("VIDSUM_HOME")  # where the weights are
+    edges = vidsum.find_shots(film, cache=False).edges_s
+    assert np.abs(joins[:, None] - edges).min(axis=1).max() < 1e-6
+    for found in (vidsum.summarize(film, "40%", cache=False), vidsum.find_highlights(film, cache=False)):
+        segments = (
+            sorted((one.start_s, one.end_s) for one in found.moments)
+            if isinstance(found, vidsum.Highlights)
+            else found.segments
+        )
+        written = write_segments(film, segments, tmp_path / "out.mp4").segments
+        for start, end in written:
+            assert not ((joins - 0.5 < start) & (start < joins - 1e-6)).any()
+            assert not ((joins + 1e-6 < end) & (end < joins + 0.5)).any()

@@ -1,0 +1,111 @@
+"""At which picture a shot begins: where a cut is clear, gradual, not decoded, or not there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.shots import find
+from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
+from vidsum.types import Features, Interval
+
+FPS = 25
+SAMPLES = 10
+"""Two a second, of pictures."""
+
+
+def samples(n_frames: int | None = 1) -> Features:
+    """Features of single pictures or clips, or made elsewhere."""
+    facts = {"parameters": {"clip_frames": n_frames}} if n_frames else {}
+    half = np.repeat(np.eye(2, dtype=np.float32), [6, SAMPLES - 6], axis=0)
+    return Features(half, np.arange(SAMPLES) / 2, 0.5, 0.5, SAMPLES / 2, FPS, provenance=facts)
+
+
+def changes(amounts: dict[int, float], left_out: Sequence[int] = (), usual: float = 0.5) -> Features:
+    """The changes of all pictures but those left out, most of them as usual."""
+    shown = np.setdiff1d(np.arange(SAMPLES / 2 * FPS, dtype=np.int64), left_out)
+    rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in shown) for n in shown]
+    return Features(np.array(rows, np.float32), shown / FPS, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS)
+
+
+def start(pictures: Pictures | None, features: Features | None = None, first: int = 6) -> float:
+    return float(starts_of_shots(features or samples(), np.array([first]), pictures)[0])
+
+
+@pytest.mark.parametrize("number", range(63, 76))
+def test_a_cut_is_at_the_first_picture_of_the_shot(number: int) -> None:
+    assert start(Pictures(changes({number: 40.0}))) == number / FPS
+
+
+@pytest.mark.parametrize("others", [{70: 21.0}, {62: 39.0, 76: 39.0}, {64: 39.0}])
+def test_a_cut_may_have_a_rival_or_lie_beside_others(others: dict[int, float]) -> None:
+    assert start(Pictures(changes({66: 40.0, **others}))) == 66 / FPS
+
+
+def test_of_a_gradual_change_it_is_the_middle() -> None:
+    assert start(Pictures(changes(dict.fromkeys(range(66, 73), 8.0), usual=0.0))) == 69 / FPS
+
+
+def test_where_nothing_changes_it_is_the_middle_between_the_samples() -> None:
+    assert start(Pictures(changes({}, usual=0.01))) == 2.75
+
+
+@pytest.mark.parametrize("pictures", [None, Pictures(None), Pictures(changes({}, left_out=range(60, 80)))])
+def test_without_pictures_it_is_the_middle(pictures: Pictures | None) -> None:
+    assert start(pictures) == 2.75
+
+
+def test_features_of_clips_and_those_made_elsewhere_are_seen_at_their_middles() -> None:
+    for features in (samples(16), samples(None)):
+        assert start(None, features) == 3.0
+        assert start(Pictures(changes({80: 40.0})), features) == 80 / FPS
+
+
+def test_pictures_that_were_left_out_are_looked_at() -> None:
+    asked: list[Interval] = []
+
+    def look_closer(segments: Sequence[Interval]) -> Features:
+        asked.extend(segments)
+        return changes({70: 40.0, 71: 5.0, 72: 30.0})
+
+    first_look = changes({72: 45.0}, left_out=[70, 71])
+    assert start(Pictures(first_look, look_closer)) == 70 / FPS
+    assert asked == [pytest.approx((69 / FPS, 73 / FPS))]
+    assert start(Pictures(first_look)) == 72 / FPS  # as with --fast
+    assert start(Pictures(first_look, lambda _: None)) == 72 / FPS  # nothing decodes
+
+
+def test_a_reader_that_tells_nothing_of_its_pictures_has_all_looked_at() -> None:
+    assert start(Pictures(None, lambda _: changes({65: 40.0}))) == 65 / FPS
+
+
+def test_a_cut_is_looked_for_between_the_samples_only() -> None:
+    assert start(Pictures(changes({62: 90.0, 76: 90.0}, usual=0.0))) == 2.75
+
+
+def test_find_hands_the_pictures_on() -> None:
+    found = find(samples(), pictures=Pictures(changes({66: 40.0})))
+    assert found.edges_s.tolist() == [0, 66 / FPS, 5]
+    assert find(samples()).edges_s.tolist() == [0, 2.75, 5]
+
+
+@given(st.data())
+def test_moved_starts_obey_the_limits_that_the_latest_obey(data: Any) -> None:
+    steps = np.array(data.draw(st.lists(st.integers(2, 6), min_size=2, max_size=8)))
+    latest = np.cumsum(steps)[:-1].astype(float)
+    early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
+    shortest, longest = float(steps.min()), float(steps.max())
+    moved = within_limits(latest - early, latest, float(steps.sum()), shortest, longest)
+    lengths = np.diff([0.0, *moved, steps.sum()])
+    assert (lengths >= shortest - 1e-9).all()
+    assert (lengths <= longest + 1e-9).all()
+    assert (moved <= latest).all()
+    assert (moved > latest - 1).all()
+
+
+def test_starts_within_the_limits_stay() -> None:
+    starts = np.array([1.7, 4.1])
+    assert within_limits(starts, np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == starts.tolist()

@@ -1,0 +1,74 @@
+"""How much pictures change: measured while samples are read, and with a closer look."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.media import GOOD_VIDEOS, make_video
+from tests.video.conftest import Made
+from vidsum.errors import InputError
+from vidsum.types import Features
+from vidsum.video.changes import ChangeMeter
+from vidsum.video.closer import changes_within
+from vidsum.video.frames import Exact, Sampling
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
+
+
+def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> Features:
+    """The changes of what is decoded for samples at a rate."""
+    meter = ChangeMeter()
+    with read_frames(path, [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
+        for _ in frames:
+            pass
+    return meter.measured(probe(path))
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_every_decoded_picture_is_measured_at_its_time(kind: str, made: Made) -> None:
+    video = made(kind)
+    whole = measured(video.path)
+    assert whole.timestamps == pytest.approx(video.times_s, abs=0.0011)
+    assert whole.array[:, 1].all()
+    assert whole.array[0, 0] == 0
+    assert (whole.array[1:, 0] > 1).all()  # each shows another number
+
+
+@pytest.mark.parametrize("kind", GOOD_VIDEOS)
+def test_a_closer_look_gives_what_decoding_all_gives(kind: str, made: Made) -> None:
+    video = made(kind)
+    whole, info = measured(video.path), probe(video.path)
+    span = video.duration_s
+    for segments in (
+        [(0.0, span)],
+        [(0.3 * span, 0.5 * span), (0.8 * span, 0.9 * span), (0.45 * span, 0.6 * span)],
+    ):
+        try:
+            close = changes_within(info, segments)
+        except InputError:  # no picture begins there
+            assert len(whole) < 5
+            continue
+        at = np.searchsorted(whole.timestamps, close.timestamps - 1e-6)
+        assert close.timestamps == pytest.approx(whole.timestamps[at])
+        inside = close.array[:, 0] > 0
+        assert close.array[inside, 0] == pytest.approx(whole.array[at[inside], 0], abs=1e-3)
+        assert (~inside).sum() <= len(segments)
+
+
+def test_pictures_that_are_left_out_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "film.mkv"
+    make_video(
+        path, n_frames=100, codec_options={"x264-params": "bframes=3:b-adapt=0:b-pyramid=none:scenecut=0"}
+    )
+    whole, sparse = measured(path, strict=True), measured(path, 2.0)
+    assert len(sparse) < 0.7 * len(whole)
+    numbers = np.searchsorted(whole.timestamps, sparse.timestamps)
+    follows = np.diff(numbers, prepend=-1) == 1
+    assert sparse.array[:, 1].astype(bool).tolist() == follows.tolist()
+
+
+def test_nothing_decoded_is_an_error_of_the_video(tmp_path: Path) -> None:
+    info = probe(make_video(tmp_path / "film.mp4").path)
+    with pytest.raises(InputError):
+        ChangeMeter().measured(info)
