@@ -2,9 +2,8 @@
 
     python -m docs.benchmarks.cuts FOLDER [--half odd] [--seeds 0 1 2 3 4 5 6 7 8] [--scenedetect PYTHON]
 
-FOLDER is where the films are made. Only joins count as true, so a cut inside a clip counts against every method.
-Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is named, where it is
-installed there.
+FOLDER is where the films are made. Only joins count as true, so a cut inside a clip counts against every
+method. Brackets hold 95 % of a bootstrap over films. PySceneDetect runs in the Python that is named.
 """
 
 import json

@@ -19,7 +19,8 @@ from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.device import Precision
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of, of_mixtures
-from vidsum.pipelines.extraction import extraction_job, run_jobs
+from vidsum.pipelines.cuts import pictures_of
+from vidsum.pipelines.extraction import Input, changes_job, extraction_job
 from vidsum.pipelines.moments import seen
 from vidsum.settings import Extraction
 from vidsum.shots import find
@@ -119,15 +120,20 @@ def features_of(
     path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True
 ) -> list[Features]:
     """The features of a film that a space needs; they are kept in the cache."""
-    video, how = probe(path), Extraction(precision=precision)
-    jobs = [extraction_job(video, one) for one in extractions_of(space, how, thorough=thorough)]
-    return run_jobs(video, jobs, how, None)
+    return _input_of(path, space, precision, thorough=thorough).read()
 
 
 def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True) -> ClipEmbeddings:
     """A film in a space; see `features_of`."""
-    features = features_of(path, space, precision, thorough=thorough)
-    return seen(space, features, find(features[-1]).edges_s)
+    given = _input_of(path, space, precision, thorough=thorough)
+    features, changes = given.read_with_changes()
+    return seen(space, features, find(features[-1], pictures=pictures_of(given, changes)).edges_s)
+
+
+def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -> Input:
+    video, how = probe(path), Extraction(precision=precision)
+    jobs = tuple(extraction_job(video, one) for one in extractions_of(space, how, thorough=thorough))
+    return Input(how, video, jobs, changes_job(video, how, jobs))
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import Pieces, distinct, pieces_of, ranked_runs
+from vidsum.grounding.pieces import Pieces, pieces_of, ranked_runs, standing_out
 from vidsum.grounding.proposals import moments_of
-from vidsum.intervals import iou
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))
 SHOTS = st.lists(st.integers(1, 79).map(lambda half: half / 2), max_size=8, unique=True)
@@ -63,31 +62,29 @@ def test_scores_are_shrunk_contrasts(curve: FloatArray, inner: list[float]) -> N
         assert levels[inside].min() >= np.quantile(levels, 0.25) - 1e-9
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(1, 9)), max_size=12),
-    st.integers(1, 6),
-)
-def test_distinct_moments_are_those_of_a_slow_loop(rows: list[tuple[int, int, int]], top_k: int) -> None:
-    left = [Moment(float(start), float(start + length), float(score)) for start, length, score in rows]
-    kept: list[Moment] = []
-    while left and len(kept) < top_k:
-        worth = []
-        for moment in left:
-            shares = [
-                max(0.0, min(moment.end_s, other.end_s) - max(moment.start_s, other.start_s))
-                / min(moment.end_s - moment.start_s, other.end_s - other.start_s)
-                for other in kept
-            ]
-            worth.append(moment.score * (1 - 0.5 * max(shares, default=0.0)))
-        best = left[int(np.argmax(worth))]
-        kept.append(Moment(best.start_s, best.end_s, max(worth)))
-        taken = [(best.start_s, best.end_s)]
-        left = [
-            one for one in left if iou(taken, [(one.start_s, one.end_s)])[0, 0] <= 0.5 and one is not best
-        ]
-    ordered = [Moment(float(start), float(start + length), float(score)) for start, length, score in rows]
-    found = distinct(ordered, 0.5, top_k)
-    assert found == [pytest.approx(one) for one in kept] or found == kept
+@given(CURVES, SHOTS, st.integers(1, 6))
+def test_each_moment_is_the_best_of_what_those_before_it_left(
+    curve: FloatArray, inner: list[float], top_k: int
+) -> None:
+    pieces, _ = cut(curve, inner)
+    found = standing_out(pieces, 1.0, top_k)
+    assert len(found) <= top_k
+    for rank, moment in enumerate(found):
+        left = np.ones(len(pieces.levels), np.bool_)
+        for other in found[:rank]:
+            assert moment.end_s <= other.start_s or moment.start_s >= other.end_s
+            left[(pieces.edges_s[:-1] >= other.start_s) & (pieces.edges_s[1:] <= other.end_s)] = False
+        best = ranked_runs(pieces, 1.0, left)[0]
+        assert (moment.start_s, moment.end_s) == (best.start_s, best.end_s)
+        assert moment.score <= min([best.score, *(other.score for other in found[:rank])])
+
+
+def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
+    curve = np.zeros(40, np.float32)
+    curve[10:15], curve[15:19], curve[30:33] = 1.0, 0.8, 0.5
+    shots = np.array([0.0, 10.0, 15.0, 19.0, 30.0, 33.0, 40.0])
+    found = moments_of(curve, np.arange(40.0), 1.0, 40.0, 3, shots_s=shots)
+    assert [(one.start_s, one.end_s) for one in found] == [(10, 15), (15, 19), (30, 33)]
 
 
 def shown(curve: FloatArray) -> list[tuple[float, float]]:

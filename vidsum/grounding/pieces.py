@@ -5,13 +5,13 @@ and its mean over the shot, so that a run of pieces above a threshold ends where
 no reason of its own. Ranks choose thresholds, and quantiles the unit: a few odd clips move neither.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum.grounding.runs import Run, runs_of
-from vidsum.intervals import iou
 from vidsum.types import FloatArray, Moment, TimeArray
 
 _OF_SHOT = 0.75
@@ -28,8 +28,6 @@ _SLIVER = 0.1
 """Fraction of a clip: a last piece that is shorter belongs to the one before."""
 _LEAST_SCORE = 1e-6
 """A run that stands out by less does so by rounding alone."""
-_DISCOUNT = 0.5
-"""Share of its score that a moment loses if it lies inside a better one, or the other way round."""
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
 """Of a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
 percentile, in deviations."""
@@ -66,18 +64,34 @@ def pieces_of(
     return Pieces(edges, _OF_SHOT * means(shots)[shot_of] + (1 - _OF_SHOT) * means(edges))
 
 
-def ranked_runs(pieces: Pieces, step_s: float) -> list[Moment]:
+def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
+    """The moments that stand out, best first, none in part of another; none where the levels are flat.
+
+    Each is the best run of pieces in what those before it have left. A shot beside a better one is a run of
+    its own only then: every threshold that it reaches, the better one reaches too.
+    """
+    kept = list[Moment]()
+    is_left = np.ones(len(pieces.levels), np.bool_)
+    while len(kept) < top_k and (found := ranked_runs(pieces, step_s, is_left)):
+        best = found[0]
+        kept.append(replace(best, score=min(best.score, kept[-1].score)) if kept else best)
+        is_left &= (pieces.edges_s[1:] <= best.start_s) | (pieces.edges_s[:-1] >= best.end_s)
+    return kept
+
+
+def ranked_runs(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_] | None = None) -> list[Moment]:
     """All runs of pieces above some threshold that stand out, best first; none where the levels are flat.
 
     The score is how far a run's mean lies above that of the rest, in deviations of the video's levels, shrunk
     as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
-    neighbouring pieces lowers and length raises.
+    neighbouring pieces lowers and length raises. `is_left` [P] tells which pieces a run may hold; None for
+    all.
     """
     levels, lengths = pieces.levels, np.diff(pieces.edges_s)
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
     if np.ptp(levels) == 0:
         return []
-    found = np.array(sorted(_above(levels)), np.int64).reshape(-1, 2)
+    found = np.array(sorted(_above(levels, is_left)), np.int64).reshape(-1, 2)
     noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
     enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
     usual = np.clip(levels, *np.quantile(levels, _USUAL))
@@ -98,30 +112,13 @@ def ranked_runs(pieces: Pieces, step_s: float) -> list[Moment]:
     ]
 
 
-def distinct(moments: Sequence[Moment], max_iou: float, top_k: int) -> list[Moment]:
-    """Non-maximum suppression that prefers other places, as Soft-NMS (Bodla et al., ICCV 2017) does.
-
-    A moment that overlaps a better one by more than `max_iou` is left out. One that lies inside a better one,
-    or the other way round, loses a share of its score, in proportion to what is common of the shorter.
-    """
-    intervals = np.array([(one.start_s, one.end_s) for one in moments], np.float64).reshape(-1, 2)
-    scores, kept = np.array([one.score for one in moments]), list[Moment]()
-    lengths, weights = np.diff(intervals, axis=1)[:, 0], np.ones(len(moments))
-    while len(kept) < top_k and np.isfinite(scores * weights).any():
-        best = int(np.nanargmax(scores * weights))
-        start_s, end_s = intervals[best]
-        kept.append(Moment(float(start_s), float(end_s), float(scores[best] * weights[best])))
-        common = np.minimum(intervals[:, 1], end_s) - np.maximum(intervals[:, 0], start_s)
-        share = np.maximum(common, 0) / np.minimum(lengths, end_s - start_s)
-        weights = np.minimum(weights, 1 - _DISCOUNT * share)
-        weights[iou(intervals[best], intervals)[0] > max_iou] = np.nan
-        weights[best] = np.nan
-    return kept
-
-
-def _above(levels: TimeArray) -> set[Run]:
-    """Runs of the pieces that reach one of the thresholds."""
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_] | None) -> set[Run]:
+    """Runs of the pieces that reach one of the thresholds, and are left."""
     n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(levels))) / -np.log(_NARROWER))
     by_rank = np.quantile(levels, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
     even = by_rank[0] + _EVEN * (levels.max() - by_rank[0])
-    return {run for threshold in np.union1d(by_rank, even) for run in runs_of(levels >= threshold, 1)}
+    thresholds = np.union1d(by_rank, even)
+    reached = levels >= thresholds[:, None]
+    return {
+        run for passes in (reached if is_left is None else reached & is_left) for run in runs_of(passes, 1)
+    }

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import distinct, pieces_of, ranked_runs
+from vidsum.grounding.pieces import pieces_of, standing_out
 from vidsum.grounding.runs import Run, runs_of
 from vidsum.intervals import iou
 from vidsum.scaling import unit_range
@@ -57,7 +57,7 @@ def moments_of(
         curve: [T] how well each clip fits the query, in any unit.
         timestamps, step_s: [T] seconds at which each clip begins; seconds that it stands for.
         duration_s: of the video; no moment ends after it.
-        top_k, max_iou: see `suppress`.
+        top_k, max_iou: see `suppress`; moments of `shots` do not overlap at all.
         grouping: the rule; `shots` is that of `vidsum ground`.
         shots_s: [S + 1] edges of the video's shots for `shots`; None for one shot.
 
@@ -72,8 +72,8 @@ def moments_of(
     saliency = unit_range(curve)
     if grouping == "shots":
         end_s = min(float(timestamps[-1]) + step_s, duration_s)
-        standing_out = ranked_runs(pieces_of(saliency, timestamps, step_s, end_s, shots_s), step_s)
-        return distinct(standing_out, max_iou, top_k) or [Moment(0.0, end_s, 0.0)]
+        pieces = pieces_of(saliency, timestamps, step_s, end_s, shots_s)
+        return standing_out(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
     # a flat curve has no run: take the whole video
     ranked = _ranked_runs(saliency, grouping) or [(0.0, Run(0, len(saliency) - 1))]
     if grouping == "hybrid":
