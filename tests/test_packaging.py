@@ -44,8 +44,9 @@ def test_nothing_but_vidsum_is_installed(wheel_files: set[str]) -> None:
     }
 
 
-def test_commands_and_weights_are_inside(wheel_files: set[str]) -> None:
+def test_commands_weights_and_data_are_inside(wheel_files: set[str]) -> None:
     assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= wheel_files
+    assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= wheel_files
 
 
 def test_every_module_of_the_checkout_is_in_the_wheel(wheel_files: set[str]) -> None:

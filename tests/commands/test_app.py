@@ -21,6 +21,7 @@ from vidsum.errors import VidsumError
 from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
 HOME = os.environ.get("VIDSUM_HOME")
 HEAVY = (
     "torch",
@@ -97,9 +98,23 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"vidsum {__version__}\n"
 
 
-def loaded(arguments: list[str], modules: tuple[str, ...]) -> str:
-    """Those of the modules that a command has imported when it ends, in a process of its own."""
-    program = f"import sys; sys.argv = ['vidsum', *{arguments}]\nfrom vidsum.commands.app import main\n"
+MISSING = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {missing}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing)
+"""
+
+
+def loaded(arguments: list[str], modules: tuple[str, ...], missing: tuple[str, ...] = ()) -> str:
+    """Those of the modules that a command has imported when it ends, in a process of its own.
+
+    The packages in `missing` cannot be imported there, as if they were not installed.
+    """
+    program = MISSING.format(missing=missing)
+    program += f"sys.argv = ['vidsum', *{arguments}]\nfrom vidsum.commands.app import main\n"
     program += "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
     program += f"print([m for m in {modules} if m in sys.modules])"
     ran = subprocess.run(
@@ -122,24 +137,54 @@ def test_a_command_loads_no_other(film: Path) -> None:
     assert loaded(["info", str(film)], ("vidsum.commands.train", "vidsum.commands.summarize")) == "[]"
 
 
+@pytest.fixture
+def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache of the user in place of the test's own, which would have to be filled."""
+    monkeypatch.delenv("VIDSUM_HOME")
+    if HOME:
+        monkeypatch.setenv("VIDSUM_HOME", HOME)
+
+
 @pytest.mark.weights
+@pytest.mark.usefixtures("users_home")
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights", "info"])
 def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge"):
         real_weights(name)
-    film = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
     target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
     output = [] if command == "info" else ["--device", "cpu", "--no-cache", "-o", str(target)]
-    assert loaded([command, film, *output], HEAVY) == "[]"
+    assert loaded([command, SAMPLE, *output], HEAVY, missing=("torch", "torchvision")) == "[]"
+
+
+@pytest.mark.usefixtures("loads")
+def test_results_become_timelines_and_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
+    pytest.importorskip("opentimelineio")
+    record = str(tmp_path / "film.json")
+    assert run("summarize", film, "--device", "cpu", "-o", record).code == 0
+    for command, target in (("export", "film.otio"), ("report", "film.html")):
+        assert loaded([command, record, "-o", str(tmp_path / target)], (), ("torch", "torchvision")) == "[]"
+        assert (tmp_path / target).stat().st_size > 1000
 
 
 @pytest.mark.weights
-def test_a_second_query_needs_no_network_of_the_video(
+@pytest.mark.usefixtures("users_home")
+def test_queries_are_answered_without_torchvision(
     film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("VIDSUM_HOME")  # the test's own, which would have to be filled
-    if HOME:
-        monkeypatch.setenv("VIDSUM_HOME", HOME)
+    weights = [real_weights(name) for name in ("i3d", "efficientnet_lite0", "minilm")]
+    home = tmp_path / "empty"  # but for weights: nothing that was kept stands in for torchvision
+    home.mkdir()
+    (home / "weights").symlink_to(weights[-1].parent)
+    monkeypatch.setenv("VIDSUM_HOME", str(home))
+    target = tmp_path / "moments.json"
+    ask = ["ground", str(film), "--query", "a bird", "--device", "cpu", "-o", str(target)]
+    assert loaded(ask, (), missing=("torchvision",)) == "[]"
+    assert json.loads(target.read_text())["queries"][0]["moments"]
+
+
+@pytest.mark.weights
+@pytest.mark.usefixtures("users_home")
+def test_a_second_query_needs_no_network_of_the_video(film: Path, tmp_path: Path) -> None:
     for name in ("i3d", "efficientnet_lite0", "minilm"):
         real_weights(name)
     ask = ["ground", str(film), "--device", "cpu", "-o", str(tmp_path / "moments.json"), "--overwrite"]

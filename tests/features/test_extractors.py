@@ -7,13 +7,15 @@ import open_clip
 import pytest
 import torch
 from torch import Tensor
+from torchvision.models import MobileNet_V2_Weights
+from torchvision.models.video import R3D_18_Weights
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
 from vidsum.device import require_precision
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
-from vidsum.features.extractor import Extractor
+from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.types import Picture
 
@@ -104,6 +106,12 @@ def test_an_extractor_does_what_it_declares(
     else:
         with pytest.raises(UsageError, match=f"{name} has no class scores"):
             extractor.logits(together)
+
+
+def test_class_names_are_those_of_torchvision() -> None:
+    imagenet = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
+    assert list(imagenet_classes()) == imagenet
+    assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
 
 
 def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(

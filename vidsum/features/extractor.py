@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from vidsum.device import Backend, Precision
@@ -29,12 +30,19 @@ HALF_RANGE: Triple = (127.5, 127.5, 127.5)
 """As mean and as deviation: pixels become [-1, 1]."""
 
 
-def imagenet_classes() -> Sequence[str]:
-    """The 1000 ImageNet classes."""
-    from torchvision.models import MobileNet_V2_Weights
+_CLASS_NAMES = Path(__file__).with_name("class_names")
+"""A file for each set of classes, a name per line. The names are those of torchvision, which is not needed to
+read them: importing it is slow, and fails where it does not match PyTorch."""
 
-    names: Sequence[str] = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
-    return names
+
+def imagenet_classes() -> Sequence[str]:
+    """The 1000 ImageNet classes, in the order of the logits."""
+    return (_CLASS_NAMES / "imagenet.txt").read_text(encoding="utf-8").splitlines()
+
+
+def kinetics_classes() -> Sequence[str]:
+    """The 400 classes of Kinetics-400, in alphabetic order, which is that of the logits."""
+    return (_CLASS_NAMES / "kinetics_400.txt").read_text(encoding="utf-8").splitlines()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ docs/algorithms/grounding-spaces.md explains how the constants were chosen.
 
 import re
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 
@@ -68,15 +67,11 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
     if extractor not in _TEMPLATES:
         hint = f"{' and '.join(_TEMPLATES)} have"
         raise UsageError(f"{extractor} has no class names to compare with text", hint=hint)
-    made_from = {
-        "weights_sha256": checkpoints.sha256_of("minilm"),
-        "extractor": extractor,
-        "template": _TEMPLATES[extractor],
-        "torchvision": version("torchvision"),  # for its names: importing it is slow
-    }
+    texts = sentences(extractor)
+    made_from = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
 
     def embed() -> FloatArray:
-        return load_text_encoder("minilm", device).encode(sentences(extractor))
+        return load_text_encoder("minilm", device).encode(texts)
 
     return kept_rows("class_names", made_from, embed)
 

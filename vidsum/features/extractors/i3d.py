@@ -7,9 +7,7 @@ longer (flipping a pancake), and a feature of 64 costs twice as much.
 The class of a whole video is that of the logits averaged over its clips, before the softmax.
 """
 
-from collections.abc import Sequence
-
-from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights
+from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights, kinetics_classes
 from vidsum.video.frames import ShortSide
 
 LENGTHS = range(9, 129)
@@ -26,14 +24,6 @@ def build(weights: Weights) -> Network:
     return Network(model, head)
 
 
-def class_names() -> Sequence[str]:
-    """The 400 Kinetics classes, in the alphabetic order of the released model."""
-    from torchvision.models.video import R3D_18_Weights
-
-    names: Sequence[str] = R3D_18_Weights.KINETICS400_V1.meta["categories"]
-    return names
-
-
 SPEC = Spec(
     name="i3d",
     checkpoint="i3d",
@@ -44,5 +34,5 @@ SPEC = Spec(
     clip_frames=32,
     stride_frames=16,
     clip_lengths=LENGTHS,
-    class_names=class_names,
+    class_names=kinetics_classes,
 )
