@@ -98,8 +98,11 @@ def check_text(name: str, text: str) -> None:
     assert found == file.read_text(encoding="utf-8")
 
 
-def check_close(name: str, text: str) -> None:
-    """Like `check_text`, but numbers that a network gave may differ by CLOSE."""
+def check_close(name: str, text: str, within: Mapping[str, float] | None = None) -> None:
+    """Like `check_text`, but numbers that a network gave may differ by CLOSE.
+
+    `within` has the keys whose numbers may differ by more, and by how much.
+    """
     found, file = portable(text), _file(name)
     if REGENERATE:
         file.write_text(found, encoding="utf-8")
@@ -107,27 +110,35 @@ def check_close(name: str, text: str) -> None:
     digit = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
     if "\n " in stored.rstrip():
         assert json.dumps(json.loads(found), indent=1, ensure_ascii=False) + "\n" == found
-        assert_close(json.loads(found), json.loads(stored))
+        assert_close(json.loads(found), json.loads(stored), within=within)
     else:
         assert re.sub(digit, "0", found) == re.sub(digit, "0", stored)
         pairs = zip(found.splitlines(), stored.splitlines(), strict=True)
         for one, other in pairs:
-            assert_close(json.loads(one), json.loads(other))
+            assert_close(json.loads(one), json.loads(other), within=within)
 
 
-def assert_close(found: Any, stored: Any, place: str = "") -> None:
+def assert_close(
+    found: Any,
+    stored: Any,
+    place: str = "",
+    *,
+    within: Mapping[str, float] | None = None,
+    close: float = CLOSE,
+) -> None:
     """The same keys in the same order, the same types, and numbers that are close."""
     assert type(found) is type(stored), place
     if isinstance(stored, Mapping):
         assert list(found) == list(stored), place
         for key, value in stored.items():
-            assert_close(found[key], value, f"{place}.{key}")
+            own = (within or {}).get(key, close)
+            assert_close(found[key], value, f"{place}.{key}", within=within, close=own)
     elif isinstance(stored, list):
         assert len(found) == len(stored), place
         for number, value in enumerate(stored):
-            assert_close(found[number], value, f"{place}[{number}]")
+            assert_close(found[number], value, f"{place}[{number}]", within=within, close=close)
     elif isinstance(stored, float):
-        assert found == pytest.approx(stored, abs=CLOSE, rel=CLOSE), place
+        assert found == pytest.approx(stored, abs=close, rel=close), place
     else:
         assert found == stored, place
 

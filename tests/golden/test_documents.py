@@ -198,11 +198,20 @@ def test_evaluation_of_highlights(vidsum: Program) -> None:
 
 # --- runs of training, and what their models answer ---
 
+# Dropout's draws depend on the processor: MKL makes them on x86, PyTorch itself elsewhere.
+NO_DROPOUT = ("--dropout", 0)
+NO_DROPOUT_IN = (*NO_DROPOUT, "--dropout-in", 0)
+
+# MRNet's convolutions have a bias before batch normalisation, whose gradient is 0 but for rounding errors.
+# AdamW turns these into steps of the learning rate, and evaluation sees them: some answers depend on the
+# processor. So MRNet trains for a few steps and its answers are compared loosely, or with next to no rate.
+MRNET = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
+
 
 def test_training_run_of_summaries(vidsum: Program) -> None:
     save_annotated(Path("made.h5"), varied=True)
     sizes = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1)
-    train = ("train", "fulltransnet", "--data", "made.h5", "--out", "run", *sizes, *CPU)
+    train = ("train", "fulltransnet", "--data", "made.h5", "--out", "run", *sizes, *NO_DROPOUT, *CPU)
     result = vidsum(*train, "--json").out
     check_text("run.json", read("run/run.json"))
     check_close("train_fulltransnet.result.json", result)
@@ -226,7 +235,7 @@ def test_training_of_detr(vidsum: Program) -> None:
         "--heads",
         2,
     )
-    sizes += ("--clips", 10, "--epochs", 1, "--text-features", "words", *CPU)
+    sizes += ("--clips", 10, "--epochs", 1, "--text-features", "words", *NO_DROPOUT_IN, *CPU)
     train = ("train", "detr", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
     check_close("train_detr.result.json", vidsum(*train, "--json").out)
     ask: Arguments = ("evaluate", "highlights", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
@@ -236,18 +245,18 @@ def test_training_of_detr(vidsum: Program) -> None:
 
 
 def test_training_of_mrnet(vidsum: Program) -> None:
-    sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
-    train = ("train", "mrnet", "--data", "toy", "--out", "run", *sizes, "--epochs", 1, *CPU)
-    check_close("train_mrnet.result.json", vidsum(*train, "--json").out)
+    five_steps = ("--batch-size", 120, "--epochs", 1)
+    train = ("train", "mrnet", "--data", "toy", "--out", "run", *MRNET, *five_steps, *NO_DROPOUT_IN, *CPU)
+    eight_of_400 = {"validation": 8 / 400}  # processors differed by one, simulated rounding errors by two
+    check_close("train_mrnet.result.json", vidsum(*train, "--json").out, within=eight_of_400)
 
 
 @pytest.mark.weights
 def test_training_of_mrnet_on_features(vidsum: Program) -> None:
     real_weights("minilm")
     save_highlights()
-    sizes = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
-    train = ("train", "mrnet", "--data", "val.jsonl", "--features", "clip", "--out", "run", *sizes)
-    vidsum(*train, "--text", "minilm", "--epochs", 1, *CPU)
+    train = ("train", "mrnet", "--data", "val.jsonl", "--features", "clip", "--out", "run", *MRNET)
+    vidsum(*train, "--text", "minilm", "--epochs", 1, "--lr", 1e-8, *NO_DROPOUT_IN, *CPU)
     ask = ("evaluate", "moments", "--data", "val.jsonl", "--run", "run", "--features", "clip", *CPU)
     check_close("moment_evaluation_run.json", vidsum(*ask, "--seeds", 2, "-o", "-").out)
 
