@@ -23,6 +23,7 @@ from vidsum.commands.jobs import Worker
 from vidsum.commands.own_stdout import own_stdout
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
+from vidsum.packages import pip_install
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -132,8 +133,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        hint = f'{sys.executable} -m pip install "vidsum[ray]"'
-        raise UsageError("--ray needs Ray", hint=hint) from error
+        raise UsageError("--ray needs Ray", hint=pip_install("ray")) from error
     on_stop = signal.getsignal(signal.SIGTERM)
     with _started(ray) if address == "local" else _joined(ray, address):
         signal.signal(signal.SIGTERM, on_stop)  # Ray has put its own in place of it

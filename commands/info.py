@@ -2,7 +2,6 @@
 
 import platform
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import Annotated, Any
 
 from vidsum.commands import assignment
@@ -12,6 +11,7 @@ from vidsum.commands.options import Only, Videos, View, command
 from vidsum.commands.result import Result, run_alone
 from vidsum.commands.tally import Facts
 from vidsum.options import Option
+from vidsum.packages import import_fault, pytorch_mismatch, pytorch_repair, version_of
 from vidsum.settings import Extraction
 
 _PACKAGES = (
@@ -101,37 +101,38 @@ def _cache() -> Result:
 
 def _machine() -> Result:
     from vidsum import checkpoints
-    from vidsum.device import choose_device, device_type
     from vidsum.version import __version__
 
-    device = "cpu" if device_type() == "cpu" else str(choose_device())
+    fault = pytorch_mismatch()
+    try:
+        device = _device()
+    except Exception as error:
+        if (broken := import_fault(error)) is None:
+            raise
+        device, fault = "unknown", broken.message
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **{name: _version(name) for name in _PACKAGES},
+        **{name: version_of(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
-        "device": _device_name(device),
+        "device": device,
         "config": _config(),
         "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
         or "none here yet",
     }
     cache = _cache()
     return Result(
-        "info", data={**facts, **cache.data}, lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}")
+        "info",
+        data={**facts, **cache.data},
+        lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
+        messages=(f"{fault}: {pytorch_repair()}",) if fault else (),
     )
 
 
 def _config() -> str:
     """The file that sets defaults, or where one would be."""
     return next(map(str, files_in_force()), f"none (looked for {user_file()})")
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _ffmpeg() -> str:
@@ -143,9 +144,11 @@ def _ffmpeg() -> str:
     )
 
 
-def _device_name(device: str) -> str:
-    from vidsum.device import n_cores
+def _device() -> str:
+    """What `auto` selects; PyTorch is asked where there may be a GPU."""
+    from vidsum.device import choose_device, device_type, n_cores
 
+    device = "cpu" if device_type() == "cpu" else str(choose_device())
     if not device.startswith("cuda"):
         return f"{device} ({n_cores()} cores)"
     import torch

@@ -14,6 +14,7 @@ import typer
 from vidsum.commands.log import LOG
 from vidsum.commands.options import View
 from vidsum.errors import VidsumError
+from vidsum.packages import import_fault
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class Result:
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
         """The result of a command that an exception ended."""
+        error = import_fault(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
         return cls(command, input, errors=(Problem.of(error),), exit_code=code)
 

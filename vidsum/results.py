@@ -25,6 +25,7 @@ from vidsum.documents import (
 )
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import is_feature_file, read_features, write_features
+from vidsum.packages import pip_install
 from vidsum.speech.transcript import Transcript, segments_of
 from vidsum.times import format_time
 from vidsum.types import (
@@ -122,7 +123,7 @@ def to_pandas(result: Result) -> "DataFrame":
     try:
         from pandas import DataFrame, Index
     except ImportError as error:
-        raise UsageError("pandas is not installed", hint="pip install pandas") from error
+        raise UsageError("pandas is not installed", hint=pip_install("pandas")) from error
     if isinstance(result, Features):
         return DataFrame(result.array, index=Index(result.timestamps, name="time_s"))
     return DataFrame(_rows(result))

@@ -18,6 +18,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import text
 from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
+from vidsum.packages import pip_install
 from vidsum.types import FloatArray
 
 PANCAKE = "a person flips a pancake in a frying pan"
@@ -157,11 +158,11 @@ def test_glove_refuses_a_text_of_unknown_words(unknown: str) -> None:
         load_text_encoder("glove").encode(["a man", unknown])
 
 
-def test_glove_without_pyarrow_names_the_extra(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_glove_without_pyarrow_names_the_command(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="needs the package pyarrow") as caught:
         load_text_encoder("glove")
-    assert caught.value.hint == 'pip install "vidsum[glove]"'
+    assert caught.value.hint == pip_install("pyarrow")
 
 
 @pytest.mark.weights

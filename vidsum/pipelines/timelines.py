@@ -110,7 +110,8 @@ def require_expressible(format: str, *, has_video: bool) -> None:
     if format in LISTS:
         return
     if find_spec("opentimelineio") is None:
-        raise UsageError(f".{format} needs OpenTimelineIO", hint='pip install "vidsum[export]"')
+        fault = f".{format} needs OpenTimelineIO, which vidsum comes with up to Python 3.13"
+        raise UsageError(fault, hint=f"another Python, or one of {', '.join(LISTS)}")
     if not has_video:
         hint = f"one of {', '.join(LISTS)}"
         raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)

@@ -11,6 +11,7 @@ from functools import partial
 
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.names import unknown
+from vidsum.packages import pip_install
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
@@ -114,7 +115,7 @@ def _read_samples_of(
         try:
             from vidsum.video.decord_reader import read_samples
         except ImportError as error:
-            hint = "use --reader pyav, or pip install decord"
+            hint = f"use --reader pyav, or {pip_install('decord')}"
             raise UsageError("decord is not installed", hint=hint) from error
     else:
         raise unknown("reader", reader, READERS)

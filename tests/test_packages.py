@@ -1,0 +1,128 @@
+"""How to install a package, and what is told of PyTorch and torchvision that do not match."""
+
+import shlex
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+
+from vidsum.packages import import_fault, pip_install, pytorch_mismatch, pytorch_repair, version_of
+
+
+def add_package(folder: Path, name: str, version: str, requires: str | None = None, code: str = "") -> None:
+    """A package that can be imported, with the metadata of an installed one."""
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    needs = f"Requires-Dist: {requires}\n" if requires else ""
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+    (folder / name).mkdir()
+    (folder / name / "__init__.py").write_text(code)
+
+
+def test_the_command_is_that_of_this_interpreter_in_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/opt/my python/bin/python")
+    command = pip_install("ray>=2", "a[b]")
+    assert shlex.split(command) == ["/opt/my python/bin/python", "-m", "pip", "install", "ray>=2", "a[b]"]
+    assert command.startswith("'/opt/my python/bin/python' -m pip install ")
+
+
+def test_what_these_tests_run_with_matches() -> None:
+    assert pytorch_mismatch() is None
+
+
+@pytest.mark.parametrize(
+    ("torch", "vision", "requires", "said"),
+    [
+        ("2.6.0", "0.21.0", "torch==2.6.0", None),
+        ("2.6.0+cpu", "0.21.0+cpu", "torch==2.6.0", None),
+        ("2.7.0", "0.21.0", "torch (==2.6.0)", "torchvision 0.21.0 requires torch ==2.6.0, but torch 2.7.0"),
+        ("2.13.0", "0.29.2", "torch (>=2.14.0)", "requires torch >=2.14.0"),
+        ("2.15.0", "0.29.2", "torch (>=2.14.0)", None),
+        ("2.6.0+cpu", "0.21.0", "torch==2.6.0", "different builds"),
+        ("2.6.0", "0.21.0+cu124", "torch==2.6.0", "different builds"),
+        ("2.6.0+cu124", "0.21.0+cu126", "torch==2.6.0", "different builds"),
+        ("2.6.0a0+ecf3bae40a", "0.21.0a0+7af6987", None, None),  # built from source
+    ],
+)
+def test_versions_and_builds_are_compared(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    torch: str,
+    vision: str,
+    requires: str | None,
+    said: str | None,
+) -> None:
+    add_package(tmp_path, "torch", torch)
+    add_package(tmp_path, "torchvision", vision, requires)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    fault = pytorch_mismatch()
+    assert (fault is None) == (said is None)
+    assert (said or "") in (fault or "")
+
+
+def test_where_all_builds_are_for_cpus_a_label_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_package(tmp_path, "torch", "2.6.0+cpu")
+    add_package(tmp_path, "torchvision", "0.21.0", "torch==2.6.0")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert pytorch_mismatch() is None
+
+
+@pytest.mark.parametrize("missing", ["torch", "torchvision"])
+def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == missing:
+            raise metadata.PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert version_of(missing) == "not installed"
+    assert pytorch_mismatch() == f"{missing} is not installed"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise RuntimeError('operator torchvision::nms does not exist')", "torchvision::nms"),
+        ("raise OSError('libtorch_cuda.so: cannot open shared object file')", "libtorch_cuda.so"),
+        ("import torch\ntorch.no_such_name", "no_such_name"),
+        ("from torch import no_such_name", "no_such_name"),
+        ("import none_of_its_own", "none_of_its_own"),
+        ("def fail():\n    raise ImportError\nfail()", "ImportError"),
+    ],
+)
+def test_an_error_of_importing_torchvision_becomes_a_line_and_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    add_package(tmp_path, "torchvision", "0.1", code=code)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises((RuntimeError, OSError, AttributeError, ImportError)) as caught:
+        import_module("torchvision")
+    fault = import_fault(caught.value)
+    assert fault is not None
+    assert fault.message.startswith(("torchvision cannot be imported: ", "torch cannot be imported: "))
+    assert fault.message.endswith(f"(torch {version_of('torch')}, torchvision 0.1)")
+    assert reason in fault.message
+    assert (fault.exit_code, fault.hint) == (1, pytorch_repair())
+
+
+def test_pytorch_that_is_not_installed_is_such_an_error() -> None:
+    fault = import_fault(ModuleNotFoundError("No module named 'torch.fx'", name="torch.fx"))
+    assert fault is not None
+    assert fault.message.startswith("torch cannot be imported: No module named 'torch.fx' (torch ")
+
+
+def test_errors_of_working_packages_are_none_of_these() -> None:
+    import torch
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.zeros(2) @ torch.zeros(3)
+    assert import_fault(caught.value) is None
+    assert import_fault(ModuleNotFoundError("No module named 'ray'", name="ray")) is None
+    assert import_fault(MemoryError()) is None

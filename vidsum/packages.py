@@ -1,0 +1,88 @@
+"""The packages that vidsum runs on: how to install one, and whether PyTorch and torchvision match."""
+
+import os
+import re
+import shlex
+import sys
+
+from vidsum.errors import VidsumError
+
+_PAIR = ("torch", "torchvision")
+_FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
+"""What importing a package raises whose libraries are missing, or are not those that it was built with."""
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package, or `not installed`; it is not imported."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def pip_install(*arguments: str) -> str:
+    """The command that installs packages for this interpreter: a bare `pip` may be that of another."""
+    words = [sys.executable or "python", "-m", "pip", "install", *arguments]
+    if os.name == "nt":
+        from subprocess import list2cmdline
+
+        return list2cmdline(words)
+    return shlex.join(words)
+
+
+def pytorch_repair() -> str:
+    """The command that makes PyTorch and torchvision match: it takes both from the same index."""
+    return pip_install("--force-reinstall", *_PAIR)
+
+
+def pytorch_mismatch() -> str | None:
+    """Why PyTorch and torchvision cannot work together, by what their metadata says; None if they seem to."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    torch, vision = map(version_of, _PAIR)
+    for package, version in zip(_PAIR, (torch, vision), strict=True):
+        if version == "not installed":
+            return f"{package} is not installed"
+    for required in map(Requirement, metadata.requires("torchvision") or ()):
+        if required.name == "torch" and not required.specifier.contains(torch, prereleases=True):
+            return f"torchvision {vision} requires torch {required.specifier}, but torch {torch} is installed"
+    # on other systems the builds without a label are for CPUs too
+    if sys.platform == "linux" and _build(torch) != _build(vision):
+        return f"torch {torch} and torchvision {vision} are different builds"
+    return None
+
+
+def import_fault(error: Exception) -> VidsumError | None:
+    """The error to show in place of one that importing PyTorch or torchvision raised; None for all others."""
+    package = _broken_package(error)
+    if package is None:
+        return None
+    installed = ", ".join(f"{name} {version_of(name)}" for name in _PAIR)
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return VidsumError(f"{package} cannot be imported: {reason} ({installed})", hint=pytorch_repair())
+
+
+def _broken_package(error: Exception) -> str | None:
+    """Which of the two packages raised the error while it was imported, or could not be found."""
+    if not isinstance(error, _FAILURES):
+        return None
+    if isinstance(error, ImportError) and (name := (error.name or "").partition(".")[0]) in _PAIR:
+        return name
+    package, trace = None, error.__traceback__
+    while trace is not None:  # from the outermost call inwards: the last module that was being run
+        module = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        if trace.tb_frame.f_code.co_name == "<module>" and module in _PAIR:
+            package = module
+        trace = trace.tb_next
+    return package
+
+
+def _build(version: str) -> str | None:
+    """What PyTorch's own wheels are labelled with: `cpu`, `cu128`, `rocm6.3`; None for those of the package
+    index, and for labels of other builders, which say nothing."""
+    label = re.search(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)$", version)
+    return label[1] if label else None
