@@ -54,6 +54,15 @@ def test_a_damaged_file_is_made_anew(home: Path, content: bytes) -> None:
     assert made == [0, 1]
 
 
+def test_rows_of_which_one_bit_changed_are_made_again(home: Path) -> None:
+    made: list[int] = []
+    asked(made)
+    (file,) = (home / "rows").iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"\1")  # the last number is another one
+    np.testing.assert_array_equal(asked(made), ROWS)
+    assert made == [0, 1]
+
+
 def test_bytes_that_are_not_what_was_kept_are_made_anew(home: Path) -> None:
     made: list[int] = []
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import io
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.errors import InputError, OutputError
-from vidsum.numpy_files import read_array, refusing
+from vidsum.errors import OutputError
 from vidsum.outputs import atomic_write
 from vidsum.provenance import digest_of
 from vidsum.types import FloatArray
@@ -39,38 +39,47 @@ def is_first(notice: str) -> bool:
 
 
 def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
-    """Rows from disk, or made and kept there.
+    """Rows from disk, or made and kept there; see `kept_bytes`."""
 
-    Args:
-        folder: name of a folder in `home()`.
-        made_from: all that the rows depend on, JSON-ready.
-        make: computes them.
-    """
-    path = home() / folder / f"{digest_of(made_from)}.npy"
-    if path.is_file():
-        with contextlib.suppress(InputError), refusing(path):  # a damaged file is made anew
-            kept: FloatArray = read_array(path)
-            return kept
-    made = make()
-    _keep(path, lambda part: np.save(part, made))
-    return made
+    def as_npy() -> bytes:
+        np.save(content := io.BytesIO(), make())
+        return content.getvalue()
+
+    rows: FloatArray = np.load(io.BytesIO(kept_bytes(folder, made_from, as_npy)))
+    return rows
 
 
 def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
-    """The same of bytes. The file begins with their SHA-256, which is checked."""
-    path = home() / folder / f"{digest_of(made_from)}.bin"
+    """Bytes from disk, or made and kept there.
+
+    Args:
+        folder: name of a folder in `home()`.
+        made_from: all that the bytes depend on, JSON-ready.
+        make: computes them.
+    """
+    if (found := find(folder, made_from)) is None:
+        keep(folder, made_from, found := make())
+    return found
+
+
+def find(folder: str, made_from: Mapping[str, Any]) -> bytes | None:
+    """The bytes that `keep` wrote, or None. The file begins with their SHA-256: a damaged one does not count."""
     with contextlib.suppress(OSError):
-        digest, kept = (whole := path.read_bytes())[:_SHA256_BYTES], whole[_SHA256_BYTES:]
-        if hashlib.sha256(kept).digest() == digest:
-            return kept
-    made = make()
-    _keep(path, lambda part: part.write_bytes(hashlib.sha256(made).digest() + made))
-    return made
+        whole = _path(folder, made_from).read_bytes()
+        digest, content = whole[:_SHA256_BYTES], whole[_SHA256_BYTES:]
+        if hashlib.sha256(content).digest() == digest:
+            return content
+    return None
 
 
-def _keep(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file; a folder that cannot be written to keeps nothing."""
+def keep(folder: str, made_from: Mapping[str, Any], content: bytes) -> None:
+    """Write bytes with their SHA-256; a folder that cannot be written to keeps nothing."""
+    path = _path(folder, made_from)
     with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
-            write(part)
+            part.write_bytes(hashlib.sha256(content).digest() + content)
+
+
+def _path(folder: str, made_from: Mapping[str, Any]) -> Path:
+    return home() / folder / f"{digest_of(made_from)}.bin"

@@ -1,36 +1,28 @@
-"""Transcripts on disk, so that a video is heard only once. They are small, and stay until removed."""
+"""Transcripts on disk, so that a file is transcribed only once. They are small, and stay until removed."""
 
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from vidsum.disk_cache import home
-from vidsum.errors import InputError, OutputError
-from vidsum.outputs import atomic_write
-from vidsum.provenance import digest_of
+from vidsum import disk_cache
 from vidsum.speech.transcript import Transcript, segments_data, segments_of
-from vidsum.text_files import read_json
+
+_FOLDER = "transcripts"
 
 
 def get(provenance: Mapping[str, Any]) -> Transcript | None:
-    """The transcript of an earlier run with the same provenance, without its video, or None."""
-    path = _path(provenance)
-    if not path.is_file():
+    """The transcript of an earlier run with the same provenance, without its video; None if it is damaged."""
+    content = disk_cache.find(_FOLDER, provenance)
+    if content is None:
         return None
-    try:
-        kept = read_json(path)
-        transcript = Transcript(**{**kept, "segments": segments_of(kept["segments"])})
-    except (InputError, TypeError, KeyError):  # damaged: it is made anew
-        return None
+    kept = json.loads(content)
+    transcript = Transcript(**{**kept, "segments": segments_of(kept["segments"])})
     return replace(transcript, provenance=provenance)
 
 
 def put(transcript: Transcript) -> None:
     """Keep a transcript under its provenance. A folder that cannot be written to keeps nothing."""
-    path = _path(transcript.provenance)
     kept = {
         "segments": segments_data(transcript.segments),
         "language": transcript.language,
@@ -38,11 +30,4 @@ def put(transcript: Transcript) -> None:
         "duration_s": transcript.duration_s,
         "translated": transcript.translated,
     }
-    with contextlib.suppress(OSError, OutputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as part:
-            part.write_text(json.dumps(kept), encoding="utf-8")
-
-
-def _path(provenance: Mapping[str, Any]) -> Path:
-    return home() / "transcripts" / f"{digest_of(provenance)}.json"
+    disk_cache.keep(_FOLDER, transcript.provenance, json.dumps(kept).encode())
