@@ -49,9 +49,7 @@ class QueryOptions:
         tuple[str, ...],
         Option("Recording of a spoken query; - for WAV on stdin. Can be repeated.", metavar="FILE"),
     ] = ()
-    force: Annotated[bool, Option("Take a spoken query even if it is not clear, or long.", shared=False)] = (
-        False
-    )
+    force: Annotated[bool, Option("Accept unclear or long spoken queries.", shared=False)] = False
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ class Selection:
         Option("Never include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
     ] = ()
     keep_said: Annotated[
-        tuple[str, ...], Option("Always include what is said about this. Can be repeated.", metavar="TEXT")
+        tuple[str, ...], Option("Always include speech about TEXT. Can be repeated.", metavar="TEXT")
     ] = ()
     snap: Annotated[
         Literal["auto", "speech", "none"],
@@ -275,8 +275,8 @@ class Retrieval:
     evidence: Annotated[
         Evidence,
         Option(
-            "Look in what is seen, what is said, or both. auto: both where the transcript is in the cache "
-            "(vidsum transcribe), else seen.",
+            "Search the picture, the speech, or both. auto: both if the transcript is cached "
+            "(vidsum transcribe), else the picture.",
             flags=("--in",),
         ),
     ] = "auto"
@@ -299,8 +299,7 @@ class Transcription:
     PANEL = "Speech"
 
     language: Annotated[
-        str | None,
-        Option("Language that is spoken, as a code: en, de, fr.", shown="found out", metavar="CODE"),
+        str | None, Option("Spoken language code (en, de, fr).", shown="detect", metavar="CODE")
     ] = None
     translate: Annotated[bool, Option("Translate to English.")] = False
 
