@@ -1,4 +1,4 @@
-"""`vidsum transcribe`: what is said in videos and recordings, as JSON, subtitles or text."""
+"""`vidsum transcribe`: speech in videos and audio files, as JSON, subtitles or text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,10 +54,10 @@ def transcribe(
     extraction: Annotated[Extraction, Only(("device", "cache"))],
     view: View,
 ) -> None:
-    """Write down what is said in videos and recordings.
+    """Transcribe speech in videos and audio files.
 
-    Writes {video}_transcript.json into the current folder and prints the segments. A file is heard once: its
-    transcript stays in the cache.
+    Writes {video}_transcript.json into the current folder and prints the segments; (?) marks uncertain ones.
+    Each file is transcribed once; the transcript is cached.
 
     vidsum transcribe talk.mp4
 
@@ -141,8 +141,8 @@ def _table(transcript: "Transcript") -> Table | None:
     if not transcript.segments:
         return None
     rows = [
-        (format_time(segment.start_s), format_time(segment.end_s), f"{segment.probability:.0%}", segment.text)
-        for segment in transcript.segments[:_MOST_ROWS]
+        (format_time(one.start_s), format_time(one.end_s), f"{one.probability:.0%}", one.shown)
+        for one in transcript.segments[:_MOST_ROWS]
     ]
     more = len(transcript.segments) - _MOST_ROWS
     if more > 0:

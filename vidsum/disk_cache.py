@@ -63,7 +63,7 @@ def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], byt
 
 
 def find(folder: str, made_from: Mapping[str, Any]) -> bytes | None:
-    """The bytes that `keep` wrote, or None. The file begins with their SHA-256: a damaged one does not count."""
+    """The bytes that `keep` wrote; None if there are none, or they are not those of their SHA-256."""
     with contextlib.suppress(OSError):
         whole = _path(folder, made_from).read_bytes()
         digest, content = whole[:_SHA256_BYTES], whole[_SHA256_BYTES:]

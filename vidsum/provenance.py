@@ -23,6 +23,7 @@ _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 """Parts and names that no option of every command sets, or that follow from others."""
 _OPTIONS = {"evidence": "--in"}
 """Options of other names than what they set."""
+_SPEECH_OPTIONS = ("language", "translate")
 _NO_SPEECH = {("grounding", "evidence"): "--in seen", ("summary", "snap"): "--snap none"}
 """What is not recorded where speech does not count, and the option that says so."""
 
@@ -138,8 +139,9 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other weights"
     if set(path) & set(_NO_OPTIONS):
         return "with other networks"
-    if path[-2:] == ("speech", "precision"):
-        return f"by Whisper in {value}, on another --device"
+    if "speech" in path[:-1] and name not in _SPEECH_OPTIONS:
+        on_other_device = f"by Whisper in {value}, on another --device"
+        return on_other_device if name == "precision" else "with other rules for speech"
     if value is None and path in _NO_SPEECH:
         return f"with {_NO_SPEECH[path]}, the default until a transcript is at hand"
     option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")

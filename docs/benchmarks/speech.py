@@ -1,10 +1,13 @@
-"""Speech: word error rates and speed of recordings and of captions spoken by synthetic voices, by noise.
+"""Speech: errors of words, invented words and uncertain segments, by sound, noise and language.
 
-    python -m docs.benchmarks.speech FOLDER [--captions 200] [--voices flite:slt ...]
+    python -m docs.benchmarks.speech FOLDER [--captions 60] [--voices flite:slt ...] [--prompts FOLDER]
 
+--prompts is where Debian's packages asterisk-core-sounds-{fr,it}, asterisk-core-sounds-{fr,it}-g722,
+asterisk-moh-opsound-g722 and asc-music are unpacked: people's speech with its text, and music. By default /.
 What was measured stays in FOLDER/heard.jsonl, so that a run that was stopped goes on.
 """
 
+import gzip
 import json
 import re
 import time
@@ -22,6 +25,7 @@ from vidsum.pipelines.speech import transcribe
 from vidsum.types import FloatArray
 
 NOISES_DB = (np.inf, 20.0, 10.0, 0.0)
+_NOISES_DB = (np.inf, 10.0, 0.0)
 LJ_SPEECH = (
     "Printing, in the only sense with which we are at present concerned, differs from most if not from all "
     "the arts and crafts represented in the Exhibition",
@@ -40,54 +44,63 @@ KENNEDY = (
     "And so, my fellow Americans, ask not what your country can do for you, "
     "ask what you can do for your country."
 )
+PROMPTS = {"fr": "fr_CA_f_June", "it": "it_IT_m_Carlo"}
 _SEED = 0
 _GROUP_S = 27.0
+_SHORTEST_S = 3.5
+_PROMPTS_S, _CROWD_S = 130.0, 240.0
 _RESAMPLES = 2000
+Spoken = tuple[FloatArray, str]
+"""Samples [N] and the text that is said in them; empty: none."""
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
-    return re.findall(r"[a-z0-9']+", text.lower().replace("-", " "))
+    return re.findall(r"[^\W_]+", text.lower())
 
 
-def errors(truth: Sequence[str], heard: Sequence[str]) -> int:
-    """Least number of words to replace, leave out or put in."""
-    row = list(range(len(heard) + 1))
-    for number, word in enumerate(truth, 1):
-        before, row[0] = row[0], number
+def errors(truth: Sequence[str], heard: Sequence[str]) -> tuple[int, list[bool]]:
+    """Least number of words to replace, leave out or put in; and which of the heard words are right."""
+    costs = np.zeros((len(truth) + 1, len(heard) + 1), int)
+    costs[:, 0], costs[0] = np.arange(len(truth) + 1), np.arange(len(heard) + 1)
+    for row, word in enumerate(truth, 1):
         for at, other in enumerate(heard, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (word != other))
-    return row[-1]
+            replaced = costs[row - 1, at - 1] + (word != other)
+            costs[row, at] = min(costs[row - 1, at] + 1, costs[row, at - 1] + 1, replaced)
+    right, row, at = [False] * len(heard), len(truth), len(heard)
+    while row and at:
+        is_same = truth[row - 1] == heard[at - 1]
+        if costs[row, at] == costs[row - 1, at - 1] + (not is_same):
+            row, at = row - 1, at - 1
+            right[at] = is_same
+        elif costs[row, at] == costs[row - 1, at] + 1:
+            row -= 1
+        else:
+            at -= 1
+    return int(costs[-1, -1]), right
 
 
 @dataclass(frozen=True)
 class Heard:
-    """How a text was understood."""
+    """How a sound was understood."""
 
-    errors: int
     words: int
+    """In the text."""
+    errors: int
+    heard: int
+    """Words that were written."""
+    marked: int
+    """Of these, in uncertain segments."""
+    marked_wrong: int
+    wrong: int
+    """Of all that were written."""
     sound_s: float
-    wall_s: float
     cpu_s: float
     """Seconds of processors."""
 
 
-def in_groups(clips: Sequence[tuple[FloatArray, str]]) -> Iterator[tuple[FloatArray, str]]:
-    """Clips and their texts, as many at once as fit into a window of Whisper, a second of silence between."""
-    pause = np.zeros(RATE, np.float32)
-    sounds: list[FloatArray] = []
-    texts: list[str] = []
-    for samples, text in clips:
-        if sounds and sum(map(len, sounds)) + len(samples) > _GROUP_S * RATE:
-            yield np.concatenate(sounds), " ".join(texts)
-            sounds, texts = [], []
-        sounds += [samples, pause]
-        texts.append(text)
-    yield np.concatenate(sounds), " ".join(texts)
-
-
-def hear(samples: FloatArray, truth: str, folder: Path) -> Heard:
-    """Transcribe samples [N] and count the errors, unless FOLDER/heard.jsonl has them."""
+def hear(samples: FloatArray, text: str, folder: Path) -> Heard:
+    """Transcribe samples [N] and compare with a text, unless FOLDER/heard.jsonl has the result."""
     log, key = folder / "heard.jsonl", sha256(samples.tobytes()).hexdigest()
     lines = log.read_text().splitlines() if log.exists() else []
     for line in lines:
@@ -96,11 +109,15 @@ def hear(samples: FloatArray, truth: str, folder: Path) -> Heard:
             return Heard(**kept)
     path = folder / "heard.wav"
     write_wav(samples, path)
-    wall, cpu = time.perf_counter(), time.process_time()
-    text = transcribe(path, "en", device="cpu", cache=False).text
-    took = time.perf_counter() - wall, time.process_time() - cpu
-    expected = words_of(truth)
-    heard = Heard(errors(expected, words_of(text)), len(expected), len(samples) / RATE, *took)
+    started = time.process_time()
+    segments = transcribe(path, device="cpu", cache=False).segments
+    cpu_s = time.process_time() - started
+    written = [(word, segment.uncertain) for segment in segments for word in words_of(segment.text)]
+    truth = words_of(text)
+    count, right = errors(truth, [word for word, _ in written])
+    wrong = [is_marked for (_, is_marked), is_right in zip(written, right, strict=True) if not is_right]
+    marked = sum(is_marked for _, is_marked in written)
+    heard = Heard(len(truth), count, len(written), marked, sum(wrong), len(wrong), len(samples) / RATE, cpu_s)
     log.write_text("\n".join([*lines, json.dumps({"sound": key, **asdict(heard)})]) + "\n")
     return heard
 
@@ -115,19 +132,76 @@ def interval(values: Sequence[float], weights: Sequence[float]) -> tuple[float, 
     return float(rows.sum() / counts.sum()), float(low), float(high)
 
 
-def word_errors(n_captions: int, voices: Sequence[str], folder: Path) -> Iterator[str]:
-    """Rows of word error rates: recordings, then spoken captions by voice and noise."""
-    yield "| sound | SNR | texts in windows | WER (95 %) | wall s per s of sound | processor s |"
-    yield "|---|---|---|---|---|---|"
-    recordings = [(f"LJ001-{number:04d}.flac", text) for number, text in enumerate(LJ_SPEECH, 1)]
-    files = [(SHARED / "speech" / name, text) for name, text in [*recordings, ("jfk.flac", KENNEDY)]]
-    kinds = {"recordings": [(read_whole(path), text) for path, text in files]}
-    kinds |= {voice: [(spoken(text, voice), text) for text in captions(n_captions)] for voice in voices}
-    for name, clips in kinds.items():
-        for noise_db in NOISES_DB:
-            groups = [(with_noise(samples, noise_db, _SEED), text) for samples, text in in_groups(clips)]
-            heard = [hear(samples, text, folder) for samples, text in groups]
-            yield _row(name, noise_db, len(clips), heard)
+def in_groups(clips: Sequence[Spoken], longest_s: float = _GROUP_S) -> Iterator[Spoken]:
+    """Clips and their texts, as many at once as fit, by default into a window of Whisper; pauses between."""
+    pause = np.zeros(RATE, np.float32)
+    sounds: list[FloatArray] = []
+    texts: list[str] = []
+    for samples, text in clips:
+        if sounds and sum(map(len, sounds)) + len(samples) > longest_s * RATE:
+            yield np.concatenate(sounds), " ".join(texts)
+            sounds, texts = [], []
+        sounds += [samples, pause]
+        texts.append(text)
+    yield np.concatenate(sounds), " ".join(texts)
+
+
+def recordings() -> list[Spoken]:
+    """LJ Speech and Kennedy."""
+    files = [(f"LJ001-{number:04d}.flac", text) for number, text in enumerate(LJ_SPEECH, 1)]
+    return [(read_whole(SHARED / "speech" / name), text) for name, text in [*files, ("jfk.flac", KENNEDY)]]
+
+
+def prompts(language: str, root: Path) -> list[Spoken]:
+    """Sentences of Asterisk's prompts in a language, drawn once."""
+    texts = root / f"usr/share/doc/asterisk-core-sounds-{language}/core-sounds-{language}.txt.gz"
+    sounds = root / "usr/share/asterisk/sounds" / PROMPTS[language]
+    with gzip.open(texts, "rt", encoding="utf-8") as file:
+        rows = [line.split(":", 1) for line in file if re.match(r"[^;:]+:[^\[(]+$", line)]
+    drawn: list[Spoken] = []
+    for at in np.random.default_rng(_SEED).permutation(len(rows)):
+        name, text = rows[at]
+        if (path := sounds / f"{name.strip()}.g722").exists():
+            samples = read_whole(path)
+            if len(samples) > _SHORTEST_S * RATE:
+                drawn.append((samples, text.strip()))
+        if sum(len(samples) for samples, _ in drawn) > _PROMPTS_S * RATE:
+            break
+    return drawn
+
+
+def crowd(clips: Sequence[Spoken]) -> list[Spoken]:
+    """Voices without words: six at once, all backwards."""
+    backwards = np.concatenate([samples[::-1] for samples, _ in clips])
+    rows = [np.roll(backwards, number * 17 * RATE) for number in range(6)]
+    return [(samples, "") for samples in _cut(np.sum(rows, axis=0) / 3, 12.0)]
+
+
+def music(root: Path) -> list[Spoken]:
+    """Eight instrumental pieces, in minutes."""
+    folders = [root / "usr/share/asterisk/moh", root / "usr/share/games/asc/music"]
+    files = [path for folder in folders for path in sorted(folder.glob("*.[gm][7p]*"))]
+    return [(samples, "") for path in files for samples in _cut(read_whole(path), 60.0)]
+
+
+def noise() -> list[Spoken]:
+    """Ten minutes of white noise at several volumes."""
+    rng = np.random.default_rng(_SEED)
+    return [
+        (rng.normal(0, level, 60 * RATE).astype(np.float32), "") for level in np.geomspace(0.005, 0.5, 10)
+    ]
+
+
+def two_languages(first: Sequence[Spoken], second: Sequence[Spoken]) -> list[Spoken]:
+    """Half a minute of one language, then of another one, and so on: two turns each in a file."""
+    turns = zip(in_groups(first, 35), in_groups(second, 35), strict=False)
+    both = [clip for pair in turns for clip in pair]
+    return [clip for start in range(0, len(both), 4) for clip in in_groups(both[start : start + 4], 1e6)]
+
+
+def _cut(samples: FloatArray, seconds: float) -> list[FloatArray]:
+    step = round(seconds * RATE)
+    return [samples[start : start + step] for start in range(0, len(samples) - step // 2, step)]
 
 
 def captions(count: int) -> list[str]:
@@ -137,12 +211,42 @@ def captions(count: int) -> list[str]:
     return [json.loads(lines[at])["query"] for at in chosen]
 
 
-def _row(name: str, noise_db: float, n_texts: int, heard: Sequence[Heard]) -> str:
-    rate, low, high = interval([one.errors for one in heard], [one.words for one in heard])
+def table(n_captions: int, voices: Sequence[str], root: Path, folder: Path) -> Iterator[str]:
+    """Rows: speech by noise, then two languages, then sounds without words."""
+    yield "| sound | SNR | n | WER, or words/min (95 %) | marked | wrong: marked, others | processor s |"
+    yield "|---|---|---|---|---|---|---|"
+    french, italian = (prompts(language, root) for language in PROMPTS)
+    kinds = {"English": recordings(), "French": french, "Italian": italian}
+    kinds |= {voice: [(spoken(text, voice), text) for text in captions(n_captions)] for voice in voices}
+    for name, clips in kinds.items():
+        groups = list(in_groups(clips))
+        for noise_db in _NOISES_DB:
+            noisy = [(with_noise(samples, noise_db, _SEED), text) for samples, text in groups]
+            yield _row(name, decibels(noise_db), [hear(*clip, folder) for clip in noisy])
+    mixed = {"English and French": (recordings(), french), "French and Italian": (french, italian)}
+    sounds = {name: two_languages(*pair) for name, pair in mixed.items()}
+    sounds |= {"crowd": crowd([*french, *italian]), "music": music(root), "noise": noise()}
+    for name, clips in sounds.items():
+        yield _row(name, "", [hear(*clip, folder) for clip in clips])
+
+
+def _row(name: str, noise: str, heard: Sequence[Heard]) -> str:
     sound_s = sum(one.sound_s for one in heard)
-    wall, cpu = (sum(getattr(one, kind) for one in heard) / sound_s for kind in ("wall_s", "cpu_s"))
-    share = f"{rate:.1%} ({low:.1%} to {high:.1%}) | {wall:.2f} | {cpu:.2f}"
-    return f"| {name} | {decibels(noise_db)} | {n_texts} in {len(heard)} | {share} |"
+    if any(one.words for one in heard):
+        rate, low, high = interval([one.errors for one in heard], [one.words for one in heard])
+        shown = f"{rate:.1%} ({low:.1%} to {high:.1%})"
+    else:
+        rate, low, high = interval([one.heard for one in heard], [one.sound_s / 60 for one in heard])
+        shown = f"{rate:.2f} ({low:.2f} to {high:.2f})"
+    written, marked, marked_wrong, wrong = (
+        sum(getattr(one, kind) for one in heard) for kind in ("heard", "marked", "marked_wrong", "wrong")
+    )
+    of_marked = f"{marked_wrong / marked:.0%}" if marked else "-"
+    others = f"{(wrong - marked_wrong) / (written - marked):.0%}" if written > marked else "-"
+    share = f"{marked / written:.0%}" if written else "-"
+    cpu = sum(one.cpu_s for one in heard) / sound_s
+    n = f"{len(heard)}, {sound_s:.0f} s"
+    return f"| {name} | {noise} | {n} | {shown} | {share} | {of_marked}, {others} | {cpu:.2f} |"
 
 
 def decibels(noise_db: float) -> str:
@@ -154,11 +258,12 @@ def main() -> None:
     """Print the table."""
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--captions", type=int, default=200)
-    parser.add_argument("--voices", nargs="+", default=VOICES)
+    parser.add_argument("--captions", type=int, default=60)
+    parser.add_argument("--voices", nargs="+", default=VOICES[::2])
+    parser.add_argument("--prompts", type=Path, default=Path("/"))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for row in word_errors(options.captions, options.voices, options.folder):
+    for row in table(options.captions, options.voices, options.prompts, options.folder):
         print(row, flush=True)
 
 

@@ -70,6 +70,19 @@ def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: s
     assert (wrong.code, f".{form} or .json" in wrong.err) == (2, True)
 
 
+def test_uncertain_speech_is_marked_and_counted(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch, probability=0.4)
+    ran = run("transcribe", film, "--format", "srt")
+    assert (ran.code, "uncertain speech in 1 of 1 segments" in ran.err) == (0, True)
+    assert Path("film_transcript.srt").read_text().endswith(" (?)\n")
+    assert ran.out.count("(?)") == 1
+    document = json.loads(Path("film_transcript.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [segment["uncertain"] for segment in document["segments"]] == [True]
+
+
 def test_speech_is_translated(run: Run, film: Path, model: stub.StubModel) -> None:
     document = run("transcribe", film, "--language", "de", "--translate", "-o", "-").json
     assert (document["translated"], model.tasks) == (True, [("translate", "de")])

@@ -52,6 +52,23 @@ def test_a_translation_has_its_segments_as_sentences() -> None:
     ]
 
 
+def test_what_is_uncertain_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Encoder:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.ones((len(texts), 1), np.float32)
+
+    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    words = (Word(0, 1, "of", 0.9), Word(1, 2, "it.", 0.9), Word(2, 3, "we", 0.3), Word(3, 4, "are.", 0.3))
+    segments = (
+        Segment(0, 2, "of it.", 0.9, 0.0, words[:2]),
+        Segment(2, 4, "we are.", 0.3, 0.0, words[2:], uncertain=True),
+    )
+    sentences = sentences_of(Transcript(segments, "en", 1.0, 4.0))
+    assert [sentence.certain for sentence in sentences] == [1, 0]
+    first, together, second = evidence_of(list(passages_of(sentences)), ["question"])[0]
+    assert first == 1 > together > second > 0
+
+
 def test_passages_are_runs_without_a_long_pause() -> None:
     one, two, three = Passage(0, 2, "a."), Passage(2.5, 4, "b."), Passage(9, 10, "c.")
     assert list(passages_of([one, two, three])) == [one, Passage(0, 4, "a. b.", 2), two, three]

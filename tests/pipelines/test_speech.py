@@ -1,7 +1,11 @@
 """Transcripts of files, by a recognizer that needs no weights."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -11,7 +15,8 @@ from tests import media
 from tests.speech import stub
 from vidsum import provenance
 from vidsum.errors import InputError, UsageError
-from vidsum.speech import cached
+
+SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcript.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -72,11 +77,111 @@ def test_a_transcript_of_another_precision_is_another(talk: Path, model: stub.St
     assert "by Whisper in int8" in provenance.difference(kept[0], on_gpu)
 
 
-def test_a_damaged_entry_of_the_cache_is_made_anew(talk: Path, model: stub.StubModel) -> None:
+def test_a_damaged_entry_of_the_cache_is_made_anew(talk: Path, model: stub.StubModel, tmp_path: Path) -> None:
     first = vidsum.transcribe(talk)
-    cached._path(first.provenance).write_text('{"segments": [{"text": 1}]}')
-    assert vidsum.transcribe(talk).segments == first.segments
+    (entry,) = (tmp_path / "home" / "transcripts").iterdir()
+    whole = entry.read_bytes()
+    for damaged in (b"", whole[:-1], whole.replace(b"word1", b"word9")):
+        entry.write_bytes(damaged)
+        assert vidsum.transcribe(talk).segments == first.segments
+        assert entry.read_bytes() == whole
+    assert len(model.tasks) == 4
+
+
+def test_a_transcript_by_other_rules_is_another(
+    talk: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = vidsum.transcribe(talk).provenance
+    monkeypatch.setattr("vidsum.pipelines.speech.CERTAIN", 0.1)
+    now = vidsum.transcribe(talk).provenance
     assert len(model.tasks) == 2
+    assert provenance.difference(before, now) == "with other rules for speech"
+
+
+def test_segments_of_improbable_words_are_uncertain(
+    talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stub.install(monkeypatch, probability=0.4)
+    transcript = vidsum.transcribe(talk)
+    assert [segment.uncertain for segment in transcript.segments] == [True]
+    assert transcript.warnings == ("uncertain speech in 1 of 1 segments",)
+    assert vidsum.transcribe(talk).warnings == transcript.warnings  # from the cache
+    transcript.save(tmp_path / "talk.json")
+    assert vidsum.load(tmp_path / "talk.json").segments == transcript.segments
+
+
+@pytest.mark.parametrize(
+    ("no_speech", "of_language", "n_segments"), [(0.7, 0.98, 1), (0.1, 0.2, 1), (0.5, 0.5, 0), (0.9, 0.2, 0)]
+)
+def test_text_is_dropped_where_there_is_neither_speech_nor_a_language(
+    talk: Path, monkeypatch: pytest.MonkeyPatch, no_speech: float, of_language: float, n_segments: int
+) -> None:
+    stub.install(monkeypatch, no_speech=no_speech, language=("nn", of_language))
+    transcript = vidsum.transcribe(talk)
+    assert len(transcript.segments) == n_segments
+    if not n_segments:
+        assert (transcript.language, transcript.warnings) == (None, ("no speech found",))
+
+
+@pytest.fixture
+def two_languages(tmp_path: Path) -> Path:
+    """20 s in a low voice, then 25 in a loud one."""
+    samples = np.zeros(80 * 16_000, np.float32)
+    samples[: 20 * 16_000], samples[40 * 16_000 : 65 * 16_000] = 0.2, 0.6
+    write_wav(samples, tmp_path / "interview.wav")
+    return tmp_path / "interview.wav"
+
+
+def of_volume(volume: float) -> dict[str, float]:
+    """English is loud."""
+    return {"de": 0.05, "en": 0.9} if volume > 0.4 else {"de": 0.8, "en": 0.1}
+
+
+def test_each_window_is_transcribed_in_its_own_language(
+    two_languages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = stub.install(monkeypatch, language=of_volume)
+    transcript = vidsum.transcribe(two_languages)
+    assert model.tasks == [("transcribe", "de"), ("transcribe", "en")]
+    assert (transcript.language, transcript.language_probability) == ("en", 0.9)  # spoken the longest
+    assert [segment.language for segment in transcript.segments] == ["de", None]
+    assert transcript.languages == ["de", "en"]
+    assert transcript.warnings == ("the language changes: de to en at 0:40.00",)
+    data = transcript.to_dict()
+    jsonschema.validate(data, SCHEMA)
+    assert [segment.get("language") for segment in data["segments"]] == ["de", None]
+    translated = vidsum.transcribe(two_languages, translate=True)
+    assert model.tasks[2:] == [("translate", "de"), ("transcribe", "en")]
+    assert [bool(segment.words) for segment in translated.segments] == [False, True]
+
+
+def test_a_named_language_holds_for_the_whole_file(
+    two_languages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = stub.install(monkeypatch, language=of_volume)
+    assert vidsum.transcribe(two_languages, "fr").warnings == ()
+    assert {language for _, language in model.tasks} == {"fr"}
+
+
+def test_a_language_that_is_hardly_more_likely_changes_nothing(
+    two_languages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def similar(volume: float) -> dict[str, float]:
+        return {"it": 0.5, "es": 0.3} if volume > 0.4 else {"it": 0.1, "es": 0.8}
+
+    model = stub.install(monkeypatch, language=similar)
+    assert 0.3 < (vidsum.transcribe(two_languages).language_probability or 0) < 0.8
+    assert {language for _, language in model.tasks} == {"es"}
+
+
+def test_a_warning_names_three_changes_of_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = np.zeros(200 * 16_000, np.float32)
+    for number in range(6):
+        samples[number * 32 * 16_000 : (number * 32 + 20) * 16_000] = 0.6 if number % 2 else 0.2
+    write_wav(samples, tmp_path / "debate.wav")
+    stub.install(monkeypatch, language=of_volume)
+    (warning,) = vidsum.transcribe(tmp_path / "debate.wav").warnings
+    assert (warning.count(" to "), warning.endswith(" and 2 more")) == (3, True)
 
 
 def test_silence_has_no_segments_and_loads_no_language(tmp_path: Path, model: stub.StubModel) -> None:
@@ -86,6 +191,23 @@ def test_silence_has_no_segments_and_loads_no_language(tmp_path: Path, model: st
         assert (transcript.segments, transcript.language, transcript.confidence) == ((), None, 0)
         assert transcript.warnings == ("no speech found",)
     assert model.tasks == []
+
+
+@pytest.mark.parametrize(("no_speech", "n_segments"), [(0.2, 16), (0.7, 0)])
+def test_segments_that_repeat_each_other_may_be_no_speech(
+    talk: Path, monkeypatch: pytest.MonkeyPatch, no_speech: float, n_segments: int
+) -> None:
+    class Yeah(stub.StubModel):
+        """Hears the same word again and again, in a segment of its own each time."""
+
+        def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
+            found, _ = super().transcribe(samples, **how)
+            (segment,) = found
+            return iter([segment] * 16), None
+
+    model = Yeah(text=" Yeah.", no_speech=no_speech)
+    monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
+    assert len(vidsum.transcribe(talk).segments) == n_segments
 
 
 def test_text_that_repeats_itself_is_dropped(talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

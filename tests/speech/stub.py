@@ -1,6 +1,6 @@
 """A recognizer that needs no weights."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,17 +11,35 @@ from vidsum.speech.voice import RATE
 
 
 class StubModel:
-    """Hears one word per second of speech: `word0`, `word1` ..., or a text, in German."""
+    """Hears one word per second of speech: `word0`, `word1` ..., or a text, in German.
+
+    Args:
+        probability: of each word.
+        text: what it hears.
+        language: of speech, and its probability; or a function from the volume of a window.
+        no_speech: probability that there is none.
+    """
 
     def __init__(
-        self, probability: float = 0.9, text: str | None = None, language: tuple[str, float] = ("de", 0.97)
+        self,
+        probability: float = 0.9,
+        text: str | None = None,
+        language: tuple[str, float] | Callable[[float], Mapping[str, float]] = ("de", 0.97),
+        no_speech: float = 0.01,
     ) -> None:
         self.windows: list[int] = []
         self.tasks: list[tuple[str, str]] = []
         self.probability, self.text, self.language = probability, text, language
+        self.no_speech = no_speech
 
-    def detect_language(self, samples: np.ndarray) -> tuple[str, float, list[Any]]:
-        return *self.language, []
+    def feature_extractor(self, samples: np.ndarray) -> np.ndarray:
+        return samples[None]
+
+    def detect_language(self, *, features: np.ndarray) -> tuple[str, float, list[tuple[str, float]]]:
+        volume = float(np.abs(features).max())
+        found = self.language(volume) if callable(self.language) else dict([self.language])
+        (best, *_) = ranked = sorted(found.items(), key=lambda one: -one[1])
+        return *best, ranked
 
     def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
         self.windows.append(len(samples))
@@ -37,7 +55,7 @@ class StubModel:
             text=self.text or "".join(word.word for word in words),
             words=words if how["word_timestamps"] else None,
             avg_logprob=float(np.log(self.probability)),
-            no_speech_prob=0.01,
+            no_speech_prob=self.no_speech,
         )
         return iter([segment]), None
 

@@ -2,9 +2,11 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from faster_whisper.transcribe import get_ctranslate2_storage
 
 from docs.benchmarks.voices import RATE, has_voices, spoken, with_noise, write_wav
 from tests.conftest import real_weights
@@ -73,6 +75,45 @@ def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> No
     heard = plain(transcribe(tmp_path / "captions.wav", "en", cache=False).text)
     assert "a group of people are sailing on a boat" in heard
     assert "mmm" not in heard
+
+
+@pytest.mark.weights
+def test_a_window_is_encoded_once(
+    sentence: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_wav(sentence, tmp_path / "fox.wav")
+    encoded = []
+
+    def stored(features: np.ndarray) -> Any:
+        encoded.append(features.shape)
+        return get_ctranslate2_storage(features)
+
+    monkeypatch.setattr("faster_whisper.transcribe.get_ctranslate2_storage", stored)
+    assert "fox" in transcribe(tmp_path / "fox.wav", cache=False).text
+    assert encoded == [(1, 80, 3000)]
+
+
+@pytest.mark.weights
+def test_voices_without_words_have_no_text(sentence: np.ndarray, tmp_path: Path) -> None:
+    backwards = np.tile(sentence[::-1], 4)
+    crowd = sum(np.roll(backwards, number * RATE) for number in range(6)) / 3
+    write_wav(crowd, tmp_path / "crowd.wav")
+    transcript = transcribe(tmp_path / "crowd.wav", cache=False)
+    assert transcript.segments == ()
+    assert transcript.warnings == ("no speech found",)
+
+
+@pytest.mark.weights
+def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path: Path) -> None:
+    if not has_voices(["espeak-ng:de"]):
+        pytest.skip("espeak-ng is not installed")
+    german = spoken("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de")
+    pause = np.zeros(RATE, np.float32)
+    write_wav(np.concatenate([*[sentence, pause] * 8, *[german, pause] * 4]), tmp_path / "both.wav")
+    transcript = transcribe(tmp_path / "both.wav", cache=False)
+    assert set(transcript.languages) == {"en", "de"}
+    assert "Schnee" in transcript.text
+    assert "en to de at" in transcript.warnings[0]
 
 
 @pytest.mark.weights

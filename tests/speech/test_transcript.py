@@ -1,10 +1,22 @@
 """Transcripts: their text formats, and how sure they are."""
 
 import math
+from dataclasses import replace
+from typing import get_args
 
 import pytest
 
-from vidsum.speech.transcript import Segment, Transcript, Word, as_text, segments_data, segments_of
+from vidsum.speech.transcript import (
+    Segment,
+    TextFormat,
+    Transcript,
+    Word,
+    as_text,
+    segments_data,
+    segments_of,
+)
+
+FORMATS: tuple[TextFormat, ...] = get_args(TextFormat)
 
 
 def segment(start_s: float, end_s: float, text: str, probability: float = 0.5) -> Segment:
@@ -33,8 +45,17 @@ def test_plain_text_has_a_line_per_segment() -> None:
     assert as_text((), "txt") == ""
 
 
+def test_uncertain_segments_are_marked_in_every_format() -> None:
+    lines = (replace(LINES[0], uncertain=True), LINES[1])
+    for form in FORMATS:
+        assert as_text(lines, form).count("(?)") == 1
+        assert ". (?)\n" in as_text(lines, form)
+
+
 def test_segments_survive_storage() -> None:
-    assert segments_of(segments_data(LINES)) == LINES
+    other = replace(LINES[0], uncertain=True, language="de")
+    assert segments_of(segments_data((*LINES, other))) == (*LINES, other)
+    assert "language" not in segments_data(LINES)[0]
     with pytest.raises((TypeError, KeyError)):
         segments_of([{"text": "x", "words": [{"nonsense": 1}]}])
 

@@ -27,6 +27,8 @@ _LONGEST_SENTENCE_S = 20.0
 """Speech without full stops is cut here."""
 _EXACT = 0.3
 """Weight of exact words beside the cosine of meanings."""
+_DOUBT = 0.25
+"""Fraction of its evidence that a passage loses if all of it is uncertain."""
 _FITS = 0.15
 """A passage grows by sentences around it that have this evidence each."""
 SURE = 0.45
@@ -43,6 +45,8 @@ class Passage:
     end_s: float
     text: str
     n_sentences: int = 1
+    certain: float = 1.0
+    """Fraction of the text that is not in uncertain segments."""
 
     def holds(self, other: "Passage") -> bool:
         """Whether another one is said in it."""
@@ -52,10 +56,10 @@ class Passage:
 def sentences_of(transcript: Transcript) -> list[Passage]:
     """The sentences of a transcript; its segments where it has no words, as translations have none."""
     if not all(segment.words for segment in transcript.segments):
-        return [_joined([segment]) for segment in transcript.segments]
+        return [_said(segment, segment) for segment in transcript.segments]
     sentences: list[Passage] = []
-    held: list[Word] = []
-    for word in transcript.words:
+    held: list[Passage] = []
+    for word in [_said(word, segment) for segment in transcript.segments for word in segment.words]:
         if held and (
             word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _LONGEST_SENTENCE_S
         ):
@@ -68,8 +72,14 @@ def sentences_of(transcript: Transcript) -> list[Passage]:
     return [*sentences, _joined(held)] if held else sentences
 
 
-def _joined(parts: Sequence[Word] | Sequence[Segment] | Sequence[Passage]) -> Passage:
-    return Passage(parts[0].start_s, parts[-1].end_s, " ".join(part.text for part in parts))
+def _said(part: Word | Segment, segment: Segment) -> Passage:
+    return Passage(part.start_s, part.end_s, part.text, certain=float(not segment.uncertain))
+
+
+def _joined(parts: Sequence[Passage]) -> Passage:
+    text = " ".join(part.text for part in parts)
+    certain = np.average([part.certain for part in parts], weights=[len(part.text) + 1 for part in parts])
+    return Passage(parts[0].start_s, parts[-1].end_s, text, certain=float(certain))
 
 
 def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
@@ -87,20 +97,23 @@ def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
 def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str = "auto") -> FloatArray:
     """[M, P] how well each passage fits each query: cosine of meanings, and of exact words by their rarity.
 
+    Text that is uncertain counts less.
+
     Raises WeightsError where the text encoder's weights cannot be had.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     encode = load_text_encoder(ENCODER, device).encode
     texts = [passage.text for passage in passages]
+    trust = np.array([1 - _DOUBT * (1 - passage.certain) for passage in passages], np.float32)
     meanings = encode(list(queries)) @ encode(texts).T
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
     try:
         counted = words.fit_transform(texts)
     except ValueError:  # all words are stop words
-        return np.asarray(meanings, np.float32)
+        return np.asarray(trust * meanings, np.float32)
     exact = (words.transform(list(queries)) @ counted.T).toarray()
-    return np.asarray(meanings + _EXACT * exact, np.float32)
+    return np.asarray(trust * (meanings + _EXACT * exact), np.float32)
 
 
 def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:

@@ -58,7 +58,7 @@ class SaidPlan:
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `vidsum.ground`."""
-        transcript = self.transcript.in_english(self.transcript.run(progress), progress)
+        transcript = self.transcript.in_english(self.transcript.run(progress)).run(progress)
         only_said = self.evidence == "said"
         grounding = self._nothing_seen(transcript) if only_said else self.seen.run(progress)
         said = self._said(transcript, grounding.timestamps)
@@ -132,6 +132,6 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
 def _is_at_hand(plan: TranscriptPlan) -> bool:
     """Whether a transcript in English that holds speech is in the cache."""
     found = plan.cached()
-    if found is not None and found.language not in (None, "en"):
-        found = plan.translated(str(found.language)).cached()
+    if found is not None:
+        found = plan.in_english(found).cached()
     return found is not None and bool(found.segments)

@@ -14,12 +14,18 @@ from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
-from vidsum.speech.languages import LANGUAGES
+from vidsum.speech.languages import LANGUAGES, SWITCH, Heard, changes_of, language_of, with_main_language
 from vidsum.speech.recognize import (
     BEAMS,
+    CERTAIN,
     CHECKPOINT,
+    CLEAR,
     NO_REPEAT,
-    detect_language,
+    NO_SPEECH,
+    NO_SPEECH_LOG_PROBABILITY,
+    NO_WORDS,
+    SPLIT,
+    in_one_language,
     load_recognizer,
     precision_on,
     recognize,
@@ -28,6 +34,7 @@ from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcrip
 from vidsum.speech.transcript import as_text as as_text
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
+from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
@@ -40,6 +47,8 @@ _BLOCK_S = 30.0
 """Sound that is in memory at once."""
 _SURE_OF_LANGUAGE = 0.5
 _NO_SPEECH = "no speech found"
+_MOST_CHANGES = 3
+"""Changes of language that a warning names; it counts the others."""
 _LONGEST_QUERY_S = 60.0
 _SURE = 0.37
 """Whisper's own bound: a mean log-probability of -1."""
@@ -59,15 +68,16 @@ def transcribe(
     """What is said in a video or a recording, of any length.
 
     Args:
-        path: any file with sound that FFmpeg reads, or a `Video`; of several tracks the first is heard.
-        language: code of the language that is spoken (`en`, `de` ...); found out by default.
+        path: any file with sound that FFmpeg reads, or a `Video`; only the first audio track is used.
+        language: code of the language that is spoken throughout (`en`, `de` ...); by default it is detected
+            in every half minute of speech.
         translate: translate to English.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
         progress: called while it runs.
 
     Returns:
-        Segments of speech with their words and times; none where nothing is said.
+        Segments of speech with their words and times; none if nothing is said.
 
     Raises:
         InputError: the file cannot be read, or has no sound.
@@ -118,28 +128,28 @@ class TranscriptPlan:
             cached.put(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
-    def translated(self, language: str) -> "TranscriptPlan":
-        """The plan of its translation to English."""
-        return plan_transcript(self.sound.path, Transcription(language, translate=True), self.extraction)
-
-    def in_english(self, heard: Transcript, progress: Progress | None = None) -> Transcript:
-        """What `run` heard, translated if it is not in English, the only language that queries are in."""
-        if heard.language in (None, "en"):
-            return heard
-        return self.translated(str(heard.language)).run(progress)
+    def in_english(self, heard: Transcript) -> "TranscriptPlan":
+        """The plan of what `run` heard in English, the only language that queries are in."""
+        if set(heard.languages) <= {"en"}:
+            return self
+        in_english = replace(self.settings, translate=True)
+        return plan_transcript(self.sound.path, in_english, self.extraction)
 
     def _heard(
         self, model: "WhisperModel", blocks: Iterator[FloatArray]
     ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-        """Language, its probability and the segments; the first speech tells the language."""
-        language, probability = self.settings.language, 1.0 if self.settings.language else None
-        segments: list[Segment] = []
+        """Language, its probability and the segments; each window may be in a language of its own."""
+        named, before, heard = self.settings.language, None, list[Heard]()
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
         for window in trimming(windows_of(speech_in(blocks)), every_s=0.0):
-            if language is None:
-                language, probability = detect_language(model, window)
-            segments += recognize(model, window, language, translate=self.settings.translate)
-        return (language, probability, tuple(segments)) if segments else (None, None, ())
+            for part, probabilities in in_one_language(model, window):
+                language = named or language_of(probabilities, before)
+                translate = self.settings.translate and language != "en"
+                likelihood = max(probabilities.values())
+                if segments := list(recognize(model, part, language, likelihood, translate=translate)):
+                    heard.append(Heard(language, 1.0 if named else probabilities[language], segments))
+                    before = language
+        return with_main_language(heard)
 
     def _blocks(self, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
         for number, block in enumerate(read_sound(self.sound, RATE, _BLOCK_S, log)):
@@ -176,13 +186,13 @@ def hear_query(
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = plan.in_english(heard, progress)
+    english = plan.in_english(heard).run(progress)
     confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
     is_clear = confidence >= _SURE and probability >= _SURE_OF_LANGUAGE and heard.no_speech <= _MOST_NO_SPEECH
     if not is_clear and not force:
         language = f"{heard.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
-        raise InputError(fault, hint="--force, to take it all the same, or --query TEXT")
+        raise InputError(fault, hint="--force to accept it anyway, or --query TEXT")
     sha256 = plan.provenance["video"]["sha256"]
     return SpokenQuery(
         name, sha256, english.text, heard.language, round(probability, 4), round(confidence, 4)
@@ -202,10 +212,17 @@ def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextF
 def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if not transcript.segments:
         return (_NO_SPEECH,)
-    probability = transcript.language_probability or 0.0
-    if probability < _SURE_OF_LANGUAGE:
-        return (f"the language may not be {transcript.language} ({probability:.0%}): --language",)
-    return ()
+    warnings = []
+    if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
+        sure = f"{transcript.language} ({probability:.0%} confidence)"
+        warnings.append(f"the language may not be {sure}; name it with --language")
+    if changes := changes_of(transcript):
+        first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
+        more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
+        warnings.append(f"the language changes: {', '.join(first[:_MOST_CHANGES])}{more}")
+    if count := sum(segment.uncertain for segment in transcript.segments):
+        warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
+    return tuple(warnings)
 
 
 def plan_transcript(
@@ -217,7 +234,7 @@ def plan_transcript(
         InputError, UsageError: see `transcribe`.
     """
     if settings.language is not None and settings.language not in LANGUAGES:
-        hint = "a code such as en, de or fr; without --language it is found out"
+        hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path_of(path))
     return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings, extraction.device))
@@ -244,6 +261,10 @@ def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, An
             "translate": settings.translate,
             "beams": BEAMS,
             "no_repeat": NO_REPEAT,
+            "no_speech": [NO_SPEECH, NO_SPEECH_LOG_PROBABILITY],
+            "no_words": NO_WORDS,
+            "certain": CERTAIN,
+            "languages": [SWITCH, CLEAR, SPLIT],
             "precision": precision_on(device),
         },
     }

@@ -48,7 +48,7 @@ def kept_said(
     """
     if not texts:
         return []
-    passages = list(passages_of(sentences_of(plan.in_english(heard, progress))))
+    passages = list(passages_of(sentences_of(plan.in_english(heard).run(progress))))
     if not passages:
         raise UsageError(f"--keep-said {texts[0]!r}: nothing is said in {plan.sound.path.name}")
     kept = []
@@ -75,8 +75,8 @@ def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[
                 continue
             if words := [_moved(word, shift_s) for word in heard.words if _is_in(word, start_s, end_s)]:
                 text = " ".join(word.text for word in words)
-                times = {"start_s": max(words[0].start_s, offset_s), "end_s": words[-1].end_s}
-                cut.append(replace(heard, **times, text=text, words=tuple(words)))
+                start, end = max(words[0].start_s, offset_s), words[-1].end_s
+                cut.append(replace(heard, start_s=start, end_s=end, text=text, words=tuple(words)))
         offset_s += end_s - start_s
     return tuple(cut)
 

@@ -5,12 +5,15 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.memory import kept
+from vidsum.speech.languages import language_of
 from vidsum.speech.transcript import Segment, Word
 from vidsum.speech.voice import Window
-from vidsum.types import Progress
+from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
@@ -19,6 +22,18 @@ CHECKPOINT = "whisper_base"
 BEAMS = 5
 NO_REPEAT = 3
 """Tokens that must not come twice where a text repeats itself, and is heard again."""
+NO_SPEECH, NO_SPEECH_LOG_PROBABILITY = 0.6, -1.0
+"""Whisper's own rule: text is dropped if "no speech" is more likely than the first, and the mean
+log-probability of the text's tokens is below the second."""
+NO_WORDS = 0.2
+"""Text is also dropped if this is less than the probability of no speech, times that of not being the most
+likely language: sounds without words are of no language."""
+CERTAIN = 0.6
+"""A segment whose words have a lower mean probability is uncertain."""
+CLEAR = 0.95
+"""A window whose language is more likely than this is in one language."""
+SPLIT = 10.0
+"""How many times as likely as the language of its window another one must be in a piece of it."""
 _REPEATS = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""
@@ -44,10 +59,26 @@ def _load(folder: str, device: str) -> "WhisperModel":
 
     kind, _, number = _runs_on(device).partition(":")
     try:
-        return WhisperModel(folder, kind, int(number or 0), compute_type=precision_on(device))
+        model = WhisperModel(folder, kind, int(number or 0), compute_type=precision_on(device))
     except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
         fault = str(error).strip().splitlines()[0]
         raise UsageError(f"Whisper does not run on {device} ({fault})", hint="--device cpu") from error
+    _encode_once(model)
+    return model
+
+
+def _encode_once(model: "WhisperModel") -> None:
+    """Let a model read language and words of a window from one run of its encoder, a third of the work."""
+    encode = model.encode
+    last: tuple[FloatArray | None, Any] = None, None
+
+    def encode_once(features: FloatArray) -> Any:
+        nonlocal last
+        if last[0] is None or not np.array_equal(last[0], features):
+            last = features, encode(features)
+        return last[1]
+
+    model.encode = encode_once
 
 
 def precision_on(device: str) -> str:
@@ -59,26 +90,58 @@ def _runs_on(device: str) -> str:
     return "cpu" if device in ("auto", "mps") else device
 
 
-def detect_language(model: "WhisperModel", window: Window) -> tuple[str, float]:
-    """Code of the language that is spoken, and its probability."""
-    language, probability, _ = model.detect_language(window.samples)
-    return language, float(probability)
+def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, float]:
+    """The probability of each language in a window, by code."""
+    # without the last frame, as `transcribe` encodes it
+    features = model.feature_extractor(window.samples)[..., :-1]
+    _, _, probabilities = model.detect_language(features=features)
+    return {language: float(probability) for language, probability in probabilities}
+
+
+def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
+    """A window and the probabilities of its languages; or its two parts and theirs if the language changes.
+
+    Only windows that are not clearly in one language are looked into: by their first and last piece, and then
+    by bisection.
+    """
+    whole = language_probabilities(model, window)
+    main = max(whole, key=lambda language: whole[language])
+    first, last = 0, len(window.pieces) - 1
+
+    def language_at(number: int) -> str:
+        piece = language_probabilities(model, Window(window.pieces[number : number + 1]))
+        return language_of(piece, main, SPLIT)
+
+    if last == 0 or whole[main] >= CLEAR or (before := language_at(first)) == language_at(last):
+        yield window, whole
+        return
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if language_at(middle) == before else (first, middle)
+    for part in (Window(window.pieces[:last]), Window(window.pieces[last:])):
+        yield part, language_probabilities(model, part)
 
 
 def recognize(
-    model: "WhisperModel", window: Window, language: str, *, translate: bool = False
+    model: "WhisperModel", window: Window, language: str, likelihood: float, *, translate: bool = False
 ) -> Iterator[Segment]:
-    """The segments of a window, with words unless they are translated.
+    """The segments of a window, with words unless they are translated; none if it holds no words.
 
-    Where a text repeats itself, which may go on for the rest of the window, the window is heard again without
-    repetitions: Whisper's own remedy is to draw words at random. What repeats itself even so is dropped.
+    If the text repeats itself, the window is transcribed again without repetitions: Whisper's own remedy is
+    to draw words at random. Text that still repeats itself is dropped.
+
+    Args:
+        language: code of the language that is spoken.
+        likelihood: probability of the most likely language, see `NO_WORDS`.
+        translate: translate to English.
     """
     found = _decoded(model, window, language, translate)
     if any(_repeats_itself(heard.text) for heard in found):
         found = _decoded(model, window, language, translate, no_repeat=NO_REPEAT)
+    is_loop = _repeats_itself("".join(heard.text for heard in found))
     for heard in found:
         text = heard.text.strip()
-        if text and not _repeats_itself(text):
+        if text and _is_speech(heard.no_speech_prob, likelihood, is_loop) and not _repeats_itself(text):
             yield _segment(window, heard, text)
 
 
@@ -93,10 +156,17 @@ def _decoded(
         beam_size=BEAMS,
         temperature=0.0,  # no sampling: the same sound gives the same words
         no_repeat_ngram_size=no_repeat,
+        no_speech_threshold=NO_SPEECH,
+        log_prob_threshold=NO_SPEECH_LOG_PROBABILITY,
         condition_on_previous_text=False,
         word_timestamps=not translate,
     )
     return list(found)
+
+
+def _is_speech(no_speech: float, likelihood: float, is_loop: bool) -> bool:
+    """Whether a text is of speech. The log-probability of "Yeah", "Yeah", "Yeah" is always high."""
+    return no_speech * (1 - likelihood) <= NO_WORDS and not (is_loop and no_speech > NO_SPEECH)
 
 
 def _repeats_itself(text: str) -> bool:
@@ -109,12 +179,14 @@ def _segment(window: Window, heard: Any, text: str) -> Segment:
     words = tuple(_word(window, word) for word in heard.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s
+        log_probability = float(np.mean([math.log(max(word.probability, 1e-4)) for word in words]))
     else:
         start_s = round(window.time_in_source(float(heard.start)), 3)
         end_s = round(window.time_in_source(float(heard.end), is_end=True), 3)
-    probability = round(math.exp(min(heard.avg_logprob, 0.0)), 4)
+        log_probability = min(heard.avg_logprob, 0.0)
+    probability, no_speech = round(math.exp(log_probability), 4), round(float(heard.no_speech_prob), 4)
     return Segment(
-        start_s, max(end_s, start_s), text, probability, round(float(heard.no_speech_prob), 4), words
+        start_s, max(end_s, start_s), text, probability, no_speech, words, uncertain=probability < CERTAIN
     )
 
 

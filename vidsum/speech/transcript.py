@@ -11,6 +11,8 @@ from vidsum.subtitles import to_srt, to_vtt
 from vidsum.types import Result, VideoInfo, named
 
 TextFormat = Literal["srt", "vtt", "txt"]
+UNCERTAIN = "(?)"
+"""Follows the text of an uncertain segment: plain text, which every player shows."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,20 @@ class Segment:
     end_s: float
     text: str
     probability: float
-    """Geometric mean of the probabilities of its tokens."""
+    """Geometric mean of the probabilities of its words; of all tokens of its window if it has no words."""
     no_speech: float
     """How likely there is no speech where it was heard."""
     words: tuple[Word, ...] = ()
     """None where the speech was translated."""
+    uncertain: bool = False
+    """Whether it is likely to be wrong: its probability is low."""
+    language: str | None = None
+    """Code of the language that is spoken, where it is not that of the transcript."""
+
+    @property
+    def shown(self) -> str:
+        """Its text as people read it: followed by a mark if it is uncertain."""
+        return f"{self.text} {UNCERTAIN}" if self.uncertain else self.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +57,10 @@ class Transcript(Result):
     segments: tuple[Segment, ...]
     """In time order; none where nothing is said."""
     language: str | None
-    """Code of the language that is spoken; None where nothing is said."""
+    """Code of the language that is spoken, for the longest time if there are several; None where nothing is
+    said."""
     language_probability: float | None
-    """How sure that is: 1 where the caller said so."""
+    """Its mean probability in the windows in which it is spoken; 1 if the caller named it."""
     duration_s: float
     translated: bool = False
     """Whether the text is a translation to English."""
@@ -70,6 +82,11 @@ class Transcript(Result):
     def words(self) -> list[Word]:
         """The words of all segments."""
         return list(chain.from_iterable(segment.words for segment in self.segments))
+
+    @property
+    def languages(self) -> list[str]:
+        """Code of the language of each segment."""
+        return [segment.language or str(self.language) for segment in self.segments]
 
     @property
     def confidence(self) -> float:
@@ -103,8 +120,9 @@ class SpokenQuery:
 
 
 def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
-    """Segments as JSON-ready data."""
-    return [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
+    """Segments as JSON-ready data: with a language only where it is not that of the transcript."""
+    rows = [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
@@ -115,6 +133,6 @@ def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
 def as_text(segments: Sequence[Segment], form: TextFormat) -> str:
     """Segments as the text of a file: SubRip, WebVTT, or one line per segment."""
     if form == "txt":
-        return "".join(f"{segment.text}\n" for segment in segments)
-    cues = [(segment.start_s, segment.end_s, segment.text) for segment in segments]
+        return "".join(f"{segment.shown}\n" for segment in segments)
+    cues = [(segment.start_s, segment.end_s, segment.shown) for segment in segments]
     return to_vtt(cues) if form == "vtt" else to_srt(cues)
