@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ def write_video(
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
+    A summary that leaves nothing out is copied, if no encoding is chosen and the video is already what would
+    be encoded (see `has_default_streams`).
+
     Args:
         summary: of a video, not of features alone.
         path: the MP4 file.
@@ -47,7 +51,7 @@ def write_video(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    from vidsum.video.copy import copy_segments
+    from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
     encoding = Encoding("copy") if copy else encoding
@@ -58,6 +62,10 @@ def write_video(
         "progress": progress,
         "info": video,
     }
+    is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
+    if is_whole and encoding == Encoding() and has_default_streams(video):
+        with suppress(InputError, UsageError):  # as its time stamps jump, for example
+            return copy_segments(video.path, segments, path, **how).warnings
     if encoding.codec != "copy":
         return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
     written = copy_segments(video.path, segments, path, **how)
