@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from vidsum.datasets.annotations import read_labels
 from vidsum.datasets.moments import read_highlights, read_moments
 from vidsum.datasets.people import read_people
-from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
-from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
+from vidsum.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
+from vidsum.datasets.tvsum import read_tvsum_mat
 from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.key_shots import BUDGET
@@ -125,8 +126,7 @@ def _videos(request: SummaryRequest, progress: Progress | None) -> Videos:
         assert request.annotations
         videos = read_captioned([request.captions], [request.annotations], request.device, progress)
         return in_space(videos, request.space, request.device)
-    data = read_annotated(request.source)
-    return with_user_scores(data, read_tvsum_mat(request.annotations)) if request.annotations else data
+    return read_annotated(request.source, read_labels(request.annotations) if request.annotations else None)
 
 
 def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
@@ -160,7 +160,8 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
         split = training.get("split", {})
         seen = {*split.get("train", ()), *split.get("validation", ())}
         n_seen = len(seen & {video.name for video in videos.values()})
-        same = of_file(source)["sha256"] in [data.get("sha256") for data in training.get("data", ())]
+        trained_on = {data.get("sha256") for data in training.get("data", ())}
+        same = any(of_file(file)["sha256"] in trained_on for file in annotated_files(source))
         if same and n_seen:
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 

@@ -45,8 +45,8 @@ class SummaryRequest:
     annotations: Annotated[
         Path | None,
         Option(
-            "ydata-tvsum50.mat: each annotator's scores, with or without --data. With --captions, SumMe's "
-            "protocol (.npz) too.",
+            "ydata-tvsum50.mat: each annotator's scores, with or without --data. With --captions, or with "
+            "--data that `vidsum extract` wrote, SumMe's protocol (.npz) too.",
             metavar="FILE",
         ),
     ] = None

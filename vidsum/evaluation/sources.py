@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from vidsum.checkpoints.named import BEST, named_file
 from vidsum.datasets.people import people_files
+from vidsum.datasets.summaries import annotated_files
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest
@@ -105,7 +106,7 @@ def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> di
     run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
     files = [_file(str(file), file) for file in run_files]
     return {
-        "files": _files(request.source, *captions, *annotations, *request.scores),
+        "files": _files(*annotated_files(request.source), *captions, *annotations, *request.scores),
         "models": {model: checkpoint_sha256(model) for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,
