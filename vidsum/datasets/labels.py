@@ -72,9 +72,10 @@ class Labels:
 def labels_of(labels: Mapping[str, Labels], name: str) -> Labels | None:
     """The labels of a video by the name of its group in an h5 file; None where there are none."""
     numbered = (label for label in labels.values() if label.name.partition("/")[2] == name)
-    by_file = (label for label in labels.values() if _plain(label.file_name) == _plain(name))
+    by_file = (label for label in labels.values() if plain_name(label.file_name) == plain_name(name))
     return next(numbered, None) or next(by_file, None)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A name as it is compared: blanks and underscores are one."""
     return name.replace(" ", "_")

@@ -132,6 +132,7 @@ def measure_video(
     predictions: Mapping[str, FloatArray],
     settings: Sequence[tuple[str, str]],
     n_seeds: int,
+    selections: Mapping[str, BoolArray] = {},
 ) -> dict[str, VideoMeasures]:
     """Measure each prediction on one video, and the rows that go with them.
 
@@ -144,6 +145,7 @@ def measure_video(
         predictions: [T] scores by the name of the row.
         settings: (segmentation, knapsack) of the key shots.
         n_seeds: number of draws of scores and segmentations.
+        selections: [n_frames] the finished summaries of some of the rows, in place of key shots.
     """
     seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
     drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
@@ -155,7 +157,7 @@ def measure_video(
     }
     frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
     frames[RANDOM] = drawn
-    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
+    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds, selections) for setting in settings]
     return {
         name: VideoMeasures(tau, rho, tuple(measures[name] for measures in key_shots))
         for name, (tau, rho) in _ranks(reference, rows).items()
@@ -191,7 +193,12 @@ def _split(stacked: TimeArray, parts: Iterable[FloatArray]) -> list[TimeArray]:
 
 
 def _key_shot_measures(
-    reference: Reference, rows: Mapping[str, FloatArray], segmentation: str, knapsack: str, n_seeds: int
+    reference: Reference,
+    rows: Mapping[str, FloatArray],
+    segmentation: str,
+    knapsack: str,
+    n_seeds: int,
+    selections: Mapping[str, BoolArray],
 ) -> dict[str, KeyShotMeasures]:
     """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
     is_drawn = segmentation in DRAWN
@@ -203,6 +210,8 @@ def _key_shot_measures(
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
         drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
         made = key_shots(np.concatenate([scored, *drawn.values()]), shots, knapsack)
+        for row, selected in selections.items():  # all rows ahead of `random` are single
+            made[len(scored) + list(drawn).index(row)] = selected
         among, others = _measured(made if given is None else np.concatenate([given, made]), n_annotators)
         draws.append([among, *(values.mean(axis=0) for values in _split(others, drawn.values()))])
     means = dict(zip((HUMAN, *rows), np.mean(draws, axis=0).tolist(), strict=True))
