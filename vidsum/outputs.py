@@ -33,9 +33,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     through: it stays, and the file that it leads to is replaced.
 
     Raises:
-        OutputError: the folder does not exist or cannot be written to, or `path` is a folder.
+        OutputError: the folder does not exist or cannot be written to, or `path` is a folder or holds a NUL.
     """
     target = Path(path)
+    if "\0" in os.fspath(target):
+        raise OutputError(f"{target}: cannot be written (a path cannot hold a NUL)")
     place = Path(os.path.realpath(target))
     part = place.with_name(f".{place.stem[:_STEM]}.{secrets.token_hex(4)}.part{target.suffix}")
     try:
@@ -73,8 +75,9 @@ def make_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    except (OSError, ValueError) as error:  # ValueError: it holds a NUL
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise OutputError(f"{folder}: cannot be made ({reason})") from error
 
 
 def as_utf8(text: str) -> str:

@@ -1,5 +1,7 @@
 """Writing summaries, moments and highlights to files: JSON, MP4, storyboard, plot."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.documents import features_document, read_record
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
+from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import form_in, label_of
 from vidsum.settings import Encoding, Extraction
@@ -75,14 +78,20 @@ def write_video(
 
 
 def write_clips(
-    result: Grounding | Highlights, folder: PathLike, stem: str, *, progress: Progress | None = None
+    result: Grounding | Highlights,
+    folder: PathLike,
+    stem: str | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> tuple[str, ...]:
-    """Write each moment as an MP4, named as `clip_path` or `highlight_path` says, and return warnings.
+    """Write each moment as an MP4, and return warnings.
+
+    Names are `{stem}_{query}_{rank}.mp4`, both from 1, or `{stem}_highlight_{rank}.mp4`.
 
     Args:
         result: of a video.
-        folder: made if it is not there.
-        stem: what the names begin with.
+        folder: made if it is not there. Files in it are replaced.
+        stem: what the names begin with; the name of the video if not given.
         progress: called while it runs.
 
     Raises:
@@ -94,12 +103,9 @@ def write_clips(
 
     video, comment = _video_behind(result), label_of(result.provenance)
     place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{place}: cannot be made ({error.strerror})") from error
+    make_folder(place)
     warnings: list[str] = []
-    for path, moment in _named_moments(result, place, stem):
+    for path, moment in _named_moments(result, place, stem or Path(video.path).stem):
         segment = [(moment.start_s, moment.end_s)]
         written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
         warnings += written.warnings

@@ -1,5 +1,7 @@
 """What is said in a video or a recording: plan (what the transcript would be made from), then run."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -118,7 +120,7 @@ class TranscriptPlan:
             cached.put(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
-    def translated(self, language: str) -> "TranscriptPlan":
+    def translated(self, language: str) -> TranscriptPlan:
         """The plan of its translation to English."""
         return plan_transcript(self.sound.path, Transcription(language, translate=True), self.extraction)
 
@@ -129,7 +131,7 @@ class TranscriptPlan:
         return self.translated(str(heard.language)).run(progress)
 
     def _heard(
-        self, model: "WhisperModel", blocks: Iterator[FloatArray]
+        self, model: WhisperModel, blocks: Iterator[FloatArray]
     ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
         """Language, its probability and the segments; the first speech tells the language."""
         language, probability = self.settings.language, 1.0 if self.settings.language else None

@@ -1,5 +1,7 @@
 """Results as files for editors: timelines and lists."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
