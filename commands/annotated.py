@@ -29,7 +29,10 @@ class SplitOptions:
 
     data: Annotated[
         tuple[Path, ...],
-        Option("h5 file of annotated videos. Can be repeated; the first is the test set.", metavar="FILE"),
+        Option(
+            "h5 file of annotated videos, or a folder of them. Can be repeated; the first is the test set.",
+            metavar="PATH",
+        ),
     ] = ()
     captions: Annotated[
         tuple[Path, ...],
@@ -38,7 +41,9 @@ class SplitOptions:
     annotations: Annotated[
         tuple[Path, ...],
         Option(
-            "With --captions: ydata-tvsum50.mat or SumMe's protocol (.npz), one for each.", metavar="FILE"
+            "ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each --data that "
+            "has no gtscore, such as files of `vidsum extract`.",
+            metavar="FILE",
         ),
     ] = ()
     space: Annotated[
@@ -64,15 +69,16 @@ class SplitOptions:
         if bool(self.data) == bool(self.captions):
             fault = "give videos with features, or captions of their frames"
             raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
-        if self.annotations and not self.captions:
-            raise UsageError("--annotations go with --captions", hint="leave them out")
         if self.space != "text" and not self.captions:
             raise UsageError("--space has no effect on --data", hint="leave it out")
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that the videos come from."""
-        return (*self.data, *self.captions, *self.annotations)
+        from vidsum.datasets.summaries import annotated_files
+
+        data = [file for path in self.data for file in annotated_files(path)]
+        return (*data, *self.captions, *self.annotations)
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,8 @@ class AnnotatedVideos:
 
     videos: "Mapping[str, AnnotatedVideo]"
     splits: "Sequence[Split]"
+    annotations: "Mapping[Path, Path | None]"
+    """Of each `--data`, where it needs some."""
     draw: "Simulation | None"
     """How the features of captions are simulated."""
     numbers: tuple[int, ...]
@@ -90,16 +98,16 @@ class AnnotatedVideos:
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
     from vidsum.captioned.sources import draw_of, read_captioned
+    from vidsum.datasets.annotations import paired, read_all
     from vidsum.datasets.splits import by_dataset, splits_of
-    from vidsum.datasets.summaries import read_all
 
-    captioned = read_captioned(data.captions, data.annotations, device)
-    videos = captioned or read_all(data.data)
+    pairs = paired(data.data, data.annotations) if data.data else {}
+    videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
     splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
     if wrong := [number for number in data.split if number >= len(splits)]:
         raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
     numbers = tuple(sorted(set(data.split))) or tuple(range(len(splits)))
-    return AnnotatedVideos(videos, splits, draw_of(data.space, device), numbers)
+    return AnnotatedVideos(videos, splits, pairs, draw_of(data.space, device), numbers)
 
 
 def for_video(folder: Path, classifier: "Classifier") -> str:
@@ -115,15 +123,18 @@ def for_video(folder: Path, classifier: "Classifier") -> str:
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.captioned.videos import DATASETS
+    from vidsum.datasets.annotations import DATASETS
     from vidsum.datasets.splits import by_dataset, coverage_of, tested_files
     from vidsum.training.run import unfinished_splits
 
-    files = [("--data", path) for path in tested_files(read.splits, data.data)]
+    files = []
+    for path in tested_files(read.splits, data.data):
+        annotations = read.annotations[path]
+        files += [("--data", path), *([("--annotations", annotations)] if annotations else [])]
     tested = by_dataset(name for split in read.splits for name in split.test)
-    for captions, annotations in zip(data.captions, data.annotations, strict=True):
-        if DATASETS[annotations.suffix] in tested:
-            files += [("--captions", captions), ("--annotations", annotations)]
+    for captions, of_people in zip(data.captions, data.annotations, strict=False):
+        if DATASETS[of_people.suffix] in tested:
+            files += [("--captions", captions), ("--annotations", of_people)]
     space = f" --space {data.space}" if data.captions else ""
     given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
     evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"

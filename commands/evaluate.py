@@ -34,7 +34,9 @@ class SummaryData:
     data: Annotated[
         tuple[Path, ...],
         Option(
-            "h5 file of annotated videos (SumMe, TVSum or their layout). Can be repeated.", metavar="FILE.h5"
+            "h5 file of annotated videos (SumMe, TVSum or their layout), or a folder of such files. Can be "
+            "repeated.",
+            metavar="PATH",
         ),
     ] = ()
 

@@ -1,6 +1,6 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,6 +76,7 @@ class Exports:
 
         Raises:
             UsageError: the JSON goes to stdout, or see `require_expressible` and `check_outputs`.
+            InputError: see `require_nameable`.
             OutputError: see `check_outputs`.
         """
         if not (self._kinds or self.preview):
@@ -93,13 +94,14 @@ class Exports:
         )
         return exported
 
-    def _check_formats(self, sources: Iterable[str]) -> None:
+    def _check_formats(self, targets: Mapping[str, Files]) -> None:
         from vidsum.pipelines.sources import has_pictures
-        from vidsum.pipelines.timelines import require_expressible
+        from vidsum.pipelines.timelines import require_expressible, require_nameable
 
         for format in self.export:
-            for source in sources:
+            for source, files in targets.items():
                 require_expressible(format, has_video=has_pictures(source))
+                require_nameable(format, source, self._targets(files.record)[format], self.media)
 
     def write(self, result: Result, files: Files, *, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
     from vidsum.memory import unload as unload
+    from vidsum.pipelines.export import write_clips as write_clips
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
     from vidsum.pipelines.extraction import extract as extract
+    from vidsum.pipelines.frames import read_frames as read_frames
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.report import write_report as write_report
@@ -61,6 +63,7 @@ _HOMES = {
     "OwnExtractor": "vidsum.features.own_extractors",
     "register_extractor": "vidsum.features.own_extractors",
     "read_features": "vidsum.features.store",
+    "read_frames": "vidsum.pipelines.frames",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",
     "Grounder": "vidsum.pipelines.reusable",
@@ -73,6 +76,7 @@ _HOMES = {
     "ground": "vidsum.pipelines.moments",
     "find_highlights": "vidsum.pipelines.highlights",
     "transcribe": "vidsum.pipelines.speech",
+    "write_clips": "vidsum.pipelines.export",
     "write_json": "vidsum.results",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",

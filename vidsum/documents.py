@@ -7,11 +7,11 @@ with a digest of the rest, so that one which was changed since is not taken for 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Any
 
+from vidsum.document_faults import RESULTS, fault_of, kind_of
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.outputs import as_utf8, atomic_write
@@ -202,7 +202,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A document that vidsum wrote and nobody changed since.
 
     Raises:
-        InputError: it is missing, of no schema that is known, not valid by it, or its digest does not fit.
+        InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
             The message does not name the file.
     """
     unknown = InputError("is not known to be made by vidsum")
@@ -210,11 +210,11 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         document = read_document(path)
     except InputError:
         raise unknown from None
-    if _rules_of(document) is None:
+    if kind_of(document) is None:
         raise unknown
     rest = {name: value for name, value in document.items() if name != "digest"}
     is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
-    if not is_whole or not _is_valid(document):
+    if not is_whole or fault_of(document) is not None:
         raise InputError("is not as vidsum wrote it: it was changed since, or written by another version")
     return document
 
@@ -223,19 +223,17 @@ def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) 
     """A document of summarize, shots, ground or highlights, as vidsum wrote it or edited since.
 
     Raises:
-        InputError: it cannot be read, is a document of another kind, not valid by its schema, or see
+        InputError: it cannot be read, is a document of another kind, or see `fault_of` and
             `refuse_playlist`.
     """
-    document, schemas = read_document(path), (SUMMARY_SCHEMA, SHOTS_SCHEMA, MOMENTS_SCHEMA, HIGHLIGHTS_SCHEMA)
-    if document.get("schema") not in schemas:
+    document = read_document(path)
+    if kind_of(document) not in RESULTS:
         raise InputError(
             f"{os.fspath(path)}: not a result of summarize, shots, ground or highlights",
             hint="give the JSON file that one of these wrote",
         )
-    if not _is_valid(document):
-        raise InputError(f"{os.fspath(path)}: not valid by the schema {document['schema']}")
-    if any(len(times) != len(scores) for times, scores in _curves(document)):
-        raise InputError(f"{os.fspath(path)}: a curve has more times than scores, or fewer")
+    if fault := fault_of(document):
+        raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
     if not allow_playlists:
         refuse_playlist(document, path)
     return document
@@ -253,31 +251,6 @@ def names_playlist(document: Mapping[str, Any]) -> bool:
     """Whether the video of a document is a playlist of others, by what the document says."""
     video = document.get("video")
     return isinstance(video, Mapping) and video.get("container") in PLAYLISTS
-
-
-def _curves(document: Mapping[str, Any]) -> Iterator[tuple[Sequence[float], Sequence[float]]]:
-    """The times and scores of each curve of a result."""
-    for name in ("importance", "saliency"):
-        if name in document:
-            yield document[name]["timestamps_s"], document[name]["scores"]
-    for query in document.get("queries", ()):
-        yield document.get("timestamps_s", ()), query.get("saliency", ())
-
-
-def _rules_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The JSON schema that a document names; None where there is none."""
-    kind = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
-    schema = files("vidsum") / "schemas" / f"{kind[1]}.schema.json" if kind else None
-    if schema is None or not schema.is_file():
-        return None
-    rules: dict[str, Any] = json.loads(schema.read_text(encoding="utf-8"))
-    return rules
-
-
-def _is_valid(document: Mapping[str, Any]) -> bool:
-    from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is one to check
-
-    return Draft202012Validator(_rules_of(document) or False).is_valid(document)
 
 
 def _number(value: float) -> float:

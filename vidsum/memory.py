@@ -6,6 +6,7 @@ at once 970 MiB became 1,280 in the first six minutes of a video. docs/benchmark
 """
 
 import ctypes
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -70,6 +71,9 @@ def unload() -> None:
     """Free the networks that are kept for the next call. What an object in use holds stays."""
     for loader in _loaders:
         loader.cache_clear()
+    gc.collect()  # networks are circles of objects, whose memory is free only now
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
     if (trim := _of_libc("malloc_trim")) is not None:
         trim(0)
 

@@ -12,7 +12,7 @@
 configuration file or a page of the documentation.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
@@ -225,6 +225,21 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
         hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
     return build(kind, given)
+
+
+def several_texts(name: str, given: object) -> list[str]:
+    """One text or several of an argument as a list.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+        raise UsageError(f"{name} must be a text or several, not {given!r}")
+    texts = list(texts)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise UsageError(f"{name} must be texts, not {wrong[0]!r}")
+    return texts
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:

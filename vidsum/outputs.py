@@ -37,10 +37,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     the finished content is written into it.
 
     Raises:
-        OutputError: the folder does not exist or cannot be written to, or `path` is a folder, or a pipe that
-            no process reads.
+        OutputError: the folder does not exist or cannot be written to, or `path` is a folder, holds a NUL, or
+            is a pipe that no process reads.
     """
     target = Path(path)
+    if "\0" in os.fspath(target):
+        raise OutputError(f"{target}: cannot be written (a path cannot hold a NUL)")
     try:
         check_target(target)
         if is_special(target):
@@ -110,8 +112,9 @@ def make_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    except (OSError, ValueError) as error:  # ValueError: it holds a NUL
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise OutputError(f"{folder}: cannot be made ({reason})") from error
 
 
 def as_utf8(text: str) -> str:

@@ -225,8 +225,8 @@ def _highlights(document: Document) -> Highlights:
         clip_s=document["clip_s"],
         moments=_moments(document["moments"]),
         video_duration_s=document["duration_s"],
-        model=document["model"],
-        model_reason=document["model_reason"],
+        model=document.get("model", ""),
+        model_reason=document.get("model_reason", ""),
         **_common(document),
     )
 

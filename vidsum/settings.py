@@ -36,6 +36,9 @@ ShotMethod = Literal["kts", "uniform", "transnetv2"]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
+EmbeddingSpace = Literal["auto", "clip", "conse"]
+"""Where text and video are compared. `auto`: in the model's own, else in CLIP's where its weights are."""
+
 Evidence = Literal["auto", "seen", "said", "both"]
 """Where moments are looked for: in the pictures, in what is said, or in both. `auto`: in both where the
 transcript is in the cache, else in the pictures."""
@@ -248,11 +251,10 @@ class Retrieval:
         ),
     ] = DEFAULT_MODEL
     space: Annotated[
-        str,
+        EmbeddingSpace,
         Option(
             "Embedding space of text and video. auto: the model's own, else clip if its weights are here, "
-            "else conse.",
-            choices=("auto", "clip", "conse"),
+            "else conse."
         ),
     ] = "auto"
     snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"

@@ -4,9 +4,11 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,7 +71,26 @@ class VideoInfo:
         return self.audio_codec is not None
 
 
-class Result:
+class ByContent:
+    """Dataclasses that are equal if their fields are, arrays included."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = (each.name for each in fields(self))  # type: ignore[arg-type]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self)))
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)  # type: ignore[arg-type]
+    return one == other
+
+
+class Result(ByContent):
     """What features, shots, summaries, moments and highlights have in common: see `vidsum.results`."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +105,7 @@ class Result:
 
         vidsum.save(self, path)
 
-    def to_pandas(self) -> "DataFrame":
+    def to_pandas(self) -> DataFrame:
         """As a table, where pandas is installed."""
         import vidsum
 
@@ -142,8 +163,8 @@ class Features(Result):
         duration_s: float | None = None,
         video_fps: float | None = None,
         extractor: str = "custom",
-        video: "VideoInfo | str | os.PathLike[str] | None" = None,
-    ) -> "Features":
+        video: VideoInfo | str | os.PathLike[str] | None = None,
+    ) -> Features:
         """Features made elsewhere: row t describes [t / fps, (t + 1) / fps).
 
         Args:
@@ -298,7 +319,7 @@ class Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryMoments:
+class QueryMoments(ByContent):
     """The results of one query."""
 
     query: str

@@ -108,7 +108,7 @@ def test_captions_that_all_lie_after_the_last_frame_are_refused(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["tvsum.h5", "ydata", "frame_captions.json"])
 def test_annotations_of_another_kind_are_refused(tmp_path: Path, name: str) -> None:
     captions, _ = write_tvsum(tmp_path)
-    with pytest.raises(UsageError, match=rf"{name}: annotations for captions are TVSum's"):
+    with pytest.raises(UsageError, match=rf"{name}: annotations are TVSum's"):
         captioned_videos(captions, tmp_path / name)
 
 

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 
+from tests.captioned.made import write_protocol
 from tests.commands.conftest import Run
 from tests.evaluation.annotated import dataset
 from vidsum.datasets.summaries import write_annotated
@@ -253,3 +255,41 @@ def test_a_run_of_which_a_split_is_not_trained_is_named(run: Run, data: Path, tr
 def test_auto_is_no_model_to_measure(run: Run, data: Path) -> None:
     ran = run("evaluate", "summary", "--data", data, "--model", "auto")
     assert (ran.code, "name the one to measure" in ran.err) == (2, True)
+
+
+def test_summaries_that_are_finished_are_measured_with_and_without_features(run: Run, data: Path) -> None:
+    for name in ("video_1", "video_2"):
+        made = ("summarize", f"made.h5#{name}", "--model", "contrastive", "--output-dir", "finished")
+        assert run(*made).code == 0
+    ran = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("one.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert [row["name"] for row in document["rows"]][2:-2] == ["finished"]
+    assert document["n_videos"] == 2
+    assert "2 of 3 videos" in ran.json["messages"][0]
+    files = [file["name"] for file in document["provenance"]["files"]]
+    assert files == ["made.h5", "video_1_summary.json", "video_2_summary.json"]
+    again = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json")
+    assert "up to date" in again.out
+    beside = ("--summaries", "finished", "--model", "contrastive", "-o", "-")
+    rows = {row["name"]: row for row in run("evaluate", "summary", "--data", data, *beside).json["rows"]}
+    assert rows["finished"]["tau"] == pytest.approx(rows["contrastive"]["tau"], abs=0.01)
+    twice = run("evaluate", "summary", "--data", data, "--summaries", "finished", "--summaries", "finished")
+    assert (twice.code, "another row" in twice.err) == (2, True)
+    none = run("evaluate", "summary", "--data", data, "--summaries", ".")
+    assert (none.code, "has no summary" in none.err) == (3, True)
+
+
+def test_the_protocol_of_summe_alone_measures_finished_summaries(run: Run) -> None:
+    write_protocol(Path("summe.npz"), ["Base jumping", "Saving dolphines"], n_frames=600)
+    for number, name in enumerate(("Base_jumping", "Saving dolphines")):
+        array = np.random.default_rng(number).normal(size=(40, 4))
+        np.savez(f"{name}.npz", features=array)
+        assert run("summarize", f"{name}.npz", "--model", "contrastive", "--output-dir", "out").code == 0
+    ran = run("evaluate", "summary", "--annotations", "summe.npz", "--summaries", "out", "--seeds", 1)
+    assert ran.code == 0, ran.err
+    assert "2 videos, 3 annotators each" in ran.out
+    assert "segmentation change-points" in ran.out
+    rows = [line.split()[0] for line in ran.out.splitlines()[2:7]]
+    assert rows == ["human", "mean", "out", "random", "uniform"]

@@ -55,7 +55,8 @@ def test_figures_are_shown_in_per_cent(run: Run, data: Path, mine: Path) -> None
     assert head.split() == ["measure", "mine", "random", "whole", "video"]
     shown = {line.rsplit(maxsplit=3)[0]: line.rsplit(maxsplit=3)[1] for line in lines}
     assert shown == {
-        "R1 .5": "100.00", "R1 .7": "100.00", "mAP .5": "75.00", "mAP .75": "75.00", "mAP": "75.00",
+        "R1 .3": "100.00", "R1 .5": "100.00", "R1 .7": "100.00", "mIoU": "100.00",
+        "mAP .5": "75.00", "mAP .75": "75.00", "mAP": "75.00",
         "mAP short": "50.00", "mAP long": "100.00",
         "HL mAP Fair": "75.83", "HL HIT@1 Fair": "100.00",
         "HL mAP Good": "63.50", "HL HIT@1 Good": "100.00",
@@ -243,7 +244,7 @@ def test_the_published_example(run: Run, shared: Path) -> None:
     own = document["rows"][0]
     for name, measures in own["moments"].items():
         for key, of_iou in (("r1", "MR-R1"), ("map", "MR-mAP")):
-            for one in measures[key]:
+            for one in [one for one in measures[key] if one["iou"] >= 0.5]:  # it lacks R1 at .3
                 assert f"{100 * one['share']:.2f}" == f"{published[name][of_iou][str(one['iou'])]:.2f}"
         assert f"{100 * measures['mean_map']:.2f}" == f"{published[name]['MR-mAP']['average']:.2f}"
     for name, of_level in own["highlights"].items():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,8 @@ def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
     Path("list.json").write_text("[]")
     document = json.loads(Path("film.json").read_text())
     Path("bent.json").write_text(json.dumps({**document, "segments": [{"start_s": "x"}]}))
+    inverted = [{"start_s": 2.0, "end_s": 1.0}]
+    Path("inverted.json").write_text(json.dumps({**document, "segments": inverted}))
     for arguments, code, said in (
         (["film.json", "-o", "cut.txtx"], 2, ".otio"),
         (["film.json", "-o", "cut.edl", "--format", "otio"], 2, "-o cut.otio"),
@@ -115,6 +118,7 @@ def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
         (["run.json"], 3, "not a result of"),
         (["list.json"], 3, "JSON object"),
         (["bent.json"], 3, "not valid"),
+        (["inverted.json"], 3, "inverted.json: segments[0]: ends at 1 s, but begins at 2 s"),
         ([film], 3, "UTF-8"),
         ([], 2, "Missing argument"),
     ):
@@ -160,6 +164,24 @@ def test_what_cannot_be_exported_is_said_before_any_work(
     assert (ran.code, "OpenTimelineIO" in ran.err, loads) == (2, True, [])
     assert not Path("film_shots.json").exists()
     assert run("shots", film, *CPU, "--export", "csv").code == 0
+
+
+def test_a_name_that_is_not_utf8_is_exported_or_refused_before_any_work(
+    run: Run, film: Path, loads: list[str]
+) -> None:
+    odd = film.rename(film.with_name(os.fsdecode(b"caf\xe9.mp4")))
+    for suffix in ("edl", "kdenlive", "mlt"):
+        ran = run("summarize", odd, *CPU, "--export", suffix, "--output-dir", "out")
+        assert (ran.code, "UTF-8" in ran.err, len(ran.err.splitlines())) == (3, True, 2), ran.err
+        assert (loads, Path("out").exists()) == ([], False)
+    others = ("otio", "fcpxml", "xml", "csv", "srt", "vtt", "chapters")
+    exports = [argument for suffix in others for argument in ("--export", suffix)]
+    assert run("summarize", odd, *CPU, *exports, "--output-dir", "out").code == 0
+    record = next(Path("out").glob("*.json"))
+    for suffix in ("otio", "fcpxml", "xml"):
+        assert "/caf%E9.mp4" in record.with_suffix(f".{suffix}").read_text()
+        assert run("export", record, "--format", suffix).code == 0
+    assert run("export", record, "--format", "edl").code == 3
 
 
 def test_a_variable_rate_is_conformed_with_a_warning(run: Run, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
         (["film_shots.json", "-o", "none/page.html"], 1, "mkdir"),
         (["none.json"], 3, "no such file"),
         (["film_shots.json", "run.json"], 3, "run.json: not a result"),
-        (["bent.json"], 3, "a curve"),
+        (["bent.json"], 3, "4 scores for 5 times"),
         ([film], 3, "UTF-8"),
         ([], 2, "Missing argument"),
     ):

@@ -155,6 +155,50 @@ def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> Non
     assert ran.json["messages"]
 
 
+def pictures_in(path: Path) -> list[bytes]:
+    """The packets of pictures, as they are stored."""
+    with av.open(str(path)) as container:
+        return [bytes(packet) for packet in container.demux(video=0) if packet.size]
+
+
+def test_a_video_that_is_kept_whole_is_copied_not_encoded(run: Run, film: Path) -> None:
+    whole, written = ("summarize", film, "--budget", "1:00"), Path("film_summary.mp4")
+    assert run(*whole).code == 0
+    assert pictures_in(written) == pictures_in(film)
+    with av.open("film_summary.mp4") as container:
+        assert container.metadata["comment"].count(" ") == 1  # of the default form
+        assert container.streams.audio[0].codec_context.name == "aac"
+    before = written.read_bytes()
+    assert "up to date" in run(*whole).out
+    assert (run(*whole, "--overwrite").code, written.read_bytes() == before) == (0, True)
+    assert run(*whole, "--chapters", "--overwrite").code == 0
+    assert pictures_in(written) == pictures_in(film)
+    assert "up to date" in run(*whole, "--chapters").out
+    for chosen in (["--crf", "30"], ["--codec", "hevc"], ["--drop", "0-0.1"]):
+        assert run(*whole, *chosen, "--overwrite").code == 0
+        assert pictures_in(written) != pictures_in(film)
+        assert "up to date" in run(*whole, *chosen).out
+
+
+@pytest.mark.parametrize("kind", ["hevc", "vp9", "mpeg4_avi", "odd_size", "ten_bit"])
+def test_what_browsers_may_not_play_is_encoded_though_it_is_kept_whole(
+    run: Run, tmp_path: Path, kind: str
+) -> None:
+    film = media.GOOD_VIDEOS[kind](tmp_path).path
+    assert run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").code == 0
+    with av.open("whole.mp4") as container:
+        pictures = container.streams.video[0].codec_context
+        assert (pictures.name, pictures.pix_fmt) == ("h264", "yuv420p")
+    assert "up to date" in run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").out
+
+
+def test_what_cannot_be_copied_is_encoded_though_it_is_kept_whole(run: Run, tmp_path: Path) -> None:
+    media.make_video(tmp_path / "film.avi", n_frames=50, b_frames=2)  # does not say when pictures are shown
+    assert run("summarize", tmp_path / "film.avi", "--copy").code == 2
+    assert run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4").code == 0
+    assert seconds_of(Path("whole.mp4")) == pytest.approx(2, abs=0.1)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

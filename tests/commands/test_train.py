@@ -228,7 +228,8 @@ def test_a_file_without_scores_names_the_key(run: Run, data: Path) -> None:
         del file["video_3/gtscore"]
     ran = _train(run, data)
     assert ran.code == 3
-    assert ran.err.splitlines()[0] == f"error: {data}: video_3: gtscore is missing"
+    assert ran.err.splitlines()[0] == f"error: {data}: video_3 has no gtscore"
+    assert "--annotations" in ran.err.splitlines()[1]
 
 
 def test_two_files_of_one_name_are_refused(run: Run, data: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_captions_of_tvsum_fit_its_annotations(shared: Path) -> None:
 def test_the_captions_of_summe_fit_its_protocol(shared: Path) -> None:
     captions = read_frame_captions(shared / "data" / "summe" / "frame_captions.json")
     videos = read_summe_protocol(shared / "data" / "summe" / "summe_protocol.npz")
-    assert {video.caption_name for video in videos.values()} == captions.keys()
+    assert {video.labels.file_name for video in videos.values()} == captions.keys()
     for video in videos.values():
-        np.testing.assert_array_equal(captions[video.caption_name].picks, video.picks)
+        np.testing.assert_array_equal(captions[video.labels.file_name].picks, video.picks)
     assert sum(len(each.captions) for each in captions.values()) == 7336

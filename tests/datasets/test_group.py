@@ -105,7 +105,7 @@ def test_a_missing_dataset_is_named_with_file_and_group(tmp_path: Path, key: str
 
 
 def test_a_video_with_no_importance_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="video_3: gtscore is missing"):
+    with pytest.raises(InputError, match="video_3 has no gtscore"):
         read_annotated(changed(tmp_path, "gtscore", "gtsummary"))
 
 

@@ -1,6 +1,5 @@
 """TVSum's own annotations: a simulated MATLAB 7.3 file, its faults, and the real one."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
-from vidsum.datasets.summaries import AnnotatedVideo
-from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
+from vidsum.datasets.tvsum import read_tvsum_mat
 from vidsum.errors import InputError
-from vidsum.types import Features
 
 FRAMES = (40, 31)
 
@@ -96,33 +93,6 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
         file["other"] = 1
     with pytest.raises(InputError, match="tvsum50 is missing"):
         read_tvsum_mat(path)
-
-
-def published(number: int) -> AnnotatedVideo:
-    picks = np.arange(0, FRAMES[number], 15)
-    return AnnotatedVideo(
-        name=f"mine/video_{number + 1}",
-        features=Features.from_array(np.ones((len(picks), 2))),
-        picks=picks,
-        n_frames=FRAMES[number],
-        change_points=np.array([[0, FRAMES[number] - 1]]),
-        gtscore=np.zeros(len(picks), np.float32),
-    )
-
-
-def test_scores_are_joined_by_number_at_the_picks(mat: Path) -> None:
-    video = published(1)
-    joined = with_user_scores({video.name: video}, read_tvsum_mat(mat))
-    np.testing.assert_array_equal(joined[video.name].user_scores, cells(1)["user_anno"][:, [0, 15, 30]])
-    assert joined[video.name].features is video.features
-
-
-def test_videos_that_are_not_those_of_the_annotations_are_refused(mat: Path) -> None:
-    annotations = read_tvsum_mat(mat)
-    with pytest.raises(InputError, match="video_1: has 39 frames, but the annotations of TVSum 40"):
-        with_user_scores({"mine/video_1": replace(published(0), n_frames=39)}, annotations)
-    with pytest.raises(InputError, match="mine/video_3: the annotations of TVSum have no such video"):
-        with_user_scores({"mine/video_3": published(0)}, annotations)
 
 
 @pytest.mark.shared

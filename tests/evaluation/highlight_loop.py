@@ -67,12 +67,13 @@ def moment_figures(
             if windows:
                 asked.append((predictions[truth["qid"]]["pred_relevant_windows"], windows))
         precision, recall = {}, {}
+        firsts = [overlap_of_first(moments[0], windows) for moments, windows in asked]
         for at in THRESHOLDS:
             precision[str(at)] = np.mean([moment_ap(moments, windows, at) for moments, windows in asked])
-            found = [overlap_of_first(moments[0], windows) >= at for moments, windows in asked]
-            recall[str(at)] = np.mean(found)
         precision["average"] = np.mean(list(precision.values()))
-        figures[name] = {"MR-mAP": precision, "MR-R1": recall}
+        for at in [0.3, *THRESHOLDS]:
+            recall[str(at)] = np.mean([first >= at for first in firsts])
+        figures[name] = {"MR-mAP": precision, "MR-R1": recall, "MR-mIoU": np.mean(firsts)}
     return figures
 
 

@@ -50,6 +50,7 @@ def test_moments_are_measured_as_by_a_direct_loop(
         figures = moment_figures(*lines(cases), [name])[name]
         assert measures is not None
         assert list(measures.recall.values()) == list(figures["MR-R1"].values())
+        assert measures.miou == pytest.approx(figures["MR-mIoU"])
         found_ap = [*measures.precision.values(), measures.mean_precision]
         assert found_ap == pytest.approx(list(figures["MR-mAP"].values()))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.datasets.moment_layouts import moment_video, write_lines
-from tests.evaluation.highlight_loop import clip_figures, moment_figures
+from tests.evaluation.highlight_loop import LENGTHS, clip_figures, moment_figures
 from vidsum.datasets.moments import MomentVideo, Query, read_highlights
 from vidsum.errors import UsageError
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
@@ -56,6 +56,7 @@ def figures(row: HighlightMeasures) -> dict[str, Any]:
         found[name] = {
             "MR-mAP": {**precision, "average": measures.mean_precision},
             "MR-R1": {str(at): share for at, share in measures.recall.items()},
+            "MR-mIoU": measures.miou,
         }
     for name, of_level in (row.clips or {}).items():
         found[f"HL-min-{name}"] = {"HL-mAP": of_level.precision, "HL-Hit1": of_level.hit}
@@ -78,7 +79,14 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
     brief = published.pop("brief")
     found = in_per_cent(figures(report.rows[0].measures))
+    unpublished = {name: (found[name].pop("MR-mIoU"), found[name]["MR-R1"].pop("0.3")) for name in LENGTHS}
     assert found == published
+    lines = [
+        [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        for name in ("sample_val_preds.jsonl", "highlight_val_release.jsonl")
+    ]
+    direct = in_per_cent(moment_figures({line["qid"]: line for line in lines[0]}, lines[1]))
+    assert unpublished == {name: (direct[name]["MR-mIoU"], direct[name]["MR-R1"]["0.3"]) for name in LENGTHS}
     assert brief == {
         **{f"MR-full-R1@{at}": found["full"]["MR-R1"][at] for at in ("0.5", "0.7")},
         **{f"MR-full-mAP@{at}": found["full"]["MR-mAP"][at] for at in ("0.5", "0.75")},

@@ -9,7 +9,8 @@ from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import f1_score
 
 from tests.evaluation.annotated import annotated_video, dataset
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
+from vidsum.datasets.annotations import read_labels
+from vidsum.datasets.labels import Labels
 from vidsum.documents import to_text
 from vidsum.errors import UsageError
 from vidsum.evaluation.key_shots import at_every_frame, key_shots
@@ -245,13 +246,13 @@ def test_a_missing_summary_is_made_from_the_annotators_scores() -> None:
 
 
 @pytest.fixture(scope="module")
-def tvsum(shared: Path) -> dict[str, TVSumAnnotations]:
+def tvsum(shared: Path) -> dict[str, Labels]:
     """The annotations of TVSum."""
-    return read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
+    return read_labels(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
 
 
 @pytest.mark.shared
-def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, TVSumAnnotations]) -> None:
+def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, Labels]) -> None:
     """Each annotator against the others .1774/.2042, their mean .378/.473, without the one .314/.396."""
     report = evaluate_summaries(tvsum, {}, segmentations=["uniform-60"], knapsacks=["pgl-sum"])
     rows = means(report)
@@ -266,7 +267,7 @@ def test_annotators_of_tvsum_agree_as_published(tvsum: dict[str, TVSumAnnotation
 
 
 @pytest.mark.shared
-def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, TVSumAnnotations]) -> None:
+def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, Labels]) -> None:
     """Field notes: random .710, humans .717. One draw of the shots differs from the next by .025."""
     report = evaluate_summaries(
         tvsum, {}, segmentations=["two-peak-30-300"], knapsacks=["pgl-sum"], n_seeds=4
@@ -277,6 +278,6 @@ def test_two_peaks_lift_chance_to_the_annotators(tvsum: dict[str, TVSumAnnotatio
 
 
 @pytest.mark.shared
-def test_annotations_alone_have_no_change_points(tvsum: dict[str, TVSumAnnotations]) -> None:
+def test_annotations_alone_have_no_change_points(tvsum: dict[str, Labels]) -> None:
     with pytest.raises(UsageError, match="no change points"):
         evaluate_summaries(tvsum, {}, segmentations=["change-points"])

@@ -1,11 +1,16 @@
 """What small good files of each kind hold."""
 
 import json
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency
+from tests.media import make_video
+from tests.report.made import results
 from vidsum.documents import summary_document
 from vidsum.types import ScoredShot, Summary
 
@@ -90,6 +95,36 @@ RECORDS = {
         "stored_bytes": 9,
     }
 }
+
+
+_QUERIES = {"count": 3, "sha256": "ab" * 32}
+_OPTIONS = {
+    "summary": {"seed": 10**30, "keep": [[0.0, 1.0]]},
+    "moments": {"top_k": 3, "model": "similarity", "space": "conse", "snap": "none", "queries": _QUERIES},
+    "highlights": {"top_k": 3, "clip_s": 0.5},
+    "shots": {"max_shots": None},
+}
+
+
+@lru_cache
+def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
+    """A film, and a summary, moments, highlights and shots of it, as `film.mp4`."""
+    with TemporaryDirectory() as folder:
+        film = Path(folder) / "film.mp4"
+        make_video(film, n_frames=250, sound=True)
+        found = [document for _, document in results(film, with_saliency=True)]
+        for document in found:
+            document["video"]["path"] = film.name
+            kind = document["schema"].removeprefix("vidsum.").removesuffix("/1")
+            document["provenance"] = {
+                "vidsum": "0",
+                "extractor": "mobilenet_v2",
+                "parameters": {"fps": 2.0},
+                "grounding" if kind == "moments" else kind: _OPTIONS[kind],
+            }
+        highlights = next(document for document in found if "clip_s" in document)
+        of_older_version = {name: value for name, value in highlights.items() if "model" not in name}
+        return film.read_bytes(), [*found, of_older_version]
 
 
 def lines_of(entries: list[Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.fuzz import arrays, good, reads
-from tests.fuzz.mutations import damage_json, damage_text
+from tests.fuzz.mutations import damage_json, damage_text, damage_values
 
 Read = Callable[[Path], None]
 """Reads a file as a command does and asserts that what was read makes sense."""
@@ -70,6 +70,16 @@ def of_record(rng: random.Random) -> Case:
     return Case(name, damage_json(data, rng, _over_lines), read)
 
 
+def of_result(rng: random.Random) -> Case:
+    """A summary, shots, moments or highlights that somebody edited, as `export` and `report` read them."""
+    data = rng.choice(good.film_and_results()[1])
+    if rng.random() < 0.7:
+        content = json.dumps(damage_values(data, rng), indent=1).encode()
+    else:
+        content = damage_json(data, rng, _over_lines)
+    return Case("result.json", content, reads.read_result)
+
+
 def of_safetensors(rng: random.Random) -> Case:
     """A checkpoint of a small model, as `ground --model` reads it."""
     return Case("own.safetensors", arrays.checkpoint(rng), reads.read_checkpoint)
@@ -108,6 +118,7 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "json": of_json,
     "yaml": of_yaml,
     "record": of_record,
+    "result": of_result,
     "safetensors": of_safetensors,
     "npz": of_npz,
     "h5": of_h5,

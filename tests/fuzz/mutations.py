@@ -17,6 +17,14 @@ ODD_VALUES: tuple[Any, ...] = (
     "x", "\x1b[31m\n", "1", "é" * 300, [], [[]], {}, {"": 0}, [0] * 1000, [None],
 )  # fmt: skip
 
+ODD_TIMES: tuple[Any, ...] = (
+    0, -1, -0.0, 0.5, 1e-9, 5e-324, 1e4, 1e7, 1e12, 1e300, 1e308, float("nan"), 10**18, 10**400,
+)  # fmt: skip
+ODD_TEXTS = (
+    "", "\0", "film\0.mp4", "\ud800", "caf\udce9", "\x1b[31m\r\n", "\u2028", "]]>&<'\"", "x" * 100_000,
+    "/dev/zero", "..",
+)  # fmt: skip
+
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 
 
@@ -68,6 +76,43 @@ def damage_data(data: Any, rng: random.Random) -> Any:
         else:
             holder[key] = deepcopy(rng.choice(ODD_VALUES))
     return data
+
+
+def damage_values(data: Any, rng: random.Random) -> Any:
+    """One to three changes that leave the layout as it is: to numbers, texts, the length of lists."""
+    data = deepcopy(data)
+    for _ in range(rng.randint(1, 3)):
+        holder, key = _place_below(data, rng)
+        value = holder[key]
+        if isinstance(value, list):
+            holder[key] = rng.choice(_OF_LISTS)(value, rng)
+        elif isinstance(value, str):
+            holder[key] = rng.choice(ODD_TEXTS)
+        elif isinstance(value, int | float):
+            other, other_key = _place_below(data, rng)
+            holder[key] = rng.choice([-value, 1000 * value, deepcopy(other[other_key]), *ODD_TIMES])
+    return data
+
+
+def _place_below(data: Any, rng: random.Random) -> tuple[Any, Any]:
+    """(container, key) of a value on a random way down: one of a long list is not likelier than a name."""
+    while True:
+        names = [name for name in data if name not in ("schema", "digest")] if isinstance(data, dict) else []
+        key = rng.choice(names or range(len(data)))
+        is_end = not isinstance(data[key], dict | list) or not data[key]
+        if is_end or (isinstance(data[key], list) and rng.random() < 0.3):
+            return data, key
+        data = data[key]
+
+
+_OF_LISTS: tuple[Callable[[list[Any], random.Random], list[Any]], ...] = (
+    lambda items, rng: items[:-1],
+    lambda items, rng: items[::-1],
+    lambda items, rng: items[:1] + items,
+    lambda items, rng: items[:1] * 2000,
+    lambda items, rng: rng.sample(items, len(items)),
+    lambda items, rng: [],
+)
 
 
 def damage_json(data: Any, rng: random.Random, text_of: Callable[[Any], str] = json.dumps) -> bytes:

@@ -7,9 +7,11 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -125,6 +127,47 @@ def read_record(path: Path) -> None:
     document = read_record_of(path)
     to_text(document)
     assert document == good.SUMMARY, "a record that was changed is trusted"
+
+
+def read_result(path: Path) -> None:
+    """Through every format of `export`, and a page with another result of the video."""
+    from vidsum.documents import read_result
+    from vidsum.errors import VidsumError
+    from vidsum.pipelines.report import report_text
+    from vidsum.pipelines.timelines import timeline_text
+    from vidsum.settings import ExportFormat
+
+    film, found = good.film_and_results()
+    if not path.with_name("film.mp4").exists():
+        path.with_name("film.mp4").write_bytes(film)
+    document = read_result(path)
+    assert all(each["start_s"] <= each["end_s"] for each in _segments(document)), "a segment is inverted"
+    page, _ = report_text([(path.name, document), ("good.json", found[0])], path.with_suffix(".html"))
+    drawn = re.findall(r" (?:d|x|width|data-duration)=\"([^\"]*)\"", page)
+    assert not [each for each in drawn if "n" in each], "a drawing with infinite numbers"
+    refused: VidsumError | None = None
+    for format in get_args(ExportFormat):
+        try:
+            timeline_text(document, format, path.with_suffix(f".{format}"))[0].encode()
+        except VidsumError as error:  # noqa: PERF203  the others may be written
+            refused = error
+    if refused and "\n" in document["video"]["path"]:  # a file may have such a name, which is said as it is
+        raise VidsumError("refused by name")
+    if refused:
+        raise refused
+
+
+def _segments(value: Any) -> Iterator[dict[str, Any]]:
+    """All that has a start and an end."""
+    if isinstance(value, dict):
+        if {"start_s", "end_s"} <= set(value):
+            yield value
+        for name, each in value.items():
+            if name != "provenance":
+                yield from _segments(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _segments(each)
 
 
 def read_run(path: Path) -> None:

@@ -15,7 +15,7 @@ QUOTED = '"><img src=x onerror="window.hacked = 1">'
 MADE_FROM = {"vidsum": "0", "summary": {"model": "'><b>x", "keep": [[0.0, 1.0]], "seed": None}}
 
 
-def results(film: Path) -> list[tuple[str, dict[str, Any]]]:
+def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[str, Any]]]:
     """A summary, moments, highlights and shots of a film of ten seconds."""
     about = {"video": probe(film), "provenance": MADE_FROM, "warnings": (EVIL,)}
     times = np.arange(0, 10, 0.5)
@@ -46,7 +46,7 @@ def results(film: Path) -> list[tuple[str, dict[str, Any]]]:
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
     return [
         ("out/film_summary.json", summary_document(summary)),
-        ("out/film_moments.json", grounding_document(grounding, with_saliency=False)),
+        ("out/film_moments.json", grounding_document(grounding, with_saliency=with_saliency)),
         ("out/film_highlights.json", highlights_document(highlights)),
         ("out/film_shots.json", shots_document(cut)),
     ]

@@ -122,11 +122,10 @@ def test_numbers_of_many_key_frames_sort_in_order(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_an_output_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be made"):
-        save_key_frames([flat(COLOURS[0])], [1.0], tmp_path / "a" / "b")
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="cannot be made"):
-        save_key_frames([flat(COLOURS[0])], [1.0], tmp_path / "file")
+    for folder in (tmp_path / "file", tmp_path / "file" / "b", f"{tmp_path}/a\0b"):
+        with pytest.raises(OutputError, match="cannot be made"):
+            save_key_frames([flat(COLOURS[0])], [1.0], folder)
 
 
 def test_png_keeps_every_pixel(tmp_path: Path) -> None:

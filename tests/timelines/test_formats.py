@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.media import make_video, read_number
 from tests.timelines.made import media
+from vidsum.errors import InputError
 from vidsum.timelines.cuts import Cut
 from vidsum.timelines.media import Media, media_of
 from vidsum.video.probe import probe
@@ -227,8 +228,9 @@ def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path
 def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
     place = os.fsdecode(b"/films/caf\xe9\n.mp4")
     film = media(25, path=Path(place))
-    for format in ("edl", "mlt"):
-        with pytest.raises(ValueError, match="not text"):
+    for format in ("edl", "kdenlive", "mlt"):
+        with pytest.raises(InputError, match="not text") as refused:
             formats.to_editor(format, [cut(25, 0, 5)], film, "cut", place)
-    for format in ("otio", "fcpxml", "xml", "kdenlive"):
+        assert "\n" not in refused.value.message
+    for format in ("otio", "fcpxml", "xml"):
         assert formats.to_editor(format, [cut(25, 0, 5, "a\x01b")], film, "cut", place).encode()

@@ -22,7 +22,7 @@ class FrameCaptions:
     """What sampled frames of one video show."""
 
     name: str
-    """The video's, as in the file: a YouTube id for TVSum, see `summe.caption_name` for SumMe."""
+    """The video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe."""
     picks: IntArray
     """[T] frame number of each caption; at least one, and they increase."""
     captions: tuple[str, ...]

@@ -21,7 +21,7 @@ from vidsum.types import Features, FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
-_TOLERANCE = 15
+TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
 MOST_FRAMES = 1e9
@@ -134,18 +134,23 @@ def shot_frames(group: Group, n_frames: int) -> IntArray:
     first, last = points.T
     if (last < first).any() or (first[1:] <= last[:-1]).any():
         raise group.fault("change_points overlap or do not increase; they are first and last frames of shots")
-    if first[0] < 0 or first[-1] >= n_frames or last[-1] >= n_frames + _TOLERANCE:
+    if first[0] < 0 or first[-1] >= n_frames or last[-1] >= n_frames + TOLERANCE:
         raise group.fault(f"change_points span {first[0]} to {last[-1]}, but n_frames is {n_frames}")
     if last[-1] >= n_frames:
         group.warnings.append(f"the last shot ends at frame {last[-1]} of {n_frames}: cut")
         last[-1] = n_frames - 1
     outside = n_frames - int((last - first + 1).sum())
-    if outside > _TOLERANCE:
+    if outside > TOLERANCE:
         raise group.fault(f"change_points leave {outside} of {n_frames} frames in no shot")
     lengths = group.numbers("n_frame_per_seg")
     if lengths is not None and not np.array_equal(np.ravel(lengths), last - first + 1):
         group.warnings.append("n_frame_per_seg disagrees with change_points, which are used")
     return points
+
+
+def has_importance(group: Group) -> bool:
+    """Whether a group says what is important: by gtscore, or by gtsummary."""
+    return group.numbers("gtscore") is not None or group.numbers("gtsummary") is not None
 
 
 def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
@@ -182,7 +187,7 @@ def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
     if stored is None:
         return None
     summary = np.atleast_2d(stored).astype(np.float32)
-    if summary.ndim != 2 or abs(summary.shape[1] - n_frames) > _TOLERANCE:
+    if summary.ndim != 2 or abs(summary.shape[1] - n_frames) > TOLERANCE:
         raise group.fault(f"user_summary must be [U, {n_frames}], not {list(stored.shape)}")
     if not np.isin(summary, (0, 1)).all():
         raise group.fault("user_summary holds values other than 0 and 1")

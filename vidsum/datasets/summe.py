@@ -13,6 +13,7 @@ import numpy as np
 
 from vidsum.datasets import group as fields
 from vidsum.datasets.group import Group, IntArray
+from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import by_number
 from vidsum.errors import UsageError
 from vidsum.features.h5 import PUBLISHED_STRIDE
@@ -47,9 +48,16 @@ class SumMeVideo:
         return np.arange(0, self.n_frames, PUBLISHED_STRIDE, dtype=np.int64)
 
     @property
-    def caption_name(self) -> str:
-        """Its name in the file of frame captions: with underscores in place of blanks."""
-        return self.title.replace(" ", "_")
+    def labels(self) -> Labels:
+        """The same, as it is joined with features; its file's name has underscores in place of blanks."""
+        return Labels(
+            self.name,
+            self.title.replace(" ", "_"),
+            self.n_frames,
+            gtscore=self.gtscore,
+            change_points=self.change_points,
+            user_summary=self.user_summary,
+        )
 
 
 def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, SumMeVideo]:

@@ -5,14 +5,14 @@ Song et al., "TVSum: Summarizing web videos using titles", CVPR 2015: 50 videos,
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.datasets.labels import Labels
 from vidsum.errors import InputError
 from vidsum.features.h5 import checked, member, members, opened
 from vidsum.types import FloatArray
@@ -37,6 +37,11 @@ class TVSumAnnotations:
     """[U, n_frames] importance of each frame to each annotator, 1 to 5."""
     gt_score: FloatArray
     """[n_frames] the annotators' mean."""
+
+    @property
+    def labels(self) -> Labels:
+        """The same, as it is joined with features."""
+        return Labels(self.name, self.video, self.n_frames, self.length_s, user_scores=self.user_scores)
 
 
 def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, TVSumAnnotations]:
@@ -88,29 +93,3 @@ def _text(codes: Any) -> str:
     """Text of MATLAB: one UTF-16 unit an element."""
     units: bytes = np.ravel(codes).astype("<u2").tobytes()
     return units.decode("utf-16-le")
-
-
-def with_user_scores(
-    videos: Mapping[str, AnnotatedVideo], annotations: Mapping[str, TVSumAnnotations]
-) -> dict[str, AnnotatedVideo]:
-    """Join the annotators' scores, at the picks, to the videos of a published TVSum h5 file.
-
-    Args:
-        videos: all or some of that file's; `video_7` of any name of the dataset is the seventh of the
-            annotations.
-        annotations: of `read_tvsum_mat`.
-
-    Raises:
-        InputError: the annotations have no such video, or it has another number of frames.
-    """
-    joined = {}
-    for name, video in videos.items():
-        scored = annotations.get(f"tvsum/{name.partition('/')[2]}")
-        if scored is None:
-            raise InputError(f"{name}: the annotations of TVSum have no such video")
-        if scored.n_frames != video.n_frames:
-            raise InputError(
-                f"{name}: has {video.n_frames} frames, but the annotations of TVSum {scored.n_frames}"
-            )
-        joined[name] = replace(video, user_scores=scored.user_scores[:, video.picks])
-    return joined

@@ -17,6 +17,8 @@ from vidsum.types import FloatArray, TimeArray
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""
+RECALL_THRESHOLDS = (0.3, *THRESHOLDS)
+"""Those of R1; the published evaluation lacks .3, which newer tables have."""
 MAX_MOMENTS = 10
 """Number of moments of a query that count."""
 
@@ -34,6 +36,8 @@ class WindowMeasures:
     """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
     precision: Mapping[float, float]
     """IoU -> mAP, the mean average precision."""
+    miou: float
+    """Mean IoU of the first moment with the window that it meets best."""
 
     @property
     def mean_precision(self) -> float:
@@ -46,7 +50,7 @@ class WindowMeasures:
             [{"iou": at, "share": fraction} for at, fraction in measures.items()]
             for measures in (self.recall, self.precision)
         )
-        return {"r1": recall, "map": precision, "mean_map": self.mean_precision}
+        return {"r1": recall, "miou": self.miou, "map": precision, "mean_map": self.mean_precision}
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class HighlightMeasures:
         """Those of published tables, in per cent."""
         figures = {}
         if self.moments and (full := self.moments["full"]):
-            figures = {"R1 .5": full.recall[0.5], "R1 .7": full.recall[0.7]}
+            figures = {f"R1 {at:.1f}".replace("0.", "."): full.recall[at] for at in (0.3, 0.5, 0.7)}
+            figures["mIoU"] = full.miou
             figures |= {"mAP .5": full.precision[0.5], "mAP .75": full.precision[0.75]}
             for name, windows in self.moments.items():
                 if windows:
@@ -118,8 +123,9 @@ def measure_moments(
             n_windows = counts[rows].sum(axis=-1)
             precision = moment_precisions(ranked[rows] * counts[rows, None], n_windows).mean(axis=0)
             measures[name] = WindowMeasures(
-                recall={at: float((first >= at).mean()) for at in THRESHOLDS},
+                recall={at: float((first >= at).mean()) for at in RECALL_THRESHOLDS},
                 precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),
+                miou=float(first.mean()),
             )
     return measures
 

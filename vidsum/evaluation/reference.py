@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import AnnotatedVideo
-from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
 from vidsum.evaluation.key_shots import BoolArray, IntArray, at_every_frame
 from vidsum.types import FloatArray
@@ -77,19 +77,29 @@ class Reference:
         return self.frame_scores()
 
 
-def reference_of(name: str, video: AnnotatedVideo | TVSumAnnotations, *, scored: bool = True) -> Reference:
-    """The annotators of a video of an h5 file, where scores stay the same between the picks, or of TVSum.
+def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
+    """The annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
 
     Args:
         name: it may be another than the video's own: one that several splits test occurs for each of them.
-        video: of TVSum's annotations every 15th frame is a sample.
+        video: of annotations alone every 15th frame is a sample.
         scored: whether to use the annotators' scores, and not their mean alone.
     """
-    if isinstance(video, TVSumAnnotations):
-        picks = np.arange(0, video.n_frames, STEP)
-        every, scores = video.user_scores, video.user_scores[:, picks]
-        return Reference(name, picks, video.n_frames, scores.mean(axis=0), scores, lambda: every, None, None)
-    own, summary = video.user_scores if scored else None, video.user_summary
+    summary = video.user_summary
+    if isinstance(video, Labels):
+        picks, every = np.arange(0, video.n_frames, STEP), video.user_scores if scored else None
+        gtscore, scores = video.scores_at(picks)
+        return Reference(
+            name,
+            picks,
+            video.n_frames,
+            mean_scores=gtscore if scores is None or not scored else scores.mean(axis=0),
+            user_scores=scores if scored else None,
+            frame_scores=None if every is None else lambda: every,
+            user_summary=None if summary is None else summary > 0,
+            change_points=video.change_points,
+        )
+    own = video.user_scores if scored else None
     return Reference(
         name,
         video.picks,

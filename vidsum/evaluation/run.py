@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from vidsum.datasets.annotations import read_labels
+from vidsum.datasets.labels import Labels
 from vidsum.datasets.moments import read_highlights, read_moments
 from vidsum.datasets.people import read_people
-from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shots_of
-from vidsum.datasets.tvsum import read_tvsum_mat, with_user_scores
+from vidsum.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
-from vidsum.evaluation.key_shots import BUDGET
+from vidsum.evaluation.finished import Finished, read_finished
+from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.evaluation.people import with_people
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
@@ -30,8 +32,8 @@ from vidsum.types import Progress
 Videos = Mapping[str, AnnotatedVideo]
 Row = TypeVar("Row")
 
-_KNAPSACKS_OF_ANNOTATIONS: Final = ("pgl-sum",)
-"""Annotations alone are measured with one knapsack: they have no shots that either was published with."""
+_KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
+"""Annotations without shots are measured with one knapsack: there are none that either was published with."""
 
 
 def evaluate(
@@ -57,12 +59,13 @@ def evaluate(
 
 
 def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
-    """The row of each file, by its stem."""
+    """The row of each file, by its stem, or of each folder."""
     rows: dict[str, Row] = {}
     for path in files:
-        if path.stem in rows or path.stem in taken:
-            raise UsageError(f"{path}: another row is called {path.stem!r} too", hint="rename the file")
-        rows[path.stem] = read(path)
+        name = path.resolve().name if path.is_dir() else path.stem
+        if name in rows or name in taken:
+            raise UsageError(f"{path}: another row is called {name!r} too", hint="rename it")
+        rows[name] = read(path)
     return rows
 
 
@@ -73,16 +76,15 @@ def _summary(
     request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
 ) -> Report[Measures]:
     source, seeds = request.source, request.seeds
+    labels = read_labels(request.annotations) if request.annotations else {}
     if not request.has_features:
-        shots: tuple[str, ...] = request.segmentation or tuple(SEGMENTATIONS)
-        knapsacks, annotations = _KNAPSACKS_OF_ANNOTATIONS, read_tvsum_mat(source)
-        return evaluate_summaries(
-            annotations, {}, segmentations=shots, knapsacks=knapsacks, n_seeds=seeds, progress=progress
-        )
-    data = _videos(request, progress)
+        return _of_annotations(request, labels, progress)
+    data = _videos(request, labels, progress)
     rows: dict[str, Scores] = _read_rows(
         request.scores, request.models, lambda path: submissions.read_scores(path, data)
     )
+    finished = _read_finished(request, data, labels, (*request.models, *rows))
+    rows |= {row: each.scores for row, each in finished.items()}
     videos = data
     if request.runs:
         assert runs
@@ -98,15 +100,21 @@ def _summary(
         rows |= {tested.row: tested.scores for tested in tests}
     videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
     if not videos:
-        raise UsageError(f"{source}: the files of --scores and the runs have no video in common")
+        raise UsageError(f"{source}: the rows of --scores, --summaries and --run have no video in common")
     for model in request.models:  # as `vidsum summarize --model` computes it
         selection = Selection(model=model, beams=request.beams)
         rows[model] = {
             name: score(video.features, shots_of(video), selection, BUDGET, request.device)
             for name, video in videos.items()
         }
-    segmentations = request.segmentation or (CHANGE_POINTS,)
-    report = evaluate_summaries(videos, rows, segmentations=segmentations, n_seeds=seeds, progress=progress)
+    report = evaluate_summaries(
+        videos,
+        rows,
+        segmentations=request.segmentation or (CHANGE_POINTS,),
+        n_seeds=seeds,
+        selections=_selections(finished, videos),
+        progress=progress,
+    )
 
     def plot(target: Path, label: str | None) -> None:
         from vidsum.evaluation.plots import plot_scores
@@ -114,10 +122,58 @@ def _summary(
         plot_scores(videos, rows, target, label=label)
 
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(report, warnings=(*notes, *report.warnings), plot=plot)
+    return replace(report, warnings=(*notes, *_shares(finished), *report.warnings), plot=plot)
 
 
-def _videos(request: SummaryRequest, progress: Progress | None) -> Videos:
+def _of_annotations(
+    request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None
+) -> Report[Measures]:
+    """The report without features: annotators, chance, and finished summaries."""
+    finished = _read_finished(request, labels, labels, ())
+    rows = {row: each.scores for row, each in finished.items()}
+    videos = {name: video for name, video in labels.items() if all(name in row for row in rows.values())}
+    if not videos:
+        raise UsageError(f"{request.source}: the rows of --summaries have no video in common")
+    has_shots = all(video.change_points is not None for video in videos.values())
+    report = evaluate_summaries(
+        videos,
+        rows,
+        segmentations=request.segmentation or ((CHANGE_POINTS,) if has_shots else tuple(SEGMENTATIONS)),
+        knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
+        n_seeds=request.seeds,
+        selections=_selections(finished, videos),
+        progress=progress,
+    )
+    notes = [*_few(request, len(videos), len(labels)), *_shares(finished)]
+    return replace(report, warnings=(*notes, *report.warnings))
+
+
+def _read_finished(
+    request: SummaryRequest,
+    videos: Videos | Mapping[str, Labels],
+    labels: Mapping[str, Labels],
+    taken: Sequence[str],
+) -> dict[str, Finished]:
+    """The finished summaries by the names of their rows."""
+    return _read_rows(request.summaries, taken, lambda path: read_finished(path, videos, labels))
+
+
+def _selections(
+    finished: Mapping[str, Finished], videos: Videos | Mapping[str, Labels]
+) -> dict[str, dict[str, BoolArray]]:
+    """The summaries of each row, of each video or test."""
+    return {
+        row: {test: each.selections[video.name] for test, video in videos.items()}
+        for row, each in finished.items()
+    }
+
+
+def _shares(finished: Mapping[str, Finished]) -> Iterator[str]:
+    for row, each in finished.items():
+        yield from (f"{row}: {warning}" for warning in each.warnings)
+
+
+def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
     """The annotated videos of a request, with features."""
     if request.captions:
         from vidsum.captioned.sources import in_space, read_captioned
@@ -125,8 +181,7 @@ def _videos(request: SummaryRequest, progress: Progress | None) -> Videos:
         assert request.annotations
         videos = read_captioned([request.captions], [request.annotations], request.device, progress)
         return in_space(videos, request.space, request.device)
-    data = read_annotated(request.source)
-    return with_user_scores(data, read_tvsum_mat(request.annotations)) if request.annotations else data
+    return read_annotated(request.source, labels or None)
 
 
 def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
@@ -141,11 +196,15 @@ def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
     return first.videos
 
 
+def _few(request: SummaryRequest, n_videos: int, n_read: int) -> Iterator[str]:
+    if n_videos < n_read:
+        yield f"{request.source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
+
+
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
     """Which videos count, and which checkpoints were trained on, or chosen by, what they are tested on."""
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
-    if n_videos < n_read:
-        yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
+    yield from _few(request, n_videos, n_read)
     if n_tests > n_videos:
         yield (
             f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
@@ -160,7 +219,8 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
         split = training.get("split", {})
         seen = {*split.get("train", ()), *split.get("validation", ())}
         n_seen = len(seen & {video.name for video in videos.values()})
-        same = of_file(source)["sha256"] in [data.get("sha256") for data in training.get("data", ())]
+        trained_on = {data.get("sha256") for data in training.get("data", ())}
+        same = any(of_file(file)["sha256"] in trained_on for file in annotated_files(source))
         if same and n_seen:
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 

@@ -45,8 +45,8 @@ class SummaryRequest:
     annotations: Annotated[
         Path | None,
         Option(
-            "ydata-tvsum50.mat: each annotator's scores, with or without --data. With --captions, SumMe's "
-            "protocol (.npz) too.",
+            "ydata-tvsum50.mat, each annotator's scores, or SumMe's protocol (.npz): alone, for --data "
+            "without them, or with --captions.",
             metavar="FILE",
         ),
     ] = None
@@ -63,13 +63,21 @@ class SummaryRequest:
         Option(
             "As in `vidsum summarize`, run on the features. Can be repeated.",
             flags=("--model", "--scorer", "-m"),
-            shown="contrastive and cluster, without --scores",
+            shown="contrastive and cluster, without --scores and --summaries",
             metavar="NAME|FILE",
         ),
     ] = ()
     scores: Annotated[
         tuple[Path, ...],
         Option("Your own scores, {video: [one per pick]}. Can be repeated.", metavar="FILE.json"),
+    ] = ()
+    summaries: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Finished summaries: a folder of the JSON files of `vidsum summarize`, or one file. Their "
+            "segments are compared as they are. Can be repeated.",
+            metavar="PATH",
+        ),
     ] = ()
     runs: Annotated[
         tuple[Path, ...],
@@ -117,7 +125,8 @@ class SummaryRequest:
     @property
     def models(self) -> tuple[str, ...]:
         """The models to measure; without models and scores those that need no training."""
-        return self.model or (() if self.scores or not self.has_features else ("contrastive", "cluster"))
+        is_enough = self.scores or self.summaries or not self.has_features
+        return self.model or (() if is_enough else ("contrastive", "cluster"))
 
 
 @dataclass(frozen=True)

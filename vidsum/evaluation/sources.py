@@ -6,8 +6,10 @@ from typing import Any, Protocol
 
 from vidsum.checkpoints.named import BEST, named_file
 from vidsum.datasets.people import people_files
+from vidsum.datasets.summaries import annotated_files
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
+from vidsum.evaluation.finished import summary_files
 from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
@@ -102,10 +104,13 @@ def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
 def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
     annotations = [request.annotations] if request.data and request.annotations else []
     captions = [request.captions] if request.captions else []
+    finished = [file for path in request.summaries for file in summary_files(path)]
     run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
     files = [_file(str(file), file) for file in run_files]
     return {
-        "files": _files(request.source, *captions, *annotations, *request.scores),
+        "files": _files(
+            *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
+        ),
         "models": {model: checkpoint_sha256(model) for model in request.models},
         "segmentations": list(request.segmentation),
         "n_seeds": request.seeds,

@@ -5,11 +5,11 @@ from typing import get_args
 
 import numpy as np
 
+from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import AnnotatedVideo
-from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
 from vidsum.evaluation import summary_metrics
-from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS
+from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
 from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
@@ -30,12 +30,13 @@ Scores = Mapping[str, FloatArray]
 
 
 def evaluate_summaries(
-    videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations],
+    videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels],
     predictions: Mapping[str, Scores],
     *,
     segmentations: Sequence[str] = (CHANGE_POINTS,),
     knapsacks: Sequence[str] = KNAPSACKS,
     n_seeds: int = 10,
+    selections: Mapping[str, Mapping[str, BoolArray]] = {},
     progress: Progress | None = None,
 ) -> Report[SummaryMeasures]:
     """Compare predicted importance scores with the annotators of videos.
@@ -45,9 +46,11 @@ def evaluate_summaries(
     data's own change points, and with summaries made from each annotator's scores for another segmentation.
 
     Args:
-        videos: by name, which need not be their own. TVSum's annotations alone, which have neither features
-            nor change points, show how far annotators agree, and what chance reaches.
+        videos: by name, which need not be their own. Annotations alone, which have no features (nor change
+            points in TVSum), show how far annotators agree, and what chance reaches.
         predictions: by the name of the row; a row must have all videos, by the same names.
+        selections: of rows that are finished summaries: [n_frames] whether each frame is in, which is
+            compared with the annotators in place of key shots.
         segmentations: `change-points`, or names of `SEGMENTATIONS`.
         knapsacks: names of `KNAPSACKS`.
         n_seeds: number of random rows, and of draws of random segmentations, to average.
@@ -77,7 +80,9 @@ def evaluate_summaries(
     }
     for done, reference in enumerate(references, 1):
         scores = {row: scores[reference.name] for row, scores in predictions.items()}
-        for row, measures in summary_metrics.measure_video(reference, scores, settings, n_seeds).items():
+        finished = {row: frames[reference.name] for row, frames in selections.items()}
+        measured = summary_metrics.measure_video(reference, scores, settings, n_seeds, finished)
+        for row, measures in measured.items():
             videos_of[row][reference.name] = measures
         if progress:
             progress("videos evaluated", done, len(references))
@@ -126,7 +131,7 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
                 raise UsageError(f"{where} hold NaN or infinite values")
 
 
-def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, TVSumAnnotations]) -> tuple[str, ...]:
+def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
     """The repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():

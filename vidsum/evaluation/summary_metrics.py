@@ -134,6 +134,7 @@ def measure_video(
     predictions: Mapping[str, FloatArray],
     settings: Sequence[tuple[str, str]],
     n_seeds: int,
+    selections: Mapping[str, BoolArray] = {},
 ) -> dict[str, VideoMeasures]:
     """Measure each prediction on one video, and the rows that go with them.
 
@@ -147,6 +148,7 @@ def measure_video(
         predictions: [T] scores by the name of the row.
         settings: (segmentation, knapsack) of the key shots.
         n_seeds: number of draws of scores and segmentations.
+        selections: [n_frames] the finished summaries of some of the rows, in place of key shots.
     """
     seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
     drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
@@ -158,7 +160,7 @@ def measure_video(
     }
     frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
     frames[RANDOM] = drawn
-    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds) for setting in settings]
+    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds, selections) for setting in settings]
     return {
         name: VideoMeasures(tau, rho, tuple(measures[name] for measures in key_shots))
         for name, (tau, rho) in _ranks(reference, rows).items()
@@ -205,7 +207,12 @@ def _split(stacked: TimeArray, parts: Iterable[FloatArray]) -> list[TimeArray]:
 
 
 def _key_shot_measures(
-    reference: Reference, rows: Mapping[str, FloatArray], segmentation: str, knapsack: str, n_seeds: int
+    reference: Reference,
+    rows: Mapping[str, FloatArray],
+    segmentation: str,
+    knapsack: str,
+    n_seeds: int,
+    selections: Mapping[str, BoolArray],
 ) -> dict[str, KeyShotMeasures]:
     """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
     is_drawn = segmentation in DRAWN
@@ -218,6 +225,8 @@ def _key_shot_measures(
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
         drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
         made = key_shots(np.concatenate([scored, others, *drawn.values()]), shots, knapsack)
+        for row, selected in selections.items():  # all rows ahead of `random` are single
+            made[len(scored) + len(others) + list(drawn).index(row)] = selected
         summaries = made if given is None else np.concatenate([given, made])
         among, without, values = _measured(summaries, n_annotators, len(others))
         draws.append([among, without, *(each.mean(axis=0) for each in _split(values, drawn.values()))])

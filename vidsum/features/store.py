@@ -1,5 +1,7 @@
 """Feature files by their suffix: `.npz` of our own, `.h5` in the layout of the published SumMe and TVSum."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from vidsum.features.arrays import read_npz, write_npz
 from vidsum.numpy_files import refusing
 from vidsum.types import Features
 
+FrameArray = npt.NDArray[np.int64]
+"""Frame numbers."""
+
 SUFFIXES = (".npz", ".h5", ".hdf5")
 
 
@@ -20,7 +25,7 @@ def is_feature_file(name: str) -> bool:
 
 
 def write_features(
-    features: Features, path: str | os.PathLike[str], *, change_points: npt.NDArray[np.int64] | None = None
+    features: Features, path: str | os.PathLike[str], *, change_points: FrameArray | None = None
 ) -> None:
     """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
 

@@ -1,15 +1,19 @@
 """Writing summaries, moments and highlights to files: JSON, MP4, storyboard, plot."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from vidsum.documents import features_document, read_record
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
+from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import form_in, label_of
 from vidsum.settings import Encoding, Extraction
@@ -33,6 +37,9 @@ def write_video(
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
+    A summary that leaves nothing out is copied, if no encoding is chosen and the video is already what would
+    be encoded (see `has_default_streams`).
+
     Args:
         summary: of a video, not of features alone.
         path: the MP4 file.
@@ -47,7 +54,7 @@ def write_video(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    from vidsum.video.copy import copy_segments
+    from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
     encoding = Encoding("copy") if copy else encoding
@@ -58,6 +65,10 @@ def write_video(
         "progress": progress,
         "info": video,
     }
+    is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
+    if is_whole and encoding == Encoding() and has_default_streams(video):
+        with suppress(InputError, UsageError):  # as its time stamps jump, for example
+            return copy_segments(video.path, segments, path, **how).warnings
     if encoding.codec != "copy":
         return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
     written = copy_segments(video.path, segments, path, **how)
@@ -67,14 +78,20 @@ def write_video(
 
 
 def write_clips(
-    result: Grounding | Highlights, folder: PathLike, stem: str, *, progress: Progress | None = None
+    result: Grounding | Highlights,
+    folder: PathLike,
+    stem: str | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> tuple[str, ...]:
-    """Write each moment as an MP4, named as `clip_path` or `highlight_path` says, and return warnings.
+    """Write each moment as an MP4, and return warnings.
+
+    Names are `{stem}_{query}_{rank}.mp4`, both from 1, or `{stem}_highlight_{rank}.mp4`.
 
     Args:
         result: of a video.
-        folder: made if it is not there.
-        stem: what the names begin with.
+        folder: made if it is not there. Files in it are replaced.
+        stem: what the names begin with; the name of the video if not given.
         progress: called while it runs.
 
     Raises:
@@ -86,12 +103,9 @@ def write_clips(
 
     video, comment = _video_behind(result), label_of(result.provenance)
     place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{place}: cannot be made ({error.strerror})") from error
+    make_folder(place)
     warnings: list[str] = []
-    for path, moment in _named_moments(result, place, stem):
+    for path, moment in _named_moments(result, place, stem or Path(video.path).stem):
         segment = [(moment.start_s, moment.end_s)]
         written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
         warnings += written.warnings

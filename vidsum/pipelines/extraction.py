@@ -3,6 +3,8 @@
 A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -109,7 +111,7 @@ def extract(
     extractor: str = Extraction.extractor,
     *,
     progress: Progress | None = None,
-    **how: "Unpack[SamplingOptions]",
+    **how: Unpack[SamplingOptions],
 ) -> Features:
     """Features of a video.
 

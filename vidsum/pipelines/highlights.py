@@ -1,5 +1,7 @@
 """Find what stands out in a video, with no query: plan (what it would be made from), then run."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,11 +34,7 @@ _STRETCHED = "contrastive"
 
 
 def find_highlights(
-    source: Source,
-    top_k: int = TOP_K,
-    *,
-    progress: Progress | None = None,
-    **how: "Unpack[ExtractionOptions]",
+    source: Source, top_k: int = TOP_K, *, progress: Progress | None = None, **how: Unpack[ExtractionOptions]
 ) -> Highlights:
     """Find what stands out in a video, with no query.
 

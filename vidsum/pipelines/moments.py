@@ -1,5 +1,7 @@
 """Find the moments of a video that texts describe: plan (what the result would be made from), then run."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -28,13 +30,13 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
-from vidsum.options import from_keywords
+from vidsum.options import from_keywords, several_texts
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, Evidence, Extraction, MaskKind, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, EmbeddingSpace, Evidence, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import Features, FloatArray, Grounding, Moment, Progress, QueryMoments, TimeArray
@@ -63,7 +65,7 @@ def ground(
     top_k: int = Retrieval.top_k,
     *,
     model: str | os.PathLike[str] = DEFAULT_MODEL,
-    space: str = Retrieval.space,
+    space: EmbeddingSpace = Retrieval.space,
     snap: Snap = Retrieval.snap,
     min_present: float = Retrieval.min_present,
     mask: MaskKind | None = None,
@@ -71,7 +73,7 @@ def ground(
     encode_text: EncodeText | None = None,
     thorough: bool = Retrieval.thorough,
     progress: Progress | None = None,
-    **how: "Unpack[ReadingOptions]",
+    **how: Unpack[ReadingOptions],
 ) -> Grounding:
     """Find the moments of a video that texts describe.
 
@@ -107,8 +109,8 @@ def ground(
 
 
 def queries_of(queries: str | Sequence[str]) -> Queries:
-    """One query or several. Raises UsageError where one holds no text."""
-    return read_queries([queries] if isinstance(queries, str) else queries)
+    """One query or several. Raises UsageError where one is not a text, or holds none."""
+    return read_queries(several_texts("queries", queries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,7 @@ class MomentsPlan:
             video_duration_s=clips.duration_s,
             model=self.model,
             space=self.space,
-            video=self.input.video,
+            video=features[0].video,
             provenance=self.provenance,
             warnings=self._warnings(features),
         )

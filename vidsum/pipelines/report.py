@@ -1,5 +1,7 @@
 """Results as a page for a browser: the player, curves, key frames, moments, settings."""
 
+from __future__ import annotations
+
 import io
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ from vidsum.report.page import Film, data_url, picture_times, render
 from vidsum.results import to_dict
 from vidsum.timelines.media import url_of
 from vidsum.types import Picture, VideoInfo
-from vidsum.video.frames import Exact
+from vidsum.video.frames import LongSide
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
@@ -104,9 +106,7 @@ def _film(results: Sequence[tuple[str, Document]], target: Path, warnings: list[
 
 
 def _pictures(info: VideoInfo, times_s: list[float]) -> dict[float, str]:
-    scale = _PICTURE_SIDE / max(info.display_width, info.display_height)
-    size = Exact(*(max(1, round(scale * side)) for side in (info.display_width, info.display_height)))
-    frames = read_frames_at(info.path, times_s, size, info=info) if times_s else []
+    frames = read_frames_at(info.path, times_s, LongSide(_PICTURE_SIDE), info=info) if times_s else []
     return {time: data_url(_jpeg(frame.image)) for time, frame in zip(times_s, frames, strict=True)}
 
 

@@ -7,18 +7,21 @@
 Networks are loaded at the first call and stay in memory for all later ones; `unload` frees them.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from vidsum.options import from_keywords
 from vidsum.pipelines.moments import EncodeText, plan_moments, queries_of
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import model_of, plan_summary
+from vidsum.pipelines.summary import model_of, plan_summary, wishes_of
 from vidsum.settings import (
     DEFAULT_MODEL,
+    EmbeddingSpace,
     Evidence,
     Extraction,
     MaskKind,
@@ -54,7 +57,7 @@ class Summarizer:
         min_shot_s: float | None = None,
         max_shot_s: float | None = None,
         snap: Literal["auto", "speech", "none"] = "auto",
-        **how: "Unpack[ExtractionOptions]",
+        **how: Unpack[ExtractionOptions],
     ) -> None:
         name, self._own = model_of(model)
         self._selection = Selection(budget, name, seed, beams, snap=snap)
@@ -68,13 +71,12 @@ class Summarizer:
         *,
         keep: Sequence[Interval] = (),
         drop: Sequence[Interval] = (),
-        keep_said: Sequence[str] = (),
+        keep_said: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Summary:
         """The summary of a video, with its own budget if one is given."""
         budget = self._selection.budget if budget is None else budget
-        wishes: dict[str, Any] = {"keep": tuple(keep), "drop": tuple(drop), "keep_said": tuple(keep_said)}
-        selection = replace(self._selection, budget=budget, **wishes)
+        selection = replace(self._selection, budget=budget, **wishes_of(keep, drop, keep_said))
         plan = plan_summary(source, selection, self._shots, self._extraction, self._own)
         return plan.run(progress)
 
@@ -110,14 +112,14 @@ class Grounder:
         model: str | os.PathLike[str] = DEFAULT_MODEL,
         *,
         top_k: int = Retrieval.top_k,
-        space: str = Retrieval.space,
+        space: EmbeddingSpace = Retrieval.space,
         snap: Snap = Retrieval.snap,
         min_present: float = Retrieval.min_present,
         mask: MaskKind | None = None,
         thorough: bool = Retrieval.thorough,
         evidence: Evidence = "auto",
         encode_text: EncodeText | None = None,
-        **how: "Unpack[ReadingOptions]",
+        **how: Unpack[ReadingOptions],
     ) -> None:
         self._retrieval = Retrieval(
             top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough

@@ -1,5 +1,7 @@
 """What is said in a video or a recording: plan (what the transcript would be made from), then run."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -128,7 +130,7 @@ class TranscriptPlan:
             cached.put(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
-    def in_english(self, heard: Transcript) -> "TranscriptPlan":
+    def in_english(self, heard: Transcript) -> TranscriptPlan:
         """The plan of what `run` heard in English, the only language that queries are in."""
         if set(heard.languages) <= {"en"}:
             return self
@@ -136,7 +138,7 @@ class TranscriptPlan:
         return plan_transcript(self.sound.path, in_english, self.extraction)
 
     def _heard(
-        self, model: "WhisperModel", blocks: Iterator[FloatArray]
+        self, model: WhisperModel, blocks: Iterator[FloatArray]
     ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
         """Language, its probability and the segments; each window may be in a language of its own."""
         named, before, heard = self.settings.language, None, list[Heard]()

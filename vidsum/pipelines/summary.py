@@ -4,9 +4,11 @@
 settings; a plan knows what its result would be made from before anything is decoded.
 """
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vidsum import provenance
 from vidsum.errors import UsageError
-from vidsum.options import from_keywords
+from vidsum.options import from_keywords, several_texts
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
@@ -43,7 +45,7 @@ def find_shots(
     min_shot_s: float | None = None,
     max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: "Unpack[ExtractionOptions]",
+    **how: Unpack[ExtractionOptions],
 ) -> Shots:
     """Cut a video into shots.
 
@@ -72,14 +74,14 @@ def summarize(
     beams: int = 1,
     keep: Sequence[tuple[float, float]] = (),
     drop: Sequence[tuple[float, float]] = (),
-    keep_said: Sequence[str] = (),
+    keep_said: str | Sequence[str] = (),
     snap: Literal["auto", "speech", "none"] = "auto",
     shots: ShotMethod = ShotSettings.shots,
     max_shots: int | None = None,
     min_shot_s: float | None = None,
     max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: "Unpack[ExtractionOptions]",
+    **how: Unpack[ExtractionOptions],
 ) -> Summary:
     """Choose the segments of a video that are worth keeping.
 
@@ -92,7 +94,7 @@ def summarize(
         beams: beam width of a trained model; 1 is greedy.
         keep: segments (start_s, end_s) that must be in.
         drop: segments that must not be in.
-        keep_said: texts; what is said about them must be in.
+        keep_said: one text or several; what is said about them must be in.
         snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
         shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
         progress: called while it runs.
@@ -102,10 +104,27 @@ def summarize(
         InputError, WeightsError, UsageError: see `extract`.
     """
     name, own = model_of(model)
-    selection = Selection(budget, name, seed, beams, tuple(keep), tuple(drop), tuple(keep_said), snap)
+    wishes = wishes_of(keep, drop, keep_said)
+    selection = Selection(budget, name, seed, beams, **wishes, snap=snap)
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
+
+
+def wishes_of(keep: object, drop: object, keep_said: object) -> dict[str, Any]:
+    """What a summary must and must not have, as fields of `Selection`, which checks the rest.
+
+    Raises:
+        UsageError: one is not several.
+    """
+    segments = {name: _pairs(name, given) for name, given in (("keep", keep), ("drop", drop))}
+    return {**segments, "keep_said": tuple(several_texts("keep_said", keep_said))}
+
+
+def _pairs(name: str, given: object) -> tuple[Any, ...]:
+    if not isinstance(given, Iterable):
+        raise UsageError(f"{name} takes several pairs (start_s, end_s), not {given!r}")
+    return tuple(given)
 
 
 def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer | None]:

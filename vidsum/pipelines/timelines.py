@@ -1,5 +1,7 @@
 """Results as files for editors: timelines and lists."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -7,13 +9,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import as_utf8, atomic_write
+from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.results import to_dict
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.timelines.cuts import Cut, cuts_of
 from vidsum.timelines.lists import LISTS
-from vidsum.timelines.media import Media, media_of
+from vidsum.timelines.media import Media, check_place, media_of
 from vidsum.types import Grounding, Highlights, Shots, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
 
@@ -85,14 +87,13 @@ def timeline_text(
     """
     cuts = cuts_of(document)
     if format in LISTS:
-        return as_utf8(LISTS[format](cuts)), ()
+        return LISTS[format](cuts), ()
     if not cuts:
         raise InputError(f"{target}: cannot be written: the result has no moments")
     require_expressible(format, has_video=document["video"] is not None)
     info = video_behind(document, video)
     media = media_of(info)
-    place = absolute(info.path) if paths == "absolute" else relative(info.path, target)
-    text = _editor_text(format, cuts, media, target, place)
+    text = _editor_text(format, cuts, media, target, place_of(info.path, target, paths))
     if not media.is_conformed:
         return text, ()
     own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
@@ -117,14 +118,26 @@ def require_expressible(format: str, *, has_video: bool) -> None:
         raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
 
 
+def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:
+    """See to it that a format can name a video. Raises InputError where it cannot."""
+    if format not in LISTS:
+        check_place(format, place_of(video, target, paths))
+
+
+def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
+    """The path of a video as a timeline at `target` says it."""
+    return absolute(video) if paths == "absolute" else relative(video, target)
+
+
 def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place: str) -> str:
     from xml.parsers.expat import ExpatError
 
     from opentimelineio.exceptions import OTIOError
 
     from vidsum.timelines.formats import to_editor
+    from vidsum.timelines.otio import one_line
 
-    name = target.name.removesuffix(f".{format}")
+    name = one_line(target.name.removesuffix(f".{format}"))
     try:
         return to_editor(format, cuts, media, name, place)
     except (ValueError, OTIOError, ExpatError, ModuleNotFoundError) as error:

@@ -225,6 +225,8 @@ def _reason(document: Document) -> str:
     """What decided, in one line."""
     if "method" in document:
         return f"by {document['method']}"
+    if "model" not in document:  # highlights of an older version
+        return ""
     because = document.get("model_reason") or (f"space {document['space']}" if "space" in document else "")
     return f"by {document['model']}" + (f" ({because})" if because and because != document["model"] else "")
 

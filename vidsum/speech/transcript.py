@@ -1,5 +1,7 @@
 """A transcript: segments of speech with their words and times, and its text as SRT, WebVTT or plain text."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain

@@ -8,9 +8,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import UsageError
 from vidsum.labels import labelled
-from vidsum.outputs import atomic_write
+from vidsum.outputs import atomic_write, make_folder
 from vidsum.types import Picture, Summary
 
 _JPEG_QUALITY = 92
@@ -42,10 +42,7 @@ def save_key_frames(
     Key frames of an earlier run with another name are removed. Raises OutputError.
     """
     folder = Path(folder)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    make_folder(folder)
     digits = max(2, len(str(len(images))))
     paths = [folder / f"{number:0{digits}d}_{time_s:.2f}s.jpg" for number, time_s in enumerate(times_s, 1)]
     for path, image in zip(paths, images, strict=True):

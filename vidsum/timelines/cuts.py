@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vidsum.outputs import as_utf8
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -37,7 +39,7 @@ def cuts_of(document: Mapping[str, Any]) -> list[Cut]:
 
 
 def _moments(moments: list[dict[str, Any]], query: str = "") -> Iterator[Cut]:
-    text = " ".join(query.split())
+    text = as_utf8(" ".join(query.split()))
     for rank, one in enumerate(moments, 1):
         label = f"{text} ({rank})" if text else f"highlight {rank}"
         yield Cut(one["start_s"], one["end_s"], label, text, rank, one["score"], one.get("evidence", ""))

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import opentimelineio as otio
 
 from vidsum.timelines.cuts import Cut
-from vidsum.timelines.media import Media, url_of
+from vidsum.timelines.media import Media, check_place, url_of
 from vidsum.timelines.otio import Layout, timeline_of
 
 Timeline = Any
@@ -29,9 +29,11 @@ def to_editor(format: str, cuts: Sequence[Cut], media: Media, name: str, place: 
         place: path of the video as the file is to say it, absolute or relative to the file.
 
     Raises:
-        ValueError: the format cannot hold the name of the video, or the time code of the video is none.
+        InputError: the format cannot name the video.
+        ValueError: the time code of the video is none.
         otio.exceptions.OTIOError: the adapter refuses it for another reason.
     """
+    check_place(format, place)
     with warnings.catch_warnings():  # of what the adapters do
         warnings.simplefilter("ignore")
         return EDITORS[format](cuts, media, name, place)
@@ -45,7 +47,7 @@ def _to_otio(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
 def _to_edl(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
     """CMX 3600. Where numbers are not dropped at 29.97 Hz, a rate of 30 makes the adapter count them all."""
     rate = float(media.rate if media.is_drop_frame else round(media.rate))
-    timeline = timeline_of(cuts, media, Layout(name, _plain(place), rate, n_sound_tracks=0))
+    timeline = timeline_of(cuts, media, Layout(name, Path(place).as_posix(), rate, n_sound_tracks=0))
     text = _written(timeline, "cmx_3600")
     code_mode = "DROP FRAME" if media.is_drop_frame else "NON-DROP FRAME"
     text = text.replace("\n\n", f"\nFCM: {code_mode}\n\n", 1)
@@ -68,7 +70,7 @@ def _to_xml(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
 
 
 def _to_mlt(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
-    layout = Layout(name, _plain(place), float(media.rate), counts_time_code=False, n_sound_tracks=0)
+    layout = Layout(name, Path(place).as_posix(), float(media.rate), counts_time_code=False, n_sound_tracks=0)
     timeline = timeline_of(cuts, media, layout)
     return _written(timeline, "mlt_xml", **_profile(media))
 
@@ -100,17 +102,6 @@ EDITORS: Mapping[str, Callable[[Sequence[Cut], Media, str, str], str]] = {
 
 def _written(timeline: Timeline, adapter: str, **options: str) -> str:
     return str(otio.adapters.write_to_string(timeline, adapter, **options))
-
-
-def _plain(place: str) -> str:
-    """A path that stands in a text as it is.
-
-    Raises:
-        ValueError: it is not text of one line.
-    """
-    if not place.isprintable():
-        raise ValueError("the path of the video holds bytes that are not text")
-    return Path(place).as_posix()
 
 
 def _profile(media: Media) -> dict[str, str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from vidsum.errors import InputError
+from vidsum.text_files import named
 from vidsum.types import VideoInfo
 from vidsum.video.pyav_reader import open_source
 
@@ -20,6 +22,8 @@ _SAME_RATE = 1e-4
 """Rates that differ by less are one, rounded: 23.976 is 24000/1001, but 24 is not."""
 _EARLY_S = 0.0005
 """A frame up to this long ahead of an edge counts as after it, as where an MP4 is written."""
+_PLAIN_PATHS = ("edl", "kdenlive", "mlt")
+"""Formats whose files have the path of the video as it is; the others have a URL, which any name has."""
 _TIME_CODE = re.compile(r"\d\d:\d\d:\d\d[:;.]\d\d")
 
 
@@ -103,6 +107,17 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
     multiples = [rate for rate in WHOLE_RATES if _is_whole(float(rate) / fps)]
     parts = [rate for rate in WHOLE_RATES[::-1] if _is_whole(fps / float(rate))]
     return next(iter(multiples + parts), min(WHOLE_RATES, key=lambda rate: abs(float(rate) - fps))), False
+
+
+def check_place(format: str, place: str) -> None:
+    """See to it that files of a format can name a video by this path.
+
+    Raises:
+        InputError: they cannot, as it is not text of one line.
+    """
+    if format in _PLAIN_PATHS and not place.isprintable():
+        fault = f"{named(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
+        raise InputError(fault, hint="rename the video, or export .otio, .fcpxml or .xml")
 
 
 def url_of(path: str) -> str:

@@ -26,7 +26,7 @@ from vidsum.video.mp4 import (
 )
 from vidsum.video.playlist import is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import first_pts_s, open_video, read_packets, seek, video_stream
+from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import jumps_of
 
@@ -87,6 +87,14 @@ def copy_segments(
     segments, warnings = pictures.segments, describe_gaps(source, chosen, pictures.segments)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
     return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)
+
+
+def has_default_streams(info: VideoInfo) -> bool:
+    """Whether a video has what `write_segments` makes by default: H.264 in yuv420p, and AAC or no sound."""
+    if info.codec != "h264" or info.audio_codec not in (None, "aac"):
+        return False
+    with open_source(info) as container:
+        return video_stream(container, info.path).codec_context.pix_fmt == "yuv420p"
 
 
 class _PictureCopy:

@@ -45,6 +45,13 @@ class ShortSide:
 
 
 @dataclass(frozen=True)
+class LongSide:
+    """Longer side in pixels; the shorter one follows, rounded."""
+
+    pixels: int
+
+
+@dataclass(frozen=True)
 class Exact:
     """Width and height in pixels, whatever the video's shape."""
 
@@ -52,7 +59,7 @@ class Exact:
     height: int
 
 
-Size = ShortSide | Exact | None
+Size = ShortSide | LongSide | Exact | None
 """Size of the pictures; None is the size that the video is shown at."""
 
 
@@ -77,6 +84,9 @@ def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int
         return size.width, size.height
     if size is None:
         return display_width, display_height
+    if isinstance(size, LongSide):
+        scale = size.pixels / max(display_width, display_height)
+        return max(1, round(scale * display_width)), max(1, round(scale * display_height))
     short, long = sorted((display_width, display_height))
     longer = max(1, size.pixels * long // short)
     return (size.pixels, longer) if display_width <= display_height else (longer, size.pixels)

@@ -150,16 +150,16 @@ def check_readable(path: Path) -> None:
     """Raise InputError where there is no readable file with something in it."""
     try:
         is_there = path.exists()
+        faults = {
+            "no such file": not is_there,
+            "is a folder, not a video": path.is_dir(),
+            "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
+            "no permission to read it": not os.access(path, os.R_OK),
+            "is empty": is_there and path.stat().st_size == 0,
+        }
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
-    faults = {
-        "no such file": not is_there,
-        "is a folder, not a video": path.is_dir(),
-        "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
-        "no permission to read it": not os.access(path, os.R_OK),
-        "is empty": is_there and path.stat().st_size == 0,
-    }
     if fault := next((fault for fault, applies in faults.items() if applies), None):
         raise InputError(f"{path}: {fault}")
 

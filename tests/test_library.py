@@ -1,0 +1,198 @@
+"""The library as its users meet it: signatures, wrong arguments, results that were pickled, frames, clips."""
+
+import gc
+import inspect
+import pickle
+import typing
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vidsum
+from tests import media
+from tests.report.made import results
+from vidsum import memory, settings
+from vidsum.documents import to_text
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.options import leaves
+from vidsum.settings import Retrieval, Selection, ShotSettings
+from vidsum.types import Features
+
+CALLS = {
+    name: value if inspect.isfunction(value) else value.__init__
+    for name in vidsum.__all__
+    if callable(value := getattr(vidsum, name)) and name not in ("VidsumError", "Result")
+}
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return media.make_video(tmp_path_factory.mktemp("film") / "film.mp4", n_frames=250, sound=True).path
+
+
+@pytest.fixture(scope="module")
+def made(film: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A result of each kind, of the film and of features."""
+    folder = tmp_path_factory.mktemp("made")
+    found: dict[str, Any] = {}
+    for name, document in results(film, with_saliency=True):
+        kind = name.rpartition("_")[2]
+        if kind in ("summary.json", "shots.json"):
+            (folder / kind).write_text(to_text(document))
+            found[kind] = vidsum.load(folder / kind)
+    features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
+    found["moments"] = vidsum.ground(features, ["a", "b"], 2, encode_text=lambda texts: np.eye(3)[:2])
+    found["highlights"] = vidsum.find_highlights(features, top_k=2)
+    return {**found, "features": features}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_help_fits_a_screen_and_names_types_as_the_source_does(name: str) -> None:
+    signature = str(inspect.signature(CALLS[name]))
+    assert "numpy." not in signature
+    assert "collections.abc" not in signature
+    assert len(signature) < 700
+
+
+@pytest.mark.parametrize("name", ["ground", "summarize", "find_shots", "Grounder", "Summarizer"])
+def test_a_type_checker_knows_the_choices(name: str) -> None:
+    """`space="clipp"` is an error of mypy: the keyword has the Literal of the setting."""
+    names = {**vars(settings), "Unpack": typing.Optional}
+    hints = typing.get_type_hints(CALLS[name], {**CALLS[name].__globals__, **names})
+    kinds = {leaf.name: leaf.kind for kind in (Selection, Retrieval, ShotSettings) for leaf in leaves(kind)}
+    del kinds["snap"]  # of two settings
+    chosen = [each for each in hints if typing.get_origin(kinds.get(each)) is typing.Literal]
+    assert chosen
+    assert {each: hints[each] for each in chosen} == {each: kinds[each] for each in chosen}
+
+
+def test_results_that_were_pickled_are_equal(made: dict[str, Any]) -> None:
+    for result in made.values():
+        again = pickle.loads(pickle.dumps(result))
+        assert again == result
+        assert hash(again) == hash(result)
+        assert result != result.to_dict()
+    summary = made["summary.json"]
+    other = pickle.loads(pickle.dumps(summary))
+    other.importance[3] += 0.1
+    assert other != summary
+    assert len({summary, other, pickle.loads(pickle.dumps(summary))}) == 2
+
+
+@pytest.mark.parametrize("queries", [5, None, b"a dog", [5], ["a dog", None]])
+def test_queries_that_are_not_texts_are_refused_in_a_line(film: Path, queries: Any) -> None:
+    for ground in (vidsum.ground, vidsum.Grounder()):
+        with pytest.raises(UsageError, match="queries must be") as refused:
+            ground(film, queries)  # type: ignore[operator]
+        assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize("wish", ["keep", "drop", "keep_said"])
+def test_wishes_that_are_not_several_are_refused(made: dict[str, Any], wish: str) -> None:
+    for summarize in (vidsum.summarize, vidsum.Summarizer()):
+        with pytest.raises(UsageError, match=wish):
+            summarize(made["features"], **{wish: 5})  # type: ignore[operator]
+
+
+def test_one_text_is_enough_to_keep_what_is_said(made: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="do not tell what is said"):
+        vidsum.summarize(made["features"], keep_said="a dog")
+
+
+READS: dict[str, Callable[[str], Any]] = {
+    "probe": vidsum.probe,
+    "extract": vidsum.extract,
+    "find_shots": vidsum.find_shots,
+    "summarize": vidsum.summarize,
+    "find_highlights": vidsum.find_highlights,
+    "ground": lambda path: vidsum.ground(path, "a dog"),
+    "transcribe": vidsum.transcribe,
+    "read_frames": lambda path: vidsum.read_frames(path, [0.0]),
+    "Video": lambda path: vidsum.summarize(vidsum.Video(path)),
+    "from_array": lambda path: Features.from_array(np.ones((4, 3)), video=path),
+    "load": lambda path: vidsum.load(path.replace(".mp4", ".json")),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_path_with_a_nul_is_an_input_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        READS[name](f"{tmp_path}/a\0b.mp4")
+
+
+def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Path) -> None:
+    path, summary = f"{tmp_path}/a\0b", made["summary.json"]
+    for write in (
+        lambda: summary.save(f"{path}.json"),
+        lambda: vidsum.write_video(summary, f"{path}.mp4"),
+        lambda: vidsum.write_timeline(summary, f"{path}.csv"),
+        lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
+        lambda: vidsum.write_clips(made["highlights"], path),
+        lambda: made["features"].save(f"{path}.npz"),
+    ):
+        with pytest.raises(OutputError):
+            write()
+
+
+def test_frames_come_as_arrays_in_the_order_of_the_times(film: Path) -> None:
+    frames = vidsum.read_frames(film, [4.0, 0.0, 9.96, 99.0, -1.0])
+    assert [media.read_number(frame) for frame in frames] == [100, 0, 249, 249, 0]
+    assert {(frame.shape, frame.dtype.name) for frame in frames} == {((48, 64, 3), "uint8")}
+    assert vidsum.read_frames(vidsum.Video(film), np.array([1.0]), max_side=32)[0].shape == (24, 32, 3)
+    assert vidsum.read_frames(film, [1.0], max_side=5000)[0].shape == (48, 64, 3)
+    assert vidsum.read_frames(film, []) == []
+
+
+def test_each_shot_has_a_frame(film: Path, made: dict[str, Any]) -> None:
+    shots = made["shots.json"]
+    frames = vidsum.read_frames(film, [(start + end) / 2 for start, end in shots.intervals])
+    assert [media.read_number(frame) for frame in frames] == [37, 162]
+
+
+@pytest.mark.parametrize(
+    ("source", "times", "how"),
+    [
+        ("film.npz", [0.0], {}),
+        ("film.mp4", [float("nan")], {}),
+        ("film.mp4", 3.0, {}),
+        ("film.mp4", ["x"], {}),
+        ("film.mp4", None, {}),
+        ("film.mp4", [0.0], {"max_side": 0}),
+    ],
+)
+def test_frames_of_nonsense_are_refused(source: str, times: Any, how: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        vidsum.read_frames(source, times, **how)
+
+
+def test_clips_are_named_after_the_video_its_queries_and_ranks(
+    made: dict[str, Any], film: Path, tmp_path: Path
+) -> None:
+    assert vidsum.write_clips(made["moments"], tmp_path / "a" / "b") == ()
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    assert names == [f"film_{query}_{rank}.mp4" for query in (1, 2) for rank in (1, 2)]
+    best = made["moments"].queries[0].moments[0]
+    clip = vidsum.probe(tmp_path / "a" / "b" / "film_1_1.mp4")
+    assert clip.duration_s == pytest.approx(best.end_s - best.start_s, abs=0.04)
+    vidsum.write_clips(made["highlights"], tmp_path, "own")
+    assert (tmp_path / "own_highlight_1.mp4").exists()
+
+
+def test_unloading_frees_networks_at_once() -> None:
+    class Network:
+        def __init__(self) -> None:
+            self.layers = [self]  # a circle, as of modules and their hooks
+
+    load = memory.kept(1)(Network)
+    alive = weakref.ref(load())
+    gc.disable()
+    try:
+        vidsum.unload()
+        assert alive() is None
+    finally:
+        gc.enable()
+        memory._loaders.remove(load)
