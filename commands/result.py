@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "vidsum.result/1"
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What moves a terminal's cursor, ends a line or turns the direction of text: a file's name may hold it."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What moves a terminal's cursor, ends a line or turns the direction of text, and bytes that are not
+UTF-8: a file's name may hold it."""
 
 
 def printable(text: str) -> str:
