@@ -228,6 +228,7 @@ def test_a_result_is_read_from_stdin(
     assert run("export", "-", "--format", "csv").out == "stdin.csv\n"
     given(Path("film.json").read_bytes())
     assert run("export", "-", "--format", "csv", "-o", "-").out == Path("stdin.csv").read_text()
+    given(Path("film.json").read_bytes())
     assert run("report", "-", "-o", "all.html").code == 0
     for content in (b"", b"\xff", b"{}"):
         given(content)
