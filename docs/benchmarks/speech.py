@@ -11,7 +11,7 @@ import gzip
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -212,22 +212,27 @@ def captions(count: int) -> list[str]:
 
 
 def table(n_captions: int, voices: Sequence[str], root: Path, folder: Path) -> Iterator[str]:
-    """Rows: speech by noise, then two languages, then sounds without words."""
+    """Rows: people by noise, two languages in one file, sounds without words, then synthetic voices."""
     yield "| sound | SNR | n | WER, or words/min (95 %) | marked | wrong: marked, others | processor s |"
     yield "|---|---|---|---|---|---|---|"
     french, italian = (prompts(language, root) for language in PROMPTS)
-    kinds = {"English": recordings(), "French": french, "Italian": italian}
-    kinds |= {voice: [(spoken(text, voice), text) for text in captions(n_captions)] for voice in voices}
-    for name, clips in kinds.items():
-        groups = list(in_groups(clips))
-        for noise_db in _NOISES_DB:
-            noisy = [(with_noise(samples, noise_db, _SEED), text) for samples, text in groups]
-            yield _row(name, decibels(noise_db), [hear(*clip, folder) for clip in noisy])
+    people = {"English": recordings(), "French": french, "Italian": italian}
+    yield from _by_noise(people, folder)
     mixed = {"English and French": (recordings(), french), "French and Italian": (french, italian)}
     sounds = {name: two_languages(*pair) for name, pair in mixed.items()}
     sounds |= {"crowd": crowd([*french, *italian]), "music": music(root), "noise": noise()}
     for name, clips in sounds.items():
         yield _row(name, "", [hear(*clip, folder) for clip in clips])
+    texts = captions(n_captions)
+    yield from _by_noise({voice: [(spoken(text, voice), text) for text in texts] for voice in voices}, folder)
+
+
+def _by_noise(kinds: Mapping[str, Sequence[Spoken]], folder: Path) -> Iterator[str]:
+    for name, clips in kinds.items():
+        groups = list(in_groups(clips))
+        for noise_db in _NOISES_DB:
+            noisy = [(with_noise(samples, noise_db, _SEED), text) for samples, text in groups]
+            yield _row(name, decibels(noise_db), [hear(*clip, folder) for clip in noisy])
 
 
 def _row(name: str, noise: str, heard: Sequence[Heard]) -> str:
