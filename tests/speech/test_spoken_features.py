@@ -27,6 +27,7 @@ def test_recordings_become_files_that_mrnet_reads(
     queries = [Query("", "a", "v", 9.0, ((0.0, 1.0),), audio=f"v_val_2_{number}.wav") for number in (1, 2)]
     first, second = read_queries(out, queries)
     assert first.shape == (512,)
-    np.testing.assert_allclose(first, spoken_features.vector_of(sentence), atol=0.05)  # 16 bits in between
-    assert np.abs(first - second).max() > 0.1
+    # 16 bits in between, and sums of int8 that depend on the processor: at most 0.07, of 0.9 to the other one
+    np.testing.assert_allclose(first, spoken_features.vector_of(sentence), atol=0.2)
+    assert np.abs(first - second).max() > 0.5
     assert abs(first.mean()) < 1e-4  # as each frame, which LayerNorm centres
