@@ -141,7 +141,7 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
         (["--data", "made.json", "no.jsonl"], 3, "no.jsonl"),
         (["--data", "made.json", "mine.jsonl", "mine.jsonl"], 2, "another row is called 'mine'"),
         (["--data", "made.json", "mine.jsonl", "-o", "mine.jsonl"], 2, "must end in .json"),
-        (["--data", "made.json", "-o", "made.json"], 2, "over the input"),
+        (["--data", "made.json", "-o", "made.json"], 2, "over the file of --data"),
         (["--data", "made.json", "--plot", "plot.txt"], 2, "plot.txt"),
         (["--data", "made.json", "--run", "out"], 2, "--run and --features go together"),
         (["--data", "made.json", "--features", "out"], 2, "--run and --features go together"),
