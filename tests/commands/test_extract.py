@@ -39,7 +39,7 @@ def test_features_as_h5(run: Run, film: Path, arguments: list[str]) -> None:
     (path,) = Path().glob("*.h5")
     assert len(read_features(path)) == 20
     points = read_group(path, "film")["change_points"]
-    assert points[:, 0].tolist() == [0, 50, 100, 150]
+    assert points[:, 0].tolist() == [0, 44, 94, 144]
 
 
 @pytest.mark.parametrize("fps", ["1e300", "1001", "nan"])
