@@ -166,6 +166,23 @@ class RidgeConfig:
         _require(self.window % 2 == 1, "window must be odd", self)
 
 
+@dataclass(frozen=True)
+class VSEConfig:
+    """A visual-semantic embedding: one hidden layer, from features to the space of sentences."""
+
+    PANEL = "Model"
+
+    dim_in: Dimension = 1280
+    """D, of the features."""
+    hidden: Annotated[int, Option("Units of the hidden layer.", min=1)] = 1024
+    """Of all maps together, where several were averaged."""
+    dim_out: Dimension = 384
+    """E, of the sentences' embeddings."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
 HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
         "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},

@@ -1,0 +1,71 @@
+"""A visual-semantic embedding (VSE): a map from features of pictures to the space of a text encoder.
+
+    f(x) = norm(W2 relu(W1 (root(x) - mean) / scale + b1) + b2),    root(x) = sign(x) sqrt(|x|)
+
+It is learned from photographs with sentences, by a contrastive loss in both directions (Faghri et al., "VSE++:
+Improving Visual-Semantic Embeddings with Hard Negatives", 2018, with the loss of CLIP). In NumPy: what ships
+needs no torch. docs/algorithms/vse.md has the training and the measurements.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.models.configs import VSEConfig
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class VisualSemanticMap:
+    """Features [T, D] of pictures to rows [T, E] of length 1 in the space of sentences."""
+
+    config: VSEConfig
+    tensors: Mapping[str, FloatArray]
+    """See `shapes_of`."""
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """[T, E] of features [T, D]."""
+        t = self.tensors
+        x = (rooted(features) - t["mean"]) / t["scale"]
+        hidden = np.maximum(x @ t["hidden.weight"].T + t["hidden.bias"], 0)
+        return unit_rows(hidden @ t["output.weight"].T + t["output.bias"])
+
+    def seen(self, captions: FloatArray, noise: FloatArray) -> FloatArray:
+        """[T, E] what the map might show of pictures that captions [T, E] of length 1 describe.
+
+        Linear in the caption, with noise: both were measured on photographs that did not train the map.
+        `noise` [T, E] is standard normal.
+        """
+        t = self.tensors
+        answer = captions @ t["answer.weight"].T + t["answer.bias"]
+        return unit_rows(answer + noise @ t["noise.weight"].T)
+
+
+def rooted(features: FloatArray) -> FloatArray:
+    """Square roots, with the sign of the number: what networks pool has a long tail."""
+    return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), np.float32)
+
+
+def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
+    """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
+
+    `answer` and `noise` are those of `VisualSemanticMap.seen`.
+    """
+    d, h, e = config.dim_in, config.hidden, config.dim_out
+    layers = {"hidden.weight": (h, d), "hidden.bias": (h,), "output.weight": (e, h), "output.bias": (e,)}
+    measured = {"answer.weight": (e, e), "answer.bias": (e,), "noise.weight": (e, e)}
+    return {"mean": (d,), "scale": (d,), **layers, **measured}
+
+
+def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
+    """The map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
+    shapes = shapes_of(config)
+    if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+        raise ValueError(f"tensors of the shapes {shapes} are needed")
+    if not all(np.isrealobj(tensor) and np.isfinite(tensor).all() for tensor in tensors.values()):
+        raise ValueError("weights must be finite real numbers")
+    return VisualSemanticMap(config, {n: np.asarray(each, np.float32) for n, each in tensors.items()})
