@@ -1,7 +1,6 @@
 """Simulated evidence: its noise against a covariance by hand, its gain, and what a seed decides."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,15 +10,7 @@ from hypothesis import strategies as st
 
 from tests.captioned.made import DIM, WORDS, classifier, encode, unit, video
 from tests.conftest import real_weights
-from vidsum.captioned.classes import (
-    EVIDENCE,
-    RESPONSES,
-    Classifier,
-    evidence_of,
-    load_classifier,
-    shots_of_captions,
-    simulated,
-)
+from vidsum.captioned.classes import EVIDENCE, RESPONSES, Classifier, evidence_of, load_classifier, simulated
 
 MADE = classifier(n_classes=20, dim=64)
 
@@ -125,22 +116,6 @@ def test_evidence_of_two_classifiers_stands_side_by_side() -> None:
     assert both.array.shape == (3, 2 * DIM)
     np.testing.assert_array_equal(both.array[:, :DIM], simulated(one, [MADE], 0, 1).features.array)
     assert both.extractor != EVIDENCE
-
-
-@given(st.lists(st.tuples(st.sampled_from(WORDS), st.integers(1, 4)), min_size=1, max_size=6))
-def test_another_shot_begins_where_the_caption_is_another(runs: list[tuple[str, int]]) -> None:
-    texts = [word for word, count in runs for _ in range(count)]
-    wanted, number = [0], 0
-    for before, now in pairwise(texts):
-        number += before != now
-        wanted.append(number)
-    assert shots_of_captions(3 * encode(texts)).tolist() == wanted
-
-
-@pytest.mark.parametrize(("cosine", "n_shots"), [(0.59, 2), (0.61, 1)])
-def test_captions_that_are_much_alike_are_of_one_shot(cosine: float, n_shots: int) -> None:
-    rows = np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
-    assert shots_of_captions(rows)[-1] + 1 == n_shots
 
 
 @pytest.mark.weights

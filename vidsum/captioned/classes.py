@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from vidsum.captioned.videos import shots_of_captions
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.features import describe
 from vidsum.grounding.conse import name_embeddings
-from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 EXTRACTOR: Final = "efficientnet_lite0"
@@ -24,9 +23,6 @@ MOTION: Final = "i3d"
 """The classifier of motion."""
 EVIDENCE: Final = "efficientnet_lite0-evidence"
 """Name of the extractor of simulated evidence of objects."""
-
-_SAME_SHOT = 0.6
-"""Neighbouring frames whose captions have a smaller cosine are of different shots."""
 
 
 @dataclass(frozen=True)
@@ -167,10 +163,3 @@ def evidence_of(captions: FloatArray, classifier: Classifier, rng: np.random.Gen
     scores = np.interp(captions @ classifier.names.T, response.cosines, response.scores)
     noise = (response.lasting * lasting[shot] + response.passing * passing) @ classifier.noise
     return classifier.evidence(scores) @ classifier.gain + noise
-
-
-def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
-    """[T] number of the shot of each caption's frame: another one begins where the caption is another."""
-    rows = unit_rows(captions)
-    is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
-    return np.concatenate([[0], np.cumsum(is_new)])
