@@ -21,7 +21,7 @@ from tests.captioned.made import (
 )
 from tests.conftest import real_weights
 from vidsum import shots
-from vidsum.captioned.sources import draw_of, in_space, read_captioned
+from vidsum.captioned.sources import read_captioned
 from vidsum.captioned.videos import captioned_videos, shots_of_captions
 from vidsum.errors import InputError, UsageError
 
@@ -157,23 +157,6 @@ def test_another_shot_begins_where_the_caption_is_another(runs: list[tuple[str, 
 def test_captions_that_are_much_alike_are_of_one_shot(cosine: float, n_shots: int) -> None:
     rows = np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
     assert shots_of_captions(rows)[-1] + 1 == n_shots
-
-
-def test_videos_in_a_space_are_captions_or_one_draw_of_evidence(tmp_path: Path) -> None:
-    videos = read_captioned(*([path] for path in write_tvsum(tmp_path, n_videos=2)))
-    assert draw_of("text") is None
-    assert {name: id(video) for name, video in in_space(videos, "text").items()} == {
-        name: id(video) for name, video in videos.items()
-    }
-    one, again = in_space(videos, "conse"), in_space(videos, "conse")
-    draw = draw_of("conse")
-    assert draw
-    for name, video in one.items():
-        assert video.features.extractor == "efficientnet_lite0-evidence"
-        np.testing.assert_array_equal(video.features.array, again[name].features.array)
-        # no draw of a training is one of a test
-        for seed in ((0,), (0, 2), (1, 0, 2), (2, 0), (2, 2)):
-            assert np.abs(draw(videos[name], *seed).features.array - video.features.array).max() > 0.1
 
 
 @pytest.mark.shared
