@@ -185,10 +185,10 @@ def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     from vidsum.grounding.grounder import grounder_of
 
     trained = read_trained(named_file(model))
-    space = str(trained.features.get("space", "conse"))  # `grounder_of` refuses a model without one
-    if space not in ("clip", "conse"):
+    space = str(trained.features.get("space", "vse"))  # `grounder_of` refuses a model without one
+    if space not in ("clip", "vse"):
         source = {"toy": "toy data", "features": "other features"}.get(space, space)
         train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
-        hint = "or on features of --space conse or clip; vidsum evaluate runs others on features"
+        hint = "or on features of --space vse or clip; vidsum evaluate runs others on features"
         raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
     return grounder_of(trained, model, device)
