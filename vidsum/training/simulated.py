@@ -36,8 +36,8 @@ the subject, not a moment, and a model trained on such answers gives them where 
 _MIN_SHOWN = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
-"""Fraction of the noise's variance that is new in each clip; fraction of the rest, which lasts, that all shots
-of a text share; factor of the lasting noise in an outlier."""
+"""Fraction of the noise's variance that is new in each clip; fraction of the lasting rest that all shots of a
+text share; factor of the lasting noise in an outlier."""
 _STRENGTH = (2 / 3, 4 / 3)
 """Range of the factor of a video's noise."""
 _DRAWS, _LONGEST = 1000, 3
