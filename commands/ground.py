@@ -169,8 +169,8 @@ def ground(
 
 def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
     """Tell people at a terminal, once on this machine, of the space that they do not have."""
-    is_conse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
-    if view.quiet or view.json or not is_conse_by_default or not sys.stderr.isatty():
+    is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
+    if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
         return
     from vidsum import checkpoints
     from vidsum.disk_cache import is_first
@@ -178,8 +178,8 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
     if checkpoints.find("clip") is None and is_first("clip"):
         size = checkpoints.registry.get("clip").files[0].bytes or 0
         print(
-            "note: text and video are compared by the names of 1,400 classes (space conse). CLIP, which "
-            "learned from pictures with captions, is used once it is here: vidsum weights pull clip "
+            "note: text and video are compared by a map learned from 8,000 photographs (space vse). CLIP, "
+            "which learned from 400 million, is used once it is here: vidsum weights pull clip "
             f"({size / 1e6:.0f} MB)",
             file=sys.stderr,
         )

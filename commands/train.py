@@ -185,7 +185,7 @@ def _train_splits(
 def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:
     """The end of a run; with how to use the model, where `vidsum ground` makes such features."""
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
-    lines = (use,) if data.features["space"] in ("clip", "conse") else ()
+    lines = (use,) if data.features["space"] in ("clip", "vse") else ()
     return _fitted_result(command, folder, fitted, None, data.warnings, lines)
 
 

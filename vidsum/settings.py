@@ -36,7 +36,7 @@ ShotMethod = Literal["kts", "uniform", "transnetv2"]
 Snap = Literal["none", "kts", "transnetv2"]
 """Whose shot edges the edges of moments move to, where one is near."""
 
-EmbeddingSpace = Literal["auto", "clip", "conse"]
+EmbeddingSpace = Literal["auto", "clip", "vse"]
 """Where text and video are compared. `auto`: in the model's own, else in CLIP's where its weights are."""
 
 CaptionSpace = Literal["text", "vse"]
@@ -257,7 +257,7 @@ class Retrieval:
         EmbeddingSpace,
         Option(
             "Embedding space of text and video. auto: the model's own, else clip if its weights are here, "
-            "else conse."
+            "else vse."
         ),
     ] = "auto"
     snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
@@ -288,8 +288,7 @@ class Retrieval:
     thorough: Annotated[
         bool,
         Option(
-            "See motion in full detail, which is slower (space conse). Trained models always do, and so does "
-            "any model in videos of up to a minute."
+            "Look at motion too, for queries about actions (space vse, similarity). It is several times slower."
         ),
     ] = False
 

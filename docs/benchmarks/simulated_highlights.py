@@ -1,55 +1,57 @@
-"""Moments and saliency on QVHighlights' annotations, with videos simulated from them.
+"""Moments and saliency of QVHighlights' queries, in videos as the map might show them.
 
-    python -m docs.benchmarks.simulated_highlights [--model FILE ...] [--queries 1550] [--seed 7]
+    python -m docs.benchmarks.simulated_highlights ANNOTATIONS.jsonl CAPTIONS.jsonl.gz [--model FILE ...]
+        [--seed 7]
 
-Each query of the validation split gets a video of the space conse that shows it where annotators said so,
-and other sentences elsewhere (docs/algorithms/captions.md). The official measures are taken against the
-annotations themselves. All rows answer the same videos.
+A video shows the captions of its clips, as the visual-semantic map shows what captions describe
+(docs/algorithms/captions.md). Queries, windows and saliency are people's. All rows answer the same videos.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import by_spans, decoded
-from tests.conftest import SHARED
 from vidsum import checkpoints
+from vidsum.datasets.clip_captions import embed_captions, read_clip_captions
 from vidsum.datasets.moments import MomentVideo, Query, read_highlights, read_moments
 from vidsum.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.report import Row
 from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
-from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
-from vidsum.grounding.spaces import CLASSIFIERS, ClipEmbeddings, text_encoder_of
+from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
-from vidsum.training.captions import embed_captions
-from vidsum.training.scripts import filled, script_of
-from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_video
+from vidsum.grounding.vse import load_map
+from vidsum.training.captions import ClipCaptions, captions_of, embed_sentences
+from vidsum.training.scripts import script_of
+from vidsum.training.simulated import Simulation, simulate_video
 from vidsum.types import FloatArray, Moment
 
-FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
-SPACE = "conse"
+ENCODER = "minilm"
 TOP_K = 10
 
 
-def simulated(videos: dict[str, MomentVideo], seed: int) -> Iterator[tuple[str, ClipEmbeddings]]:
-    """Each query's qid, and the video that it is asked of."""
-    encoder = text_encoder_of(SPACE)
-    captions = embed_captions(videos, load_text_encoder(encoder).encode, checkpoints.sha256_of(encoder), seed)
-    how = Simulation(captions, [Classifier(name_embeddings(one), NOISE[one]) for one in CLASSIFIERS], 75, 2.0)
-    for number, video in enumerate(captions.videos):
-        for query in video.queries:
-            rng = np.random.default_rng([seed, int(query.qid or 0)])
-            yield str(query.qid), simulate_video(filled(script_of(captions, number), captions, rng), how, rng)
+def shown(
+    videos: dict[str, MomentVideo], captions: Path, seed: int
+) -> Iterator[tuple[MomentVideo, ClipEmbeddings]]:
+    """Each video that has captions of its clips, as the map might show it."""
+    texts, vectors = read_clip_captions(captions), embed_captions(captions)
+    clips = {name: ClipCaptions(texts[name], vectors[name]) for name in videos if name in texts}
+    encode, sha256 = load_text_encoder(ENCODER).encode, checkpoints.sha256_of(ENCODER)
+    described = {name: videos[name] for name in clips}
+    known = captions_of(described, embed_sentences(described, encode, sha256), clips)
+    how = Simulation(known, load_map().seen, 75, 2.0)
+    for number, video in enumerate(known.videos):
+        yield video, simulate_video(script_of(known, number), how, np.random.default_rng([seed, number]))
 
 
 def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[str, QueryPrediction]]:
     """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
-    asked = Request([query.text], load_text_encoder(text_encoder_of(SPACE)).encode([query.text]))
+    asked = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
     (answer,) = locate(model, video, asked, TOP_K)
     yield model, _prediction(query, answer.moments, answer.saliency)
     if model != "similarity" and (grounder := by_spans(model)):
@@ -64,14 +66,17 @@ def _prediction(query: Query, moments: Sequence[Moment], saliency: FloatArray) -
     return QueryPrediction(query.qid, query.text, query.video, tuple(moments), tuple(clips))
 
 
-def rows_of(models: Sequence[str], n_queries: int, seed: int) -> list[Row[HighlightMeasures]]:
+def rows_of(
+    annotations: Path, captions: Path, models: Sequence[str], seed: int
+) -> list[Row[HighlightMeasures]]:
     """Rows of random, whole video and each model, on the same videos."""
-    known = read_highlights(FILE)
+    known = read_highlights(annotations)
     found: dict[str, dict[str, QueryPrediction]] = {}
-    for qid, video in islice(simulated(read_moments(FILE), seed), n_queries):
-        for model in models:
-            for row, answer in answered(model, known[qid], video):
-                found.setdefault(row, {})[qid] = answer
+    for video, seen in shown(dict(read_moments(annotations)), captions, seed):
+        for query in video.queries:
+            for model in models:
+                for row, answer in answered(model, known[str(query.qid)], seen):
+                    found.setdefault(row, {})[str(query.qid)] = answer
     queries = {qid: known[qid] for qid in known if qid in found[models[0]]}
     reports = [evaluate_highlights(queries, of_row, name=row) for row, of_row in found.items()]
     return [*reports[0].rows[1:], *(report.rows[0] for report in reports)]
@@ -91,20 +96,17 @@ def measured(row: Row[HighlightMeasures]) -> tuple[float, ...]:
     return (*at_iou, windows.mean_precision, clips.precision, clips.hit)
 
 
-def heading() -> str:
-    """The first lines of a table, in Markdown."""
-    return "| | " + " | ".join(MEASURES) + " |\n|" + "---|" * (len(MEASURES) + 1)
-
-
 def main() -> None:
     """Print the table."""
     parser = argument_parser(__doc__)
+    parser.add_argument("annotations", type=Path)
+    parser.add_argument("captions", type=Path)
     parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--queries", type=int, default=1550)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
-    print(heading())
-    for row in rows_of(["similarity", *options.model], options.queries, options.seed):
+    models = ["similarity", *options.model]
+    print("| | " + " | ".join(MEASURES) + " |\n|" + "---|" * (len(MEASURES) + 1))
+    for row in rows_of(options.annotations, options.captions, models, options.seed):
         print(f"| {row.name} | " + " | ".join(f"{100 * share:.1f}" for share in measured(row)) + " |")
 
 

@@ -31,7 +31,6 @@ from docs.benchmarks.spoken_training import (
     Read,
     Sound,
     as_typed,
-    classifiers,
     codes_of,
     encoded,
     linear,
@@ -49,6 +48,7 @@ from vidsum.grounding.find import Request, locate
 from vidsum.grounding.grounder import Grounder, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import load_map
 from vidsum.intervals import iou, stacked
 from vidsum.models.mrnet import MRNet
 from vidsum.pipelines.speech import transcribe
@@ -99,7 +99,7 @@ def simulation(captions: Captions, vectors: FloatArray, grounder: Grounder) -> S
     """Videos of some captions as a model reads them, each asked for one of the N sentences by its vector."""
     asked = replace(captions, queries=np.concatenate([vectors, vectors]))
     clips = grounder.model.config.clips
-    return Simulation(asked, classifiers(), clips, grounder.clip_s, guided=grounder.guided)
+    return Simulation(asked, load_map().seen, clips, grounder.clip_s, guided=grounder.guided)
 
 
 class Trial(NamedTuple):
@@ -149,7 +149,7 @@ def simulated_trial(captions: Captions) -> Trial:
 def joined_trial(folder: Path) -> Trial:
     """The films of real clips, asked for their clips by captions."""
     films = [composite(folder, "all", 120, seed) for seed in range(10)]
-    videos = [embed(path, "conse", "bf16") for path, _ in films]
+    videos = [embed(path, "vse", "bf16") for path, _ in films]
     texts = sorted({query.text for _, truth in films for query in truth.queries})
 
     def hits(_: Grounder | None, vectors: FloatArray) -> FloatArray:

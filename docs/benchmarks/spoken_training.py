@@ -23,16 +23,15 @@ from tests.conftest import SHARED
 from vidsum import checkpoints
 from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.disk_cache import kept_rows
-from vidsum.grounding.conse import name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS
 from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.vse import load_map
 from vidsum.options import build
 from vidsum.scaling import normed, unit_rows
 from vidsum.training.captions import Captions, Sentences, captions_of
 from vidsum.training.data import N_VALIDATION, MomentData
 from vidsum.training.mrnet import train_mrnet
 from vidsum.training.settings import MRNetSettings
-from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_moments
+from vidsum.training.simulated import Simulation, simulate_moments
 from vidsum.types import FloatArray
 
 ANNOTATIONS = SHARED / "data" / "activitynet"
@@ -154,11 +153,6 @@ def linear(read: Read, frames: Sequence[FloatArray], vectors: FloatArray) -> Rea
     return lambda one: unit_rows(fitted.predict(read(one)[None]))[0]
 
 
-def classifiers() -> list[Classifier]:
-    """The networks whose view of a video is simulated."""
-    return [Classifier(name_embeddings(one, "cpu"), NOISE[one]) for one in CLASSIFIERS]
-
-
 def captions(videos: dict[str, MomentVideo], vectors: FloatArray, queries: FloatArray) -> Captions:
     """Videos that show the embeddings [N, D] of their sentences, and are asked by other vectors [N, Q]."""
     sentences, start = {}, 0
@@ -179,7 +173,7 @@ def train(
 
     def simulation(own: Sequence[str], rows: slice) -> Simulation:
         of_videos = captions({name: videos[name] for name in own}, vectors[rows], queries[rows])
-        return Simulation(of_videos, classifiers(), _CLIPS, _CLIP_S, _QUERIES, guided=False)
+        return Simulation(of_videos, load_map().seen, _CLIPS, _CLIP_S, _QUERIES, guided=False)
 
     of_train = simulation(names[:-n_held_out], slice(border))
     of_val = simulation(names[-n_held_out:], slice(border, None))
@@ -190,7 +184,7 @@ def train(
     data = MomentData(
         examples=lambda epoch: simulate_moments(of_train, 1200, (_SEED, _VALIDATION + 1, epoch)),
         validation=[example for example in val if example.windows.any()],
-        features={"space": "conse", "clip_s": _CLIP_S, "guided": False},
+        features={"space": "vse", "clip_s": _CLIP_S, "guided": False},
         about={"sentences": len(vectors), "epochs": epochs},
     )
     print(out, train_mrnet(data, settings, out), flush=True)

@@ -224,7 +224,7 @@ def test_toy_data_need_no_features(run: Run, monkeypatch: pytest.MonkeyPatch, mo
     "unread",
     [
         ("--features", "f"),
-        ("--space", "conse"),
+        ("--space", "vse"),
         ("--text", "clip"),
         ("--validation", "0"),
         ("--text-features", "f"),

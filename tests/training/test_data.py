@@ -150,7 +150,7 @@ def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
         ("features", "glove", "glove"),
         ("clip", None, "clip"),
         ("clip", "clip", "clip"),
-        ("conse", None, "minilm"),
+        ("vse", None, "minilm"),
     ],
 )
 def test_a_space_has_its_encoder(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.training.test_captions import WORDS, one_hot
+from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding.spaces import CLASSIFIERS
 from vidsum.training import simulated_data
 from vidsum.training.settings import DataSettings
 from vidsum.training.simulated_data import simulated_moments
@@ -21,14 +21,11 @@ N = len(WORDS)
 
 @pytest.fixture(autouse=True)
 def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def names(extractor: str, device: str) -> FloatArray:
-        assert extractor in CLASSIFIERS
-        return one_hot(WORDS)
-
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
     monkeypatch.setattr(simulated_data, "load_text_encoder", lambda name, device: encoder)
-    monkeypatch.setattr(simulated_data, "name_embeddings", names)
+    monkeypatch.setattr(simulated_data, "load_map", lambda: SimpleNamespace(seen=simulated_data.in_clip))
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
 
 
 @pytest.fixture
@@ -75,11 +72,13 @@ def test_no_validation_where_none_is_wanted(annotations: Path) -> None:
 
 def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
     guided = simulated_moments(recipe(annotations, clip_s=2.0), clips=16)
-    assert guided.features == {"space": "conse", "dim": 2 * N + 3, "clip_s": 2.0, "guided": True}
+    assert guided.features == {"space": "vse", "dim": N + 1, "clip_s": 2.0, "guided": True}
     plain = simulated_moments(recipe(annotations, guided=False), clips=16)
-    assert plain.features["dim"] == 2 * N
+    assert plain.features["dim"] == N
+    assert guided.about["map_sha256"] == "that of vse"
     clip = simulated_moments(recipe(annotations, space="clip"), clips=16)
     assert clip.features == {"space": "clip", "dim": N + 1, "clip_s": 1.0, "guided": True}
+    assert "map_sha256" not in clip.about
 
 
 def test_several_files_may_tell_of_one_video(annotations: Path, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from tests.datasets.moment_layouts import moment_video
 from tests.training.test_captions import WORDS, captions, one_hot
 from vidsum.datasets.examples import MomentExample
 from vidsum.errors import UsageError
+from vidsum.scaling import unit_rows
 from vidsum.training.captions import embed_captions
 from vidsum.training.scripts import NOTHING, Script, Segment
-from vidsum.training.simulated import Classifier, Noise, Simulation, simulate_moments, simulate_video
+from vidsum.training.simulated import Show, Simulation, simulate_moments, simulate_video
+from vidsum.types import FloatArray
 
-CLEAR = Noise(temperature=0.02, deviation=(0.0, 1e-9), clip_fraction=0.5)
-NOISY = Noise(temperature=0.02, deviation=(9.0, 9.0), clip_fraction=0.5)
 N = len(WORDS)
 
 
@@ -24,13 +24,20 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
 
 
-def making(noise: Noise = CLEAR) -> Simulation:
-    classifiers = [Classifier(one_hot(WORDS), noise)] * 2
-    return Simulation(captions(), classifiers, clips=20, clip_s=1.0)
+def clear(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    return unit_rows(captions + 1e-9 * noise)
 
 
-def simulated(noise: Noise = CLEAR, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
-    return simulate_moments(making(noise), n_videos, (seed,))
+def noisy(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    return unit_rows(captions + 0.3 * noise)
+
+
+def making(show: Show = clear) -> Simulation:
+    return Simulation(captions(), show, clips=20, clip_s=1.0)
+
+
+def simulated(show: Show = clear, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
+    return simulate_moments(making(show), n_videos, (seed,))
 
 
 def inside(example: MomentExample) -> tuple[np.ndarray, np.ndarray]:
@@ -72,11 +79,11 @@ def test_noise_hides_what_is_said() -> None:
     def passing(examples: list[MomentExample]) -> float:
         return float(np.mean([np.abs(np.diff(example.video[:, :N], axis=0)).mean() for example in examples]))
 
-    assert passing(simulated(NOISY)) > 2 * passing(simulated(CLEAR))
+    assert passing(simulated(noisy)) > 2 * passing(simulated(clear))
 
 
 def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
-    first, again, other = simulated(NOISY), simulated(NOISY), simulated(NOISY, seed=1)
+    first, again, other = simulated(noisy), simulated(noisy), simulated(noisy, seed=1)
     assert all(np.array_equal(a.video, b.video) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
 
@@ -91,7 +98,7 @@ def test_annotated_and_joined_videos_are_both_made_and_some_queries_have_no_targ
 
 def test_windows_lie_inside_the_example() -> None:
     for example in simulated(n_videos=100):
-        assert example.video.shape == (20, 2 * N + 3)
+        assert example.video.shape == (20, N + 1)
         assert example.windows.min() >= 0
         assert example.windows.max() <= 1
         lengths = example.windows[..., 1] - example.windows[..., 0]
@@ -107,62 +114,47 @@ def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> No
     assert refused.value.hint == "more --data"
 
 
-def test_an_outlier_looks_unlike_everything_and_what_lasts_but_for_it_is_no_moment() -> None:
+def test_an_outlier_looks_unlike_everything() -> None:
     shown = (Segment(0, 0.0, 10.0), Segment(NOTHING, 10.0, 20.0))
-    noisy = Noise(temperature=0.02, deviation=(1.0, 1.0), clip_fraction=0.01)
-    seen, unseen = [], []
+    fits = []
     for seed in range(20):
         video = simulate_video(Script("x", 20.0, shown), making(noisy), np.random.default_rng(seed))
-        words = video.mixtures[0].probabilities[:, :3].sum(axis=1)  # dog runs snow
-        seen.append(words[:10].mean())
-        unseen.append(words[10:].mean())
-    assert min(seen) > 0.9
-    assert np.mean(unseen) == pytest.approx(3 / N, abs=0.1)
+        fits.append(video.parts[0] @ captions().vectors[0])
+    cosines = np.array(fits)
+    assert np.mean(cosines[:, :10]) > 0.5
+    assert np.mean(cosines[:, 10:]) == pytest.approx(0, abs=0.1)
 
 
-def test_shots_and_texts_share_their_noise() -> None:
-    noisy = Noise(temperature=1e3, deviation=(2.0, 2.0), clip_fraction=1e-9)
+def test_shots_and_texts_share_their_noise_and_some_of_it_passes() -> None:
     shown = [
-        Segment(0, 0.0, 1.0, 0),
-        Segment(0, 1.0, 2.0, 1),
-        Segment(1, 2.0, 3.0, 1),
-        Segment(2, 3.0, 4.0, 2),
+        Segment(0, 0.0, 2.0, 0),
+        Segment(0, 2.0, 3.0, 1),
+        Segment(1, 3.0, 4.0, 1),
+        Segment(2, 4.0, 5.0, 2),
     ]
-    rows = []
-    for seed in range(300):
-        video = simulate_video(Script("x", 4.0, tuple(shown)), making(noisy), np.random.default_rng(seed))
-        scores = np.log(video.mixtures[0].probabilities)
-        rows.append(scores - scores.mean(axis=1, keepdims=True))
-    correlation = np.corrcoef(np.stack(rows).transpose(1, 0, 2).reshape(4, -1))
-    assert correlation[0, 1] == pytest.approx(0.5, abs=0.08)  # one text, two shots
-    assert correlation[1, 2] == pytest.approx(0.5, abs=0.08)  # one shot, two texts
-    assert correlation[0, 2] == pytest.approx(0.0, abs=0.08)
-    assert correlation[2, 3] == pytest.approx(0.0, abs=0.08)
+    how = making(lambda captions, noise: noise)
+    rows = [
+        simulate_video(Script("x", 5.0, tuple(shown)), how, np.random.default_rng(seed)).parts[0]
+        for seed in range(400)
+    ]
+    correlation = np.corrcoef(np.stack(rows).transpose(1, 0, 2).reshape(5, -1))
+    assert np.std(rows) == pytest.approx(1, abs=0.05)
+    assert correlation[0, 1] == pytest.approx(0.8, abs=0.08)  # one shot
+    assert correlation[0, 2] == pytest.approx(0.4, abs=0.08)  # one text, two shots
+    assert correlation[2, 3] == pytest.approx(0.4, abs=0.08)  # one shot, two texts
+    assert correlation[0, 3] == pytest.approx(0.0, abs=0.08)
+    assert correlation[3, 4] == pytest.approx(0.0, abs=0.08)
 
 
 def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
     plain = replace(making(), guided=False, n_queries=3)
     examples = simulate_moments(plain, 40, (0,))
-    assert {example.video.shape for example in examples} == {(20, 2 * N)}
+    assert {example.video.shape for example in examples} == {(20, N)}
     assert max(len(example.queries) for example in examples) == 3
 
 
 def test_a_clip_that_two_segments_share_shows_both() -> None:
     script = Script("x", 4.0, (Segment(0, 0.0, 1.5), Segment(1, 1.5, 4.0)))
-    video = simulate_video(script, making(), np.random.default_rng(0))
-    probabilities = video.mixtures[0].probabilities
-    assert len(video) == 4
-    assert probabilities[0, :3].sum() == pytest.approx(1, abs=1e-3)  # dog runs snow
-    assert probabilities[2, 3:6].sum() == pytest.approx(1, abs=1e-3)  # cook pan egg
-    assert probabilities[1, :3].sum() == pytest.approx(probabilities[1, 3:6].sum(), abs=1e-2)
-
-
-def test_a_space_without_classes_shows_the_sentence_itself_through_noise() -> None:
-    script = Script("x", 8.0, (Segment(0, 0.0, 4.0), Segment(1, 4.0, 8.0)))
-    direct = replace(making(), classifiers=())
-    video = simulate_video(script, direct, np.random.default_rng(0))
-    (part,) = video.parts
-    assert np.linalg.norm(part, axis=1) == pytest.approx(1)
-    fits = part @ captions().vectors[:2].T
-    assert (fits[:4, 0] > fits[:4, 1]).all()
-    assert (fits[4:, 1] > fits[4:, 0]).all()
+    (rows,) = simulate_video(script, making(), np.random.default_rng(0)).parts
+    np.testing.assert_allclose(rows @ captions().vectors[0], [1, 0.5**0.5, 0, 0], atol=1e-3)
+    np.testing.assert_allclose(rows @ captions().vectors[1], [0, 0.5**0.5, 1, 1], atol=1e-3)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.datasets.moment_layouts import moment_video
 from tests.training.test_captions import WORDS, captions, one_hot, videos
-from tests.training.test_simulated import CLEAR, making
+from tests.training.test_simulated import making
 from vidsum.datasets.examples import HighlightExample
 from vidsum.training.captions import Captions, embed_captions, words_of
 from vidsum.training.scripts import Asked, Script, Segment, filled, script_of
@@ -55,7 +55,7 @@ def test_a_short_video_is_not_segmented_and_a_long_one_has_all_clips() -> None:
     lengths = {len(example.video) for example in simulated(100)}
     assert max(lengths) == 20
     assert min(lengths) < 20
-    assert all(example.video.shape[1] == 2 * N + 3 + 2 for example in simulated(10))
+    assert all(example.video.shape[1] == N + 1 + 2 for example in simulated(10))
 
 
 def test_the_last_two_numbers_of_a_clip_are_its_endpoints() -> None:
@@ -69,7 +69,7 @@ def test_a_negative_pair_has_the_same_video_with_a_guide_of_its_own() -> None:
     differ = []
     for example in simulated():
         assert example.negative is not None
-        np.testing.assert_array_equal(example.video[:, : 2 * N], example.negative.video[:, : 2 * N])
+        np.testing.assert_array_equal(example.video[:, :N], example.negative.video[:, :N])
         differ.append(not np.array_equal(example.video, example.negative.video))
     assert np.mean(differ) > 0.5  # of three sentences the other one is now and then the same
 
@@ -107,11 +107,11 @@ def test_what_annotators_scored_high_shows_more() -> None:
     one = {"z": moment_video("z", 20.0, ("dog runs", (4.0, 12.0)), saliency=scores), **videos()}
     known = embed_captions(one, one_hot, "words")
     script = script_of(known, 0)
-    how = replace(making(CLEAR), captions=known)
+    how = replace(making(), captions=known)
     video = simulate_video(script, how, np.random.default_rng(0))
     saliency = saliency_of(script, Asked(0, 0, ((4.0, 12.0),)), video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
-    shown = video.mixtures[0].probabilities[:, :2].sum(axis=1)  # the words dog and runs
+    shown = video.parts[0] @ known.vectors[0]
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
 
 

@@ -11,7 +11,7 @@ from vidsum.checkpoints.registry import builtin
 from vidsum.device import Precision, PrecisionChoice, takes_bf16
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
-from vidsum.grounding.spaces import ClipEmbeddings, embed_words, similarity, space_for
+from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for
 from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.scaling import unit_range
@@ -185,10 +185,10 @@ def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     from vidsum.grounding.grounder import grounder_of
 
     trained = read_trained(named_file(model))
-    space = str(trained.features.get("space", "conse"))  # `grounder_of` refuses a model without one
-    if space not in ("clip", "conse"):
+    space = str(trained.features.get("space", "clip"))  # `grounder_of` refuses a model without one
+    if space not in SPACES[1:]:
         source = {"toy": "toy data", "features": "other features"}.get(space, space)
         train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
-        hint = "or on features of --space conse or clip; vidsum evaluate runs others on features"
+        hint = f"or on features of --space {' or '.join(SPACES[1:])}; vidsum evaluate runs others on features"
         raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
     return grounder_of(trained, model, device)

@@ -18,7 +18,7 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.features.resample import resample
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
-from vidsum.grounding.spaces import ClipEmbeddings, guide_of, rows_of
+from vidsum.grounding.spaces import ClipEmbeddings, guide_of
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
     Windows,
@@ -270,8 +270,8 @@ def _detr(model: DETRModel) -> Family:
 def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:
     """A video of longer clips, each the first of those of the grid that it holds."""
     stride = max(1, round(clip_s / video.step_s))
-    parts = tuple(part[::stride] for part in video.parts)
-    return ClipEmbeddings(parts, video.timestamps[::stride], stride * video.step_s, video.duration_s)
+    rows, times = video.rows[::stride], video.timestamps[::stride]
+    return ClipEmbeddings(rows, times, stride * video.step_s, video.duration_s)
 
 
 def _outputs(
@@ -295,11 +295,11 @@ def _outputs(
 
     for query in tokens:
         _check(grounder, "queries", query.shape[1], config.dim_query)
-    seen = resampled(rows := rows_of(video))  # once for all queries, which differ in the guide alone
-    dim_rows = rows.shape[1]
+    seen = resampled(video.rows)  # once for all queries, which differ in the guide alone
+    dim_rows = video.rows.shape[1]
     by_query: Iterable[list[FloatArray]]
     if not grounder.guided:
-        by_query = repeat(clips(rows[:, :0]), len(tokens))
+        by_query = repeat(clips(video.rows[:, :0]), len(tokens))
     elif vectors is None:
         raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
     else:

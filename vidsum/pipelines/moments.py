@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.grounding import presence
+from vidsum.grounding import presence, vse
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
 from vidsum.grounding.presence import UNLIKELY as UNLIKELY
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
 
-SHORT_S = 60.0
-"""Videos of up to this length have their motion seen in detail (docs/algorithms/grounding.md: why)."""
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
@@ -82,14 +80,14 @@ def ground(
         queries: one text or several, in English; several cost one pass over the video.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
-        space: where text and video are compared: `auto`, `clip` or `conse`.
+        space: where text and video are compared: `auto`, `clip` or `vse`.
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
-        min_present: a query that is less likely to be true of the video gets no moments; space `conse` only.
+        min_present: a query that is less likely to be true of the video gets no moments; space `vse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
         evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
             transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
-        thorough: look at motion in full detail; trained models always do, and so does any in a short video.
+        thorough: look at motion too (space `vse`, model `similarity`).
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
@@ -102,7 +100,7 @@ def ground(
         UsageError: a query holds no text, or a setting is out of range.
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
-        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='conse'")
+        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
     retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
     extraction = from_keywords(ground, Extraction, how)
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
@@ -171,7 +169,7 @@ class MomentsPlan:
 
     def _seen(self, features: Sequence[Features], changes: Features | None) -> ClipEmbeddings:
         extraction = self.input.extraction
-        n_parts = 1 if self.input.features else len(extractions_of(self.space, extraction))
+        n_parts = len(features) - (self.retrieval.snap == "transnetv2")
         edges_s = self._shot_edges(features[-1], changes)
         return seen(self.space, features[:n_parts], edges_s, extraction.device)
 
@@ -241,11 +239,10 @@ def plan_moments(
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
         raise UsageError(
-            "in the space clip, it is not known how likely a query is present", hint="--space conse"
+            "in the space clip, it is not known how likely a query is present", hint="--space vse"
         )
-    # a trained model reads what it was trained on
-    thorough = retrieval.thorough or model != "similarity" or video.duration_s <= SHORT_S
-    jobs = [extraction_job(video, part) for part in extractions_of(space, extraction, thorough=thorough)]
+    wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")
+    jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))
     provenance = {
@@ -291,8 +288,8 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]
     if space != "own":
         facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
-    if space == "conse":
-        facts["presence_sha256"] = checkpoints.sha256_of(presence.NAME)
+    if space == "vse":
+        facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
     if sha256 := checkpoint_sha256(model):
         facts["model_sha256"] = sha256
     return facts

@@ -238,10 +238,10 @@ class DataSettings:
         ),
     ] = ()
     space: Annotated[
-        Literal["features", "clip", "conse"],
+        Literal["features", "clip", "vse"],
         Option(
-            "clip or conse: the features are embeddings in that space of `vidsum ground`, which can then use "
-            "the model. features: any others. With captions: the space to simulate, conse by default."
+            "clip or vse: the features are embeddings in that space of `vidsum ground`, which can then use "
+            "the model. features: any others. With captions: the space to simulate, vse by default."
         ),
     ] = "features"
     text: Annotated[

@@ -1,8 +1,7 @@
 """Training videos simulated from captions: the embeddings of clips in a space while a sentence is true.
 
-No video is needed. For `conse`, a sentence is compared with the names of a network's classes; the
-similarities become scores, get noise as those of real clips have it, and are embedded as those of a real
-video. For `clip`, the sentence's own embedding gets noise. The equations are in docs/algorithms/captions.md.
+No video is needed. A `Show` turns captions into what the space shows of them, with noise; here is what lasts
+and what passes of that noise. The equations are in docs/algorithms/captions.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +13,7 @@ import numpy as np
 from vidsum.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.conse import ClassMixture, class_probabilities
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, of_mixtures, rows_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, rows_of
 from vidsum.grounding.windows import clips_of, grid
 from vidsum.intervals import stacked
 from vidsum.scaling import unit_rows
@@ -37,39 +35,20 @@ _MAX_COVERED = 0.7
 the subject, not a moment, and a model trained on such answers gives them where it is in doubt."""
 _MIN_SHOWN = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
-_SENTENCE_LASTS, _OUTLIER = 0.5, 2.0
-"""Fraction of the lasting noise's variance that all shots of a text share; factor of its deviation in an
-outlier."""
+_PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
+"""Fraction of the noise's variance that is new in each clip; fraction of the lasting rest that all shots of a
+text share; factor of the lasting noise in an outlier."""
+_STRENGTH = (2 / 3, 4 / 3)
+"""Range of the factor of a video's noise."""
 _DRAWS, _LONGEST = 1000, 3
 """Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
 
 
-@dataclass(frozen=True)
-class Noise:
-    """How far a network's scores of a clip are from the words that are true of it."""
+Show = Callable[[FloatArray, FloatArray], FloatArray]
+"""What a space shows of captions [T, D], with standard normal noise [T, D]: rows [T, D] of length 1.
 
-    temperature: float
-    """A class's score is the similarity of its name with the sentence over this."""
-    deviation: tuple[float, float]
-    """Range of the standard deviation of the noise on the scores; each video has its own."""
-    clip_fraction: float
-    """Fraction of the noise's variance that is new in each clip; the rest lasts, for a text or a shot."""
-
-
-NOISE = {
-    "i3d": Noise(0.02, (2.0, 4.5), 0.15),
-    "efficientnet_lite0": Noise(0.1, (2.0, 3.0), 0.2),
-    "clip": Noise(1.0, (0.10, 0.20), 0.3),
-}
-"""The first two as measured on real clips (docs/benchmarks/noise.py); CLIP's from its published cosines."""
-
-
-class Classifier(NamedTuple):
-    """A network that classifies clips."""
-
-    names: FloatArray
-    """[K, D] embeddings of the classes' names, each of length 1."""
-    noise: Noise
+Means of captions stand for clips that show several.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +56,7 @@ class Simulation:
     """How examples are simulated."""
 
     captions: Captions
-    classifiers: Sequence[Classifier]
-    """Of the space `conse`; none for a space that has sentences directly."""
+    show: Show
     clips: int
     """T, of an example."""
     clip_s: float
@@ -192,14 +170,11 @@ def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) ->
     """The embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
     texts, weights = _texts(script, how.captions, rng), _weights(script, times)
-    if how.classifiers:
-        mixtures = []
-        for names, noise in how.classifiers:
-            scores = _with_noise(texts @ names.T, weights, noise, script, rng)
-            mixtures.append(ClassMixture(class_probabilities(scores), names))
-        return of_mixtures(mixtures, times, script.duration_s)
-    part = unit_rows(_with_noise(texts, weights, NOISE["clip"], script, rng))
-    return ClipEmbeddings((part,), times, STEP_S, script.duration_s)
+    lasting = weights @ _lasting(script, texts.shape[1], rng)
+    passing = rng.standard_normal(lasting.shape, np.float32)
+    noise = np.sqrt(1 - _PASSES) * lasting + np.sqrt(_PASSES) * passing
+    rows = how.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
+    return ClipEmbeddings((rows,), times, STEP_S, script.duration_s)
 
 
 def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
@@ -207,7 +182,7 @@ def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> Floa
     own = captions.vectors[[segment.sentence for segment in script.segments]]
     own[[segment.sentence == NOTHING for segment in script.segments]] = 0
     background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * own.mean(axis=0)
-    return np.concatenate([own, background[None]])
+    return np.concatenate([own, unit_rows(background[None])])
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
@@ -248,25 +223,14 @@ def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
     return np.where(is_own, scores_at(script.saliency[asked.sentence], times), everywhere)
 
 
-def _with_noise(
-    exact: FloatArray, weights: FloatArray, noise: Noise, script: Script, rng: np.random.Generator
-) -> FloatArray:
-    """[T, K] mixtures of the segments' scores [S + 1, K], with noise of a text, a shot or a clip."""
-    deviation = rng.uniform(*noise.deviation)
-    lasting = deviation * np.sqrt(1 - noise.clip_fraction) * _lasting(script, exact.shape[1], rng)
-    mixed = weights @ (exact / noise.temperature + lasting)
-    passing = deviation * np.sqrt(noise.clip_fraction) * rng.standard_normal(mixed.shape, np.float32)
-    return np.asarray(mixed + passing, np.float32)
-
-
-def _lasting(script: Script, n_classes: int, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, K] noise of deviation 1; segments of one text share a part, those of one shot the rest."""
+def _lasting(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the rest."""
     texts = [segment.sentence for segment in script.segments]
     shots = [place if each.shot is None else -1 - each.shot for place, each in enumerate(script.segments)]
-    rows = np.zeros((len(texts) + 1, n_classes), np.float32)
+    rows = np.zeros((len(texts) + 1, dim), np.float32)
     for kinds, fraction in ((texts, _SENTENCE_LASTS), (shots, 1 - _SENTENCE_LASTS)):
         known, place = np.unique([*kinds, len(kinds) + max(kinds, default=0)], return_inverse=True)
-        rows += np.sqrt(fraction) * rng.standard_normal((len(known), n_classes), np.float32)[place]
+        rows += np.sqrt(fraction) * rng.standard_normal((len(known), dim), np.float32)[place]
     rows[:-1][[text == NOTHING for text in texts]] *= _OUTLIER
     return rows
 

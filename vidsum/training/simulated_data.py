@@ -5,20 +5,23 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
+import numpy as np
+
 from vidsum import checkpoints
 from vidsum.datasets.clip_captions import ENCODER, read_clip_captions
 from vidsum.datasets.clip_captions import embed_captions as embed_clips
 from vidsum.datasets.examples import HighlightExample, MomentExample
 from vidsum.datasets.moments import MomentVideo, read_moments, repaired
 from vidsum.errors import UsageError
-from vidsum.grounding.conse import name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS, embed_words, text_encoder_of
+from vidsum.grounding.spaces import embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import NAME, load_map
+from vidsum.scaling import unit_rows
 from vidsum.training.captions import ClipCaptions, Sentences, captions_of, embed_sentences, words_of
 from vidsum.training.data import N_VALIDATION, Example, MomentData, files_of, held_out_of
 from vidsum.training.settings import DataSettings
-from vidsum.training.simulated import NOISE, Classifier, Simulation, simulate_highlights, simulate_moments
-from vidsum.types import Progress
+from vidsum.training.simulated import Simulation, simulate_highlights, simulate_moments
+from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2
 _CLIP_S, _VIDEOS = 1.0, 1200
@@ -27,6 +30,8 @@ _JOINED = 0.6
 """The fraction of joined videos, unless the settings have another."""
 _QUERIES = 4
 """Maximum per example of MRNet, where there is no guide."""
+_CLIP_NOISE = 0.15
+"""Deviation of each number of an embedding."""
 
 
 def simulated_moments(
@@ -72,7 +77,12 @@ def simulated_highlights(
 
 def space_of(source: DataSettings) -> str:
     """The space to simulate."""
-    return "conse" if source.space == "features" else source.space
+    return "vse" if source.space == "features" else source.space
+
+
+def in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    """What CLIP's space shows: a clip and its caption have a cosine of .2 to .4, as CLIP's paper reports."""
+    return unit_rows(captions + np.float32(_CLIP_NOISE) * noise)
 
 
 def _simulated(
@@ -105,10 +115,9 @@ def _simulated(
     clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
-    extractors = CLASSIFIERS if space == "conse" else ()
-    classifiers = [Classifier(name_embeddings(each, device), NOISE[each]) for each in extractors]
+    show = load_map().seen if space == "vse" else in_clip
     joined = _JOINED if source.joined is None else source.joined
-    sizes = (classifiers, n_clips, clip_s, n_queries, guided, joined)
+    sizes = (show, n_clips, clip_s, n_queries, guided, joined)
     of_train = Simulation(captions_of(train, sentences, clips), *sizes)
     val: list[Example] = []
     if held_out:
@@ -126,6 +135,7 @@ def _simulated(
         features={"space": space, "dim": int(first.video.shape[1]), "clip_s": clip_s, "guided": guided},
         about={
             "recipe": "captions",
+            **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
             **(
                 {"captions_of_clips": files_of([*map(str, source.features)]), "described": len(clips)}
@@ -145,7 +155,7 @@ def _captions_of_clips(
 ) -> dict[str, ClipCaptions]:
     """Captions of clips of those videos that a file of them names; the first file counts."""
     if source.features and text_encoder_of(space_of(source)) != ENCODER:
-        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space conse")
+        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
         texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
