@@ -54,20 +54,20 @@ def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None
 
 
 def readable(
-    pictures: Sequence[CaptionedPicture], features: FloatArray
+    pictures: Sequence[CaptionedPicture], features: FloatArray, least: int = 1
 ) -> tuple[list[CaptionedPicture], FloatArray, list[str]]:
     """Pictures and their features [V, N, D] without those that could not be read, and a warning of these.
 
     Raises:
-        InputError: none could be read.
+        InputError: fewer than `least` could be read.
     """
     is_read = ~np.asarray(np.isnan(features).any(axis=(0, 2)))
-    wrong = [named(picture.file) for picture, fine in zip(pictures, is_read, strict=True) if not fine]
-    if not is_read.any():
-        raise InputError(f"{wrong[0]}: cannot be read, and none of the {len(pictures)} pictures can")
-    kept = [picture for picture, fine in zip(pictures, is_read, strict=True) if fine]
-    warning = f"left out {len(wrong)} pictures that cannot be read, such as {wrong[0]}" if wrong else ""
-    return kept, features[:, is_read], [warning] if warning else []
+    wrong = [named(pictures[number].file) for number in np.flatnonzero(~is_read)]
+    warnings = [f"left out {len(wrong)} pictures that cannot be read, such as {wrong[0]}"] if wrong else []
+    if is_read.sum() < least:
+        fault = f"only {is_read.sum()} of {len(pictures)} pictures can be read"
+        raise InputError(f"{fault}, not {wrong[0]}" if wrong else fault)
+    return [pictures[number] for number in np.flatnonzero(is_read)], features[:, is_read], warnings
 
 
 def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:

@@ -160,7 +160,7 @@ def _read(data: VSEData, settings: VSESettings, progress: Progress | None) -> tu
         if len(own) < least:
             fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {least} are needed"
             raise InputError(fault, hint="more pictures, or a column split")
-        part, unread = _part(own, views, data.extractor, settings, progress)
+        part, unread = _part(own, least, views, data.extractor, settings, progress)
         parts.append(part)
         warnings += unread
     return parts[0], parts[1], warnings
@@ -168,6 +168,7 @@ def _read(data: VSEData, settings: VSESettings, progress: Progress | None) -> tu
 
 def _part(
     pictures: Sequence[CaptionedPicture],
+    least: int,
     views: Sequence[int],
     extractor: str,
     settings: VSESettings,
@@ -176,7 +177,7 @@ def _part(
     """The pictures that can be read, and a warning of the others."""
     stills = [picture.still for picture in pictures]
     features = features_of_views(stills, extractor, views, device=settings.device, progress=progress)
-    kept, features, warnings = readable(pictures, features)
+    kept, features, warnings = readable(pictures, features, least)
     sentences = sentences_of(kept)
     rng = np.random.default_rng(settings.loop.seed)
     forms = [sentences.texts, *(shortened(sentences.texts, rng) for _ in range(_PHRASINGS))]
