@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vidsum.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
-app = App(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
+app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def make_pictures(folder: Path, count: int = 48) -> dict[str, list[str]]:
     kinds = list(product(COLOURS, SHAPES))
     sentences = {}
     for number in range(count):
-        colour, shape = kinds[7 * number % len(kinds)]
+        colour, shape = kinds[(7 * number + number // 16) % len(kinds)]
         name = f"{number:03}.png"
         save(folder / "images" / name, painted(colour, shape, 96 + number % 3, 80))
         sentences[name] = [sentence.format(colour, shape) for sentence in SENTENCES[: 1 + number % 3]]

@@ -95,13 +95,15 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     name, checkpoint = checkpoint_of(request.checkpoint)
     check_rows([name], BASELINES, request.seeds)
     map_of_pictures, trained = read_map(checkpoint)
-    extractor = str(trained.features.get("extractor"))
+    extractor = trained.features.get("extractor")
+    if not isinstance(extractor, str):
+        raise InputError(f"{checkpoint}: does not name its extractor")
     if describe(extractor).dim != map_of_pictures.config.dim_in:
         raise InputError(f"{checkpoint}: reads features of another size than those of {extractor}")
     pictures, warnings = read_captioned_pictures(request.captions, request.pictures)
     pictures = [picture for picture in pictures if picture.split == request.split]
     if not pictures:
-        raise UsageError(f"{request.captions}: has no pictures to {request.split} on", hint="another --split")
+        raise UsageError(f"{request.captions}: has no pictures of the split {request.split}", hint="--split")
     stills = [picture.still for picture in pictures]
     views = features_of_views(stills, extractor, [0], device=request.device, progress=progress)
     pictures, (features,), unread = readable(pictures, views)
