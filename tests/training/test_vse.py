@@ -101,6 +101,14 @@ def test_it_can_be_stopped_anywhere_and_gives_the_same_bytes(data: VSEData, tmp_
     with pytest.raises(OutputError, match=r"phrases was 0.2, is 0.5"):
         train_vse(data, replace(small, phrases=0.5), tmp_path / "parts")
     assert not train_vse(data, replace(small, phrases=0.5), tmp_path / "parts", overwrite=True).up_to_date
+    assert train_vse(data, replace(small, maps=1), tmp_path / "parts", overwrite=True).up_to_date is False
+    assert {path.name for path in (tmp_path / "parts").glob("*/*")} == {
+        "best.safetensors",
+        "last.safetensors",
+        "log.csv",
+        "curves.png",
+    }
+    assert not list((tmp_path / "parts" / "map_1").iterdir())
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "best.safetensors").write_text("mine")
     with pytest.raises(OutputError, match="is not of a training run"):

@@ -76,12 +76,11 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
             "comparison": request.comparison,
         }
     elif isinstance(request, VSERequest):
-        is_file = not request.captions.is_dir()
-        files = _files(request.captions) if is_file else []
+        sources = (request.captions, request.pictures)
+        captions = _files(*(path for path in sources[:1] if not path.is_dir()))
         facts = {
-            "files": [*files, *_checkpoint_files([request.checkpoint])],
-            "captions": None if is_file else _extent(request.captions),
-            "pictures": _extent(request.pictures),
+            "files": [*captions, *_checkpoint_files([request.checkpoint])],
+            "folders": [_extent(path) for path in sources if path.is_dir()],
             "split": request.split,
         }
     elif request.run:

@@ -61,13 +61,14 @@ def readable(
     Raises:
         InputError: fewer than `least` could be read.
     """
-    is_read = ~np.asarray(np.isnan(features).any(axis=(0, 2)))
-    wrong = [named(pictures[number].file) for number in np.flatnonzero(~is_read)]
-    warnings = [f"left out {len(wrong)} pictures that cannot be read, such as {wrong[0]}"] if wrong else []
-    if is_read.sum() < least:
-        fault = f"only {is_read.sum()} of {len(pictures)} pictures can be read"
-        raise InputError(f"{fault}, not {wrong[0]}" if wrong else fault)
-    return [pictures[number] for number in np.flatnonzero(is_read)], features[:, is_read], warnings
+    read = [number for number in range(len(pictures)) if not np.isnan(features[:, number]).any()]
+    if len(read) == len(pictures):
+        return list(pictures), features, []
+    wrong = named(pictures[min(set(range(len(pictures))) - set(read))].file)
+    if len(read) < least:
+        raise InputError(f"only {len(read)} of {len(pictures)} pictures can be read, not {wrong}")
+    warning = f"left out {len(pictures) - len(read)} pictures that cannot be read, such as {wrong}"
+    return [pictures[number] for number in read], features[:, read], [warning]
 
 
 def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:

@@ -5,8 +5,9 @@ them degraded as in video, and depend on the picture's name and the number of th
 """
 
 import io
+import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -71,9 +72,7 @@ def features_of_views(
     """
     spec = describe(extractor)
     if spec.takes_clips:
-        raise UsageError(
-            f"{extractor} sees clips, not single pictures", hint="--extractor efficientnet_lite0"
-        )
+        raise UsageError(f"{extractor} sees clips, not pictures", hint="--extractor efficientnet_lite0")
     facts = {"extractor": spec.name, "weights_sha256": weights_sha256(spec), "device": device_type(device)}
     features = np.empty((len(views), len(stills), spec.dim), np.float32)
     for start in range(0, len(stills), _BLOCK):
@@ -93,7 +92,7 @@ def _content(still: Still) -> list[Any]:
     """What the views of a picture depend on; its name is the seed of the random ones."""
     try:
         return [still.path.name, still.time_s, of_file(still.path)["sha256"]]
-    except InputError:  # `_read` says so in its way
+    except InputError:  # `read_stills` takes it for one that cannot be read
         return [still.path.name, still.time_s, None]
 
 
@@ -126,31 +125,25 @@ def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
     for (path, is_image), group in groupby(stills, lambda still: (still.path, still.time_s is None)):
         times = [still.time_s or 0.0 for still in group]
         try:
-            found = (
-                [_image(path)] * len(times)
-                if is_image
-                else [each.image for each in read_frames_at(path, times)]
-            )
-            pictures += found
+            images = [_image(path)] * len(times) if is_image else _frames(path, times)
         except InputError:
-            pictures += [None] * len(times)
+            images = []
+        pictures += images or [None] * len(times)
     return pictures
 
 
+def _frames(path: Path, times: Sequence[float]) -> list[Picture]:
+    return [frame.image for frame in read_frames_at(path, times)]
+
+
 def _image(path: Path) -> Picture:
-    try:
-        with Image.open(path) as image:
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
-    # what Pillow raises at damaged files, beside its own errors, which are OSErrors
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        TypeError,
-        OverflowError,
-        Image.DecompressionBombError,
-    ) as error:
-        raise InputError(f"{path}: is not an image that can be read") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of large pictures, and of metadata
+        try:
+            with Image.open(path) as image:
+                return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+        except Exception as error:  # what Pillow raises at damaged files has nothing in common
+            raise InputError(f"{path}: is not an image that can be read") from error
 
 
 def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
@@ -171,12 +164,8 @@ def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
 
 def _random_crop(picture: Picture, rng: np.random.Generator) -> Picture:
     height, width = picture.shape[:2]
-    area = rng.uniform(*_AREA) * height * width
-    aspect = np.exp(rng.uniform(-1, 1) * np.log(_ASPECT))
-    rows, columns = (
-        max(1, min(most, round(side)))
-        for most, side in ((height, (area / aspect) ** 0.5), (width, (area * aspect) ** 0.5))
-    )
+    side, stretch = np.sqrt(rng.uniform(*_AREA) * height * width), _ASPECT ** (rng.uniform(-1, 1) / 2)
+    rows, columns = max(1, min(height, round(side / stretch))), max(1, min(width, round(side * stretch)))
     top, left = rng.integers(height - rows + 1), rng.integers(width - columns + 1)
     return picture[top : top + rows, left : left + columns]
 
@@ -193,10 +182,8 @@ def _as_jpeg(picture: Picture, rng: np.random.Generator) -> Picture:
 
 def _coarse(picture: Picture, rng: np.random.Generator) -> Picture:
     height, width = picture.shape[:2]
-    scale = rng.uniform(*_SCALE)
-    return _resized(
-        _resized(picture, max(1, round(width * scale)), max(1, round(height * scale))), width, height
-    )
+    small = (max(1, round(side * rng.uniform(*_SCALE))) for side in (width, height))
+    return _resized(_resized(picture, *small), width, height)
 
 
 def _with_bars(picture: Picture, rng: np.random.Generator) -> Picture:
@@ -208,9 +195,5 @@ def _with_bars(picture: Picture, rng: np.random.Generator) -> Picture:
     return picture
 
 
-DEGRADATIONS: Final[tuple[Callable[[Picture, np.random.Generator], Picture], ...]] = (
-    _as_jpeg,
-    _coarse,
-    _with_bars,
-)
+DEGRADATIONS: Final = (_as_jpeg, _coarse, _with_bars)
 """What compression, small files and other screens make of pictures."""

@@ -36,7 +36,7 @@ from vidsum.provenance import of_file
 from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
-from vidsum.training.state import BEST, make_folder, refuse_foreign
+from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.training.vse_settings import VSEData, VSESettings
 from vidsum.types import FloatArray, Progress, TimeArray
 
@@ -125,12 +125,15 @@ def train_vse(
     about = _about(data, replace(settings, model=config), train, validation)
     standard = standard_of(train.features)
     views, shown = (standardise(each, standard) for each in (train.features, validation.features.copy()))
+    if overwrite:
+        for folder in (out, *out.glob("map_*")):
+            clear(folder)
     fits = []
     for number in range(settings.maps):
         loop = replace(settings.loop, seed=settings.loop.seed + number)
         own = replace(settings, model=config, loop=loop)
         recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
-        fits.append(fit(recipe, loop, out / f"map_{number}", overwrite=overwrite, progress=progress))
+        fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
     tensors = {**standard, **mean_map([read_trained(each.checkpoint) for each in fits])}
     config = replace(config, hidden=settings.maps * config.hidden)
     embedded = VisualSemanticMap(config, tensors)(validation.features[0])
@@ -190,7 +193,7 @@ def _about(data: VSEData, settings: VSESettings, train: _Part, validation: _Part
     parts, content = {"train": train, "val": validation}, hashlib.sha256()
     for part in parts.values():
         for array in (part.features, part.vectors, part.sentences.picture_of):
-            content.update(array.tobytes())
+            content.update(np.ascontiguousarray(array).data)
     is_file = data.captions.is_file()
     facts = {
         "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
@@ -267,13 +270,9 @@ def lr_share(done: float) -> float:
 
 def standard_of(features: FloatArray) -> dict[str, FloatArray]:
     """[D] `mean` and `scale` of the roots of features [V, N, D]."""
-    means, variances = zip(
-        *((each.mean(axis=0), each.var(axis=0)) for each in map(rooted, features)), strict=True
-    )
-    return {
-        "mean": np.mean(means, axis=0),
-        "scale": np.sqrt(np.mean(variances, axis=0)) + np.float32(_LEAST_SCALE),
-    }
+    moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(rooted, features)])
+    mean, variance = moments.mean(axis=0)
+    return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_LEAST_SCALE)}
 
 
 def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> FloatArray:
@@ -285,15 +284,15 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
 
 def mean_map(maps: Sequence[Trained]) -> dict[str, FloatArray]:
     """The layers of one map whose output, before it is normalised, is the mean of those of the maps."""
-    states = [{name: np.asarray(tensor) for name, tensor in each.tensors.items()} for each in maps]
-    hidden = {
-        name: np.concatenate([state[name] for state in states]) for name in ("hidden.weight", "hidden.bias")
-    }
-    weight = np.concatenate([state["output.weight"] for state in states], axis=1) / np.float32(len(maps))
+
+    def each(name: str) -> list[FloatArray]:
+        return [np.asarray(trained.tensors[name]) for trained in maps]
+
     return {
-        **hidden,
-        "output.weight": weight,
-        "output.bias": np.mean([state["output.bias"] for state in states], axis=0),
+        "hidden.weight": np.concatenate(each("hidden.weight")),
+        "hidden.bias": np.concatenate(each("hidden.bias")),
+        "output.weight": np.concatenate(each("output.weight"), axis=1) / np.float32(len(maps)),
+        "output.bias": np.mean(each("output.bias"), axis=0),
     }
 
 
