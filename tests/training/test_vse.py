@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from torch.nn import functional
 
 from tests.pictures import EXTRACTOR, embedded, make_pictures, use_stand_ins, write_csv
-from vidsum.checkpoints.trained import read_trained
+from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, OutputError
 from vidsum.evaluation.vse import read_map
 from vidsum.features.own_extractors import OwnExtractor, _registered
@@ -23,6 +23,7 @@ from vidsum.training.vse import (
     batches,
     contrastive_loss,
     lr_share,
+    mean_map,
     measured,
     standard_of,
     standardise,
@@ -36,6 +37,7 @@ SETTINGS = VSESettings(
     maps=2,
     views=2,
     phrases=0.2,
+    input_dropout=0.05,
     dropout=0.1,
     lr=0.01,
     batch_size=16,
@@ -61,23 +63,30 @@ def test_it_learns_and_the_mean_of_the_maps_is_one_map(data: VSEData, tmp_path: 
     assert trained.features["extractor"] == EXTRACTOR
     assert trained.training["pictures"] == {"train": 78, "val": 6}
     assert trained.training["best"]["recall"] == list(result.recall)
-    x = np.random.default_rng(0).uniform(0, 200, (5, 48)).astype(np.float32)
-    outputs = []
-    for number in range(2):
-        tensors = {
-            name: np.asarray(each)
-            for name, each in read_trained(tmp_path / f"run/map_{number}/best.safetensors").tensors.items()
-        }
-        hidden = np.maximum(
-            (np.sqrt(x) - whole.tensors["mean"]) / whole.tensors["scale"] @ tensors["hidden.weight"].T
-            + tensors["hidden.bias"],
-            0,
-        )
-        outputs.append(hidden @ tensors["output.weight"].T + tensors["output.bias"])
-    mean = np.mean(outputs, axis=0)
-    assert np.allclose(whole(x), mean / np.linalg.norm(mean, axis=1, keepdims=True), atol=1e-5)
     seen = whole.seen(embedded(["a red circle"] * 3), np.zeros((3, 32), np.float32))
     assert np.allclose(np.linalg.norm(seen, axis=1), 1)
+
+
+def test_the_mean_of_maps_weighs_them_equally() -> None:
+    rng = np.random.default_rng(0)
+    shapes = {"hidden.weight": (9, 6), "hidden.bias": (9,), "output.weight": (4, 9), "output.bias": (4,)}
+    maps = [
+        {name: factor * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+        for factor in (1, 2, 3)
+    ]
+    trained = [
+        Trained("vse-map", {}, {}, {}, {n: torch.from_numpy(t) for n, t in own.items()}) for own in maps
+    ]
+    x = rng.standard_normal((50, 6)).astype(np.float32)
+
+    def outputs(layers: dict[str, np.ndarray]) -> np.ndarray:
+        hidden = np.maximum(x @ layers["hidden.weight"].T + layers["hidden.bias"], 0)
+        return np.asarray(hidden @ layers["output.weight"].T + layers["output.bias"])
+
+    scaled = [each / np.linalg.norm(each, axis=1).mean() for each in map(outputs, maps)]
+    whole = mean_map(trained, x)
+    assert whole["hidden.weight"].shape == (27, 6)
+    assert np.allclose(outputs(whole), np.mean(scaled, axis=0), atol=5e-3)
 
 
 def test_it_can_be_stopped_anywhere_and_gives_the_same_bytes(data: VSEData, tmp_path: Path) -> None:
@@ -210,8 +219,8 @@ def test_answer_and_noise_are_a_ridge_regression_and_its_held_out_residuals() ->
     pictures += rng.standard_normal((300, 6)) @ spread
     found = measured(pictures.astype(np.float32), sentences.astype(np.float32), picture_of)
     fits = [Ridge(alpha=penalty).fit(sentences, pictures[picture_of]) for penalty in vse._PENALTIES]
-    assert any(np.allclose(found["answer.weight"], fit.coef_, atol=1e-3) for fit in fits)
-    assert any(np.allclose(found["answer.bias"], fit.intercept_, atol=1e-3) for fit in fits)
+    assert any(np.allclose(found["answer.weight"], fit.coef_, atol=2e-3) for fit in fits)
+    assert any(np.allclose(found["answer.bias"], fit.intercept_, atol=2e-3) for fit in fits)
     residuals = pictures[picture_of] - sentences @ found["answer.weight"].T - found["answer.bias"]
     covariance = found["noise.weight"] @ found["noise.weight"].T
     assert np.allclose(covariance, residuals.T @ residuals / 600, rtol=0.1, atol=0.05)

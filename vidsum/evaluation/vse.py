@@ -27,6 +27,8 @@ from vidsum.types import FloatArray, Progress
 
 ENCODER = "minilm"
 """Whose sentences a map is trained on."""
+_BLOCK = 1024
+"""Sentences whose embeddings are one file of the cache."""
 CONSE, RANDOM = BASELINES = "conse", "random"
 
 
@@ -45,12 +47,17 @@ def sentences_of(pictures: Sequence[CaptionedPicture]) -> Sentences:
 
 
 def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None) -> FloatArray:
-    """[M, E] of length 1, kept on disk; errors as `vidsum.grounding.text.load_text_encoder`."""
+    """[M, E] of length 1, kept on disk a block at a time; errors as `load_text_encoder`."""
 
     def encode(part: Sequence[str]) -> FloatArray:
         return load_text_encoder(ENCODER, device).encode(part)
 
-    return embed_once(texts, encode, checkpoints.sha256_of(ENCODER), progress)
+    blocks, sha256 = [], checkpoints.sha256_of(ENCODER)
+    for start in range(0, len(texts), _BLOCK):
+        blocks.append(embed_once(texts[start : start + _BLOCK], encode, sha256))
+        if progress:
+            progress("sentences embedded", min(start + _BLOCK, len(texts)), len(texts))
+    return np.concatenate(blocks)
 
 
 def readable(

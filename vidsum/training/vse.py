@@ -6,7 +6,7 @@ Each of several maps, which differ by their seeds, minimises the contrastive los
     L = (CE(S / t) + CE(S^T / t)) / 2,    S[i, j] = f(x_i) . y_j,    the right answer of row i being i
 
 with one view x of each picture and one of its sentences y, sometimes shortened to a phrase. The mean of the
-maps before the last normalisation is one map again, with all hidden layers side by side.
+maps is one map again, with all hidden layers side by side. docs/algorithms/vse.md has the reasons.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -89,15 +90,17 @@ class _Part:
 class TrainedMap(nn.Module):
     """One map; see `vidsum.models.vse` for the names."""
 
-    def __init__(self, config: VSEConfig, dropout: float) -> None:
+    def __init__(self, config: VSEConfig, input_dropout: float, dropout: float) -> None:
         super().__init__()
+        self.input_dropout = nn.Dropout(input_dropout)
         self.hidden = nn.Linear(config.dim_in, config.hidden)
         self.output = nn.Linear(config.hidden, config.dim_out)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, E] of length 1 of standardised features [N, D]."""
-        return functional.normalize(self.output(self.dropout(functional.relu(self.hidden(x)))), dim=1)
+        hidden = functional.relu(self.hidden(self.input_dropout(x)))
+        return functional.normalize(self.output(self.dropout(hidden)), dim=1)
 
 
 def train_vse(
@@ -134,9 +137,11 @@ def train_vse(
         own = replace(settings, model=config, loop=loop)
         recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = {**standard, **mean_map([read_trained(each.checkpoint) for each in fits])}
+    tensors = {**standard, **mean_map([read_trained(each.checkpoint) for each in fits], views[0])}
     config = replace(config, hidden=settings.maps * config.hidden)
-    embedded = VisualSemanticMap(config, tensors)(validation.features[0])
+    embedded = VisualSemanticMap(config, {n: np.asarray(t, np.float32) for n, t in tensors.items()})(
+        validation.features[0]
+    )
     tensors |= measured(embedded, validation.vectors[0], validation.sentences.picture_of)
     recall = _recall(embedded, validation)
     best = {"epochs": [each.best.epoch for each in fits], "recall": recall}
@@ -224,7 +229,7 @@ def _recipe(
         return contrastive_loss(pictures, vectors[batch.form, batch.sentence], settings.temperature)
 
     with first_weights(settings.loop.seed):
-        model = TrainedMap(settings.model, settings.dropout).to(device)
+        model = TrainedMap(settings.model, settings.input_dropout, settings.dropout).to(device)
     return Recipe(
         model=model,
         optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
@@ -282,17 +287,25 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
     return features
 
 
-def mean_map(maps: Sequence[Trained]) -> dict[str, FloatArray]:
-    """The layers of one map whose output, before it is normalised, is the mean of those of the maps."""
+def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, npt.NDArray[np.floating]]:
+    """The layers of one map that is the mean of several: their hidden layers side by side.
 
-    def each(name: str) -> list[FloatArray]:
-        return [np.asarray(trained.tensors[name]) for trained in maps]
-
+    The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
+    alike. Matrices have 16 bits: half the bytes.
+    """
+    layers: dict[str, list[FloatArray]] = {}
+    for trained in maps:
+        own = {name: np.asarray(tensor) for name, tensor in trained.tensors.items()}
+        hidden = np.maximum(features @ own["hidden.weight"].T + own["hidden.bias"], 0)
+        outputs = hidden @ own["output.weight"].T + own["output.bias"]
+        scale = 1 / np.linalg.norm(outputs, axis=1).mean() / len(maps)
+        for name, tensor in own.items():
+            layers.setdefault(name, []).append(tensor * scale if name.startswith("output") else tensor)
     return {
-        "hidden.weight": np.concatenate(each("hidden.weight")),
-        "hidden.bias": np.concatenate(each("hidden.bias")),
-        "output.weight": np.concatenate(each("output.weight"), axis=1) / np.float32(len(maps)),
-        "output.bias": np.mean(each("output.bias"), axis=0),
+        "hidden.weight": np.concatenate(layers["hidden.weight"]).astype(np.float16),
+        "hidden.bias": np.concatenate(layers["hidden.bias"]),
+        "output.weight": np.concatenate(layers["output.weight"], axis=1).astype(np.float16),
+        "output.bias": np.sum(layers["output.bias"], axis=0),
     }
 
 
@@ -300,7 +313,9 @@ def _recall(embedded: FloatArray, part: _Part) -> list[float]:
     return recall_at(text_ranks(embedded, part.vectors[0], part.sentences.picture_of))
 
 
-def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
+def measured(
+    pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
+) -> dict[str, npt.NDArray[np.floating]]:
     """`answer` and `noise` of `VisualSemanticMap.seen`: ridge regression of pictures' vectors on sentences'.
 
     The noise has the covariance of the residuals in the folds that choose the penalty.
@@ -323,8 +338,9 @@ def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> 
     weight, bias = _regression(x, y, penalty)
     variances, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
     noise = axes * np.sqrt(np.maximum(variances, 0))
-    tensors = {"answer.weight": weight, "answer.bias": bias, "noise.weight": noise}
-    return {name: np.ascontiguousarray(tensor, np.float32) for name, tensor in tensors.items()}
+    matrices = {"answer.weight": weight, "noise.weight": noise}
+    of_16_bits = {name: np.ascontiguousarray(matrix, np.float16) for name, matrix in matrices.items()}
+    return {**of_16_bits, "answer.bias": np.asarray(bias, np.float32)}
 
 
 def _regression(x: TimeArray, y: TimeArray, penalty: float) -> tuple[TimeArray, TimeArray]:

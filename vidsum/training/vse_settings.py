@@ -39,8 +39,8 @@ class VSESettings:
 
     model: VSEConfig = field(default_factory=VSEConfig)
     """Of each map; the dimensions come from the data."""
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=30))
-    maps: Annotated[int, Option("Maps to train and average.", min=1)] = 4
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=40))
+    maps: Annotated[int, Option("Maps to train and average.", min=1)] = 3
     views: Annotated[
         int, Option("Views of each picture: whole, mirrored, then random crops, some degraded.", min=1)
     ] = 8
@@ -48,6 +48,7 @@ class VSESettings:
         float, Option("Fraction of the sentences that are shortened to a few words.", min=0, max=1)
     ] = 0.3
     temperature: Annotated[float, Option("Divides the cosines in the loss.", above=0)] = 0.05
+    input_dropout: Annotated[float, Option("Dropout of the features.", min=0, below=1)] = 0.2
     dropout: Annotated[float, Option("Dropout of the hidden layer.", min=0, below=1)] = 0.5
     lr: Annotated[float, Option("Largest learning rate of AdamW.", above=0)] = 1e-3
     weight_decay: Annotated[float, Option("Weight decay of AdamW.", min=0)] = 0.01
