@@ -64,7 +64,7 @@ def test_flickr8k_with_its_official_split(tmp_path: Path, images: Path) -> None:
         (tmp_path / f"Flickr_8k.{part}Images.txt").write_text(f"{name}.jpg\n")
     pictures, warnings = read_captioned_pictures(path, images)
     assert splits(pictures) == {"a.jpg": "train", "c.jpg": "val"}
-    assert warnings == ["Flickr8k.token.txt: left out 1 picture that are in no split"]
+    assert warnings == ["Flickr8k.token.txt: pictures that are in no split and are left out: 1"]
 
 
 def test_karpathys_json(tmp_path: Path, images: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_split_does_not_depend_on_what_is_there(tmp_path: Path, images: Path
         (images / f"{number:02}.jpg").unlink()
     pictures, warnings = read_captioned_pictures(path, images)
     assert splits(pictures) == {name: before[name] for name in before if (images / name).exists()}
-    assert warnings == [f"c.csv: left out 4 pictures that are not in {images}, such as 00.jpg"]
+    assert warnings == [f"c.csv: pictures that are not in {images} and are left out: 4, such as 00.jpg"]
 
 
 @pytest.mark.parametrize(

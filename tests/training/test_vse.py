@@ -130,7 +130,7 @@ def test_pictures_to_test_on_are_not_read_and_bad_ones_are_left_out(data: VSEDat
         (data.pictures / f"{number:03}.png").write_text("for testing")
     (data.pictures / "002.png").write_text("damaged")
     result = train_vse(data, small, tmp_path / "run")
-    assert result.warnings == ("left out 1 pictures that cannot be read, such as 002.png",)
+    assert result.warnings == ("pictures that cannot be read and are left out: 1, such as 002.png",)
     assert read_trained(result.checkpoint).training["pictures"] == {"train": 77, "val": 6}
     for number in range(1, 96):
         (data.pictures / f"{number:03}.png").write_text("damaged")

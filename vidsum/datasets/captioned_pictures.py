@@ -95,19 +95,13 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
         raise InputError(
             f"{folder}: holds none of the {len(splits)} pictures of {captions}, such as {named(missing[0])}"
         )
-    return pictures, [
-        *_left_out(len(splits) - len(split_of), "that are in no split", captions),
-        *_left_out(
-            len(missing),
-            f"that are not in {folder}, such as {named(missing[0])}" if missing else "",
-            captions,
-        ),
-    ]
-
-
-def _left_out(count: int, why: str, captions: Path) -> Iterator[str]:
-    if count:
-        yield f"{captions.name}: left out {count} picture{'s' * (count > 1)} {why}"
+    warnings = []
+    if n_unused := len(splits) - len(split_of):
+        warnings.append(f"{captions.name}: pictures that are in no split and are left out: {n_unused}")
+    if missing:
+        lost = f"pictures that are not in {folder} and are left out: {len(missing)}"
+        warnings.append(f"{captions.name}: {lost}, such as {named(missing[0])}")
+    return pictures, warnings
 
 
 def split_pictures(given: Mapping[str, str | None]) -> dict[str, PictureSplit]:

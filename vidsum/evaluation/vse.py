@@ -74,8 +74,8 @@ def readable(
     wrong = named(pictures[min(set(range(len(pictures))) - set(read))].file)
     if len(read) < least:
         raise InputError(f"only {len(read)} of {len(pictures)} pictures can be read, not {wrong}")
-    warning = f"left out {len(pictures) - len(read)} pictures that cannot be read, such as {wrong}"
-    return [pictures[number] for number in read], features[:, read], [warning]
+    lost = f"pictures that cannot be read and are left out: {len(pictures) - len(read)}, such as {wrong}"
+    return [pictures[number] for number in read], features[:, read], [lost]
 
 
 def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
