@@ -2,9 +2,9 @@
 
     f(x) = norm(W2 relu(W1 (root(x) - mean) / scale + b1) + b2),    root(x) = sign(x) sqrt(|x|)
 
-It is learned from photographs with sentences, by a contrastive loss in both directions (Faghri et al.,
-"VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", 2018, with the loss of CLIP). In NumPy:
-what ships needs no torch. docs/algorithms/vse.md has the training and the measurements.
+It is learned from photographs with sentences by a contrastive loss in both directions (Faghri et al., "VSE++:
+Improving Visual-Semantic Embeddings with Hard Negatives", 2018, with the loss of CLIP). In NumPy: what ships
+needs no torch. docs/algorithms/vse.md has the training and the measurements.
 """
 
 from collections.abc import Mapping
