@@ -17,8 +17,8 @@ from vidsum.evaluation.sources import checkpoint_of
 from vidsum.features import describe, kept_extractor
 from vidsum.features.pictures import features_of_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
-from vidsum.grounding.spaces import CLASSIFIERS
 from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.vse import EXTRACTOR
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.provenance import of_file
@@ -119,7 +119,7 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     vectors = embed_sentences(texts, request.device, progress)
     words = np.array([len(text.split()) for text in texts])
     rows = {name: map_of_pictures(features)}
-    if extractor in CLASSIFIERS:
+    if extractor == EXTRACTOR:
         rows[CONSE] = _by_class_names(features, extractor, request.device)
     measured = {
         row: measure(*_ranks(embedded, vectors, picture_of), picture_of, words)
