@@ -1,4 +1,4 @@
-"""`vidsum evaluate`: compare summaries, moments and highlights with annotators, and with chance."""
+"""`vidsum evaluate`: compare summaries, moments, highlights and retrieval with people, and with chance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from vidsum.commands.parsers import App
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
-from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
+from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.options import Option, build
 
 if TYPE_CHECKING:
     from vidsum.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
-app = App(no_args_is_help=True, help="Measure summaries, moments and highlights against annotators.")
+app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,27 @@ def highlights(
     measured = [str(request.run or request.predictions)]
     files = _files(measured, report, request.write_predictions, read=(annotations,))
     _evaluate("highlights", measured, [request], files, report, view)
+
+
+@app.command("vse")
+@command
+def vse(
+    chosen: Annotated[Mapping[str, Any], Given(VSERequest)],
+    report: Annotated[ReportFiles, Without(("plot",))],
+    view: View,
+) -> None:
+    """Measure a map from pictures to sentences: recall and median rank of retrieval, both ways.
+
+    Beside it stand the class names of its extractor (conse) and random vectors.
+
+    vidsum evaluate vse --captions captions.csv --pictures images
+
+    vidsum evaluate vse --captions dataset_flickr8k.json --pictures images --checkpoint OUT/best.safetensors
+    """
+    request = build(VSERequest, chosen)
+    read = [] if request.captions.is_dir() else [request.captions]
+    files = _files([str(request.captions)], report, read=read)
+    _evaluate("vse", [str(request.captions)], [request], files, report, view)
 
 
 def _files(

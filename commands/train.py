@@ -1,4 +1,4 @@
-"""`vidsum train`: train models on annotated videos, captions or toy data."""
+"""`vidsum train`: train models on annotated videos, captions, pictures or toy data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.training.vse_settings import VSEData, VSESettings
 
 if TYPE_CHECKING:
     from vidsum.training.data import MomentData
@@ -156,6 +157,42 @@ def detr(
         return _run_result("train detr", folder, fitted, examples)
 
     run_batch("train detr", [str(run.out)], view, step)
+
+
+@app.command("vse")
+@command
+def vse(
+    data: VSEData,
+    run: RunFolder,
+    settings: Annotated[VSESettings, Without(("dim_in", "dim_out"))],
+    view: View,
+) -> None:
+    """Train a map from features of pictures to the space of sentences (VSE).
+
+    vidsum train vse --captions captions.csv --pictures images --out runs/vse
+
+    vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
+    """
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        from vidsum.training.vse import train_vse
+
+        trained = train_vse(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))
+        facts = {
+            "up_to_date": trained.up_to_date,
+            "checkpoint": str(trained.checkpoint),
+            "n_validation": trained.n_validation,
+            "validation": recall,
+        }
+        shown = ", ".join(
+            f"{name.upper().replace('R', 'R@')} {100 * each:.1f}" for name, each in recall.items()
+        )
+        done = " (up to date)" if trained.up_to_date else ""
+        line = f"{folder}: text to image among {trained.n_validation} validation pictures {shown}{done}"
+        return Result("train vse", folder, facts, lines=(line,), messages=trained.warnings)
+
+    run_batch("train vse", [str(run.out)], view, step)
 
 
 def _train_splits(

@@ -26,10 +26,12 @@ PAGE_OF = {
     "train ridge": "train_ridge",
     "train mrnet": "train_mrnet",
     "train detr": "train_detr",
+    "train vse": "train_vse",
     "help": "cli",
     "evaluate summary": "evaluate",
     "evaluate moments": "evaluate_moments",
     "evaluate highlights": "evaluate_highlights",
+    "evaluate vse": "evaluate_vse",
 }
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")

@@ -5,11 +5,13 @@ does not have, are read as Python does, so that whoever needs the number can say
 `vidsum.datasets.entries.number_of`.
 """
 
+import gzip
 import json
 import os
 import select
 import sys
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +49,20 @@ def read_text(path: str | os.PathLike[str]) -> str:
         InputError: it cannot be read, or is not UTF-8.
     """
     return _decoded(read_bytes(path), str(path))
+
+
+def read_packed_text(path: Path) -> str:
+    """The text of a file, which gzip has compressed if its name ends in `.gz`; errors as `read_text`."""
+    if path.suffix != ".gz":
+        return read_text(path)
+    try:
+        with gzip.open(path) as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: is damaged, or not a gzip file") from error
+    return _decoded(_bounded(content, str(path)), str(path))
 
 
 def _decoded(content: bytes, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vidsum import text_files
 from vidsum.datasets import clip_captions
 from vidsum.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.datasets.published_features import check_features, read_moment_features, read_parts
@@ -67,7 +68,7 @@ def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
         (b"text", "not a gzip file"),
         (gzip.compress(lines_of(VIDEOS).encode())[:-9], "damaged"),
         (gzip.compress(b"\xff\xfe"), "not a text file in UTF-8"),
-        (gzip.compress(bytes(clip_captions._MOST_BYTES + 1)), "more than 256 MiB"),
+        (gzip.compress(bytes(text_files.MOST_BYTES + 1)), "longer than 256 MiB"),
     ],
     ids=["text", "cut", "bytes", "long"],
 )

@@ -130,3 +130,19 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
 def lines_of(entries: list[Any]) -> str:
     """JSON lines."""
     return "".join(json.dumps(entry) + "\n" for entry in entries)
+
+
+PICTURES_CSV = """image,caption,split,time_s
+a.jpg,a dog runs,train,
+a.jpg,"a brown dog, running",train,
+b.jpg,a cat,test,1.5
+c.jpg,snow,dev,0
+"""
+FLICKR8K = "a.jpg#0\ta dog runs\na.jpg#1\ta brown dog\nb.jpg#0\ta cat\nc.jpg#0\tsnow\n"
+KARPATHY = {
+    "dataset": "made",
+    "images": [
+        {"filename": f"{name}.jpg", "split": split, "sentences": [{"raw": f"a {name}"}, {"raw": "snow"}]}
+        for name, split in (("a", "restval"), ("b", "val"), ("c", "test"))
+    ],
+}

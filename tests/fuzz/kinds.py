@@ -100,6 +100,15 @@ def of_people(rng: random.Random) -> Case:
     return Case("protocol.npz", arrays.protocol(rng), reads.read_summe_protocol)
 
 
+def of_pictures(rng: random.Random) -> Case:
+    """Pictures with sentences, as `train vse` reads them."""
+    layout = rng.randrange(3)
+    if layout == 0:
+        return Case("dataset.json", damage_json(good.KARPATHY, rng), reads.read_captioned_pictures)
+    name, text = (("captions.csv", good.PICTURES_CSV), ("token.txt", good.FLICKR8K))[layout - 1]
+    return Case(name, damage_text(text, rng), reads.read_captioned_pictures)
+
+
 def of_h5(rng: random.Random) -> Case:
     """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
     return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
@@ -123,5 +132,6 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "npz": of_npz,
     "h5": of_h5,
     "people": of_people,
+    "pictures": of_pictures,
 }
 """Ways to make a case, by the names of the kinds."""

@@ -222,6 +222,20 @@ def read_annotated(path: Path) -> None:
         )
 
 
+def read_captioned_pictures(path: Path) -> None:
+    from vidsum.datasets.captioned_pictures import read_captioned_pictures
+
+    for name in "abc":
+        path.with_name(f"{name}.jpg").touch()
+    pictures, _ = read_captioned_pictures(path, path.parent)
+    assert pictures
+    for picture in pictures:
+        assert picture.sentences
+        assert all(sentence.strip() for sentence in picture.sentences)
+        assert picture.split in ("train", "val", "test")
+        finite(picture.still.time_s or 0.0)
+
+
 def read_people(path: Path) -> None:
     from vidsum.datasets.people import read_people
 

@@ -30,6 +30,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
+    monkeypatch.setattr("vidsum.grounding.presence.evidence", lambda rows, queries: 6 * (queries @ rows.T).max(1))
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:
@@ -62,7 +63,7 @@ def _extractions_of(space: str, how: Extraction, *, thorough: bool = True) -> tu
 
 def _embed_video(space: str, features: Sequence[Features], device: str) -> ClipEmbeddings:
     (one,) = features
-    return ClipEmbeddings((_unit(one.array),), one.timestamps, one.step_s, one.duration_s)
+    return ClipEmbeddings(_unit(one.array), one.timestamps, one.step_s, one.duration_s)
 
 
 def _unit(rows: FloatArray) -> FloatArray:

@@ -5,10 +5,8 @@ list of texts, or a text that holds such a list as Python writes it. The file ma
 """
 
 import ast
-import gzip
 import os
 import warnings
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,13 +18,11 @@ from vidsum.datasets.entries import Entry, parse_lines
 from vidsum.datasets.frame_captions import is_unicode
 from vidsum.errors import InputError
 from vidsum.grounding.text import embed_once, load_text_encoder
-from vidsum.text_files import named, read_text, shown
+from vidsum.text_files import named, read_packed_text, shown
 from vidsum.types import FloatArray, Progress
 
 ENCODER = "minilm"
 _SUFFIXES = (".jsonl", ".jsonl.gz")
-_MOST_BYTES = 2**28
-"""Of an uncompressed file: 30 times as many as that of QVHighlights' 1,519 validation videos."""
 
 Captions = Mapping[str, tuple[str, ...]]
 _Stamp = tuple[str, int, int]
@@ -47,7 +43,7 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
             message names the line.
     """
     source = Path(path)
-    text = _uncompressed(source) if source.suffix == ".gz" else read_text(source)
+    text = read_packed_text(source)
     videos: dict[str, tuple[str, ...]] = {}
     for entry in parse_lines(source, text):
         video = entry.text("vid")
@@ -120,20 +116,3 @@ def _literal(entry: Entry, text: str) -> Any:
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise entry.fault(f"has captions that are not a list: {shown(text)}") from error
-
-
-def _uncompressed(source: Path) -> str:
-    """The text of a gzip file."""
-    try:
-        with gzip.open(source) as file:
-            content = file.read(_MOST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise InputError(f"{source}: no such file") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{source}: is damaged, or not a gzip file") from error
-    if len(content) > _MOST_BYTES:
-        raise InputError(f"{source}: has more than {_MOST_BYTES >> 20} MiB when uncompressed")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: is not a text file in UTF-8") from error

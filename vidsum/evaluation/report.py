@@ -1,4 +1,4 @@
-"""One report for the three evaluations: rows of measures, as a JSON document and as a table.
+"""One report for all evaluations: rows of measures, as a JSON document and as a table.
 
 The schemas of the documents are in vidsum/schemas/.
 """
@@ -10,13 +10,16 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from vidsum.errors import UsageError
 
-Task = Literal["summary", "moments", "highlights"]
+Task = Literal["summary", "moments", "highlights", "vse"]
 
 SCHEMAS: Final[Mapping[Task, str]] = {
     "summary": "vidsum.evaluation/1",
     "moments": "vidsum.moment_evaluation/1",
     "highlights": "vidsum.highlight_evaluation/1",
+    "vse": "vidsum.vse_evaluation/1",
 }
+_TRANSPOSED: Final = ("highlights", "vse")
+"""Tasks of many measures: these are the rows of the table."""
 
 
 class Measures(Protocol):
@@ -80,12 +83,12 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
 
 
 def table(report: Report[Measures], source: str) -> Table:
-    """A report on the annotations of `source` as a table: rows are rows, but for highlights, where the many
-    measures are rows and the rows columns."""
+    """A report on the annotations of `source` as a table: rows are rows, but where there are many measures,
+    which then are rows, and the rows columns."""
     figures = {row.name: row.measures.figures() for row in report.rows}
     heads = tuple(next(iter(figures.values())))
     title = f"{source}: {report.title}"
-    if report.task != "highlights":
+    if report.task not in _TRANSPOSED:
         rows = tuple((name, *cells.values()) for name, cells in figures.items())
         return Table(("row", *heads), rows, title, report.note)
     rows = tuple((head, *(cells[head] for cells in figures.values())) for head in heads)

@@ -21,9 +21,10 @@ from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.evaluation.people import with_people
 from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
 from vidsum.evaluation.report import Measures, Report
-from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest
+from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.evaluation.sources import SummaryRuns, checkpoint_of, checkpoints_of, refuse_twins
 from vidsum.evaluation.summaries import Scores, evaluate_summaries
+from vidsum.evaluation.vse import evaluate_vse
 from vidsum.provenance import of_file
 from vidsum.settings import Selection
 from vidsum.summary.score import score
@@ -55,6 +56,8 @@ def evaluate(
         return _summary(request, progress, runs)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
+    if isinstance(request, VSERequest):
+        return evaluate_vse(request, progress)
     return _highlights(request, progress)
 
 

@@ -241,4 +241,43 @@ class HighlightsRequest:
         return self.annotations
 
 
-Request = SummaryRequest | MomentsRequest | HighlightsRequest
+Captions = Annotated[
+    Path,
+    Option(
+        "Sentences: .csv or .csv.gz with image (or file) and caption, Flickr8k's .txt, Karpathy's .json, or "
+        "a folder of text files.",
+        metavar="PATH",
+    ),
+]
+Pictures = Annotated[
+    Path, Option("Folder of the images, or of the videos whose frames are described.", metavar="FOLDER")
+]
+
+
+@dataclass(frozen=True)
+class VSERequest:
+    """A map from pictures to sentences, and pictures to measure it on."""
+
+    PANEL = PANEL
+
+    captions: Captions
+    pictures: Pictures
+    checkpoint: Annotated[
+        Path, Option("Run or checkpoint of `vidsum train vse`, or its name.", metavar="FOLDER|FILE|NAME")
+    ] = Path("vse")
+    split: Annotated[
+        Literal["test", "val", "train"], Option("Which part of the pictures; those to test on were held out.")
+    ] = "test"
+    seeds: Seeds = 10
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.captions
+
+
+Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest

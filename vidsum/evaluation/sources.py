@@ -10,7 +10,7 @@ from vidsum.datasets.summaries import annotated_files
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.finished import summary_files
-from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest
+from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.summary.score import checkpoint_sha256
@@ -74,6 +74,14 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
             **({"query_features": _extent(queries)} if (queries := request.query_features) else {}),
             "max_iou": request.max_iou,
             "comparison": request.comparison,
+        }
+    elif isinstance(request, VSERequest):
+        sources = (request.captions, request.pictures)
+        captions = _files(*(path for path in sources[:1] if not path.is_dir()))
+        facts = {
+            "files": [*captions, *_checkpoint_files([request.checkpoint])],
+            "folders": [_extent(path) for path in sources if path.is_dir()],
+            "split": request.split,
         }
     elif request.run:
         words = request.text_features

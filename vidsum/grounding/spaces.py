@@ -29,6 +29,9 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 MOTION = "i3d_128"
 """The network that names actions."""
+JOIN = (0.712, -0.116)
+"""Slope and offset of a network's weight beside the map's 1, over how near the query is to a class name.
+Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2
 """Fraction of still clips above which they are the video's content, as slides are."""
 _GUIDE_SCALE = 0.25
@@ -139,17 +142,24 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
-    The first part is the cosine; the others, for `vse`, are the likelihoods of objects and of actions, each
-    with its weight for the query (`vidsum.grounding.join`). Every curve is standardised over the whole video
-    to mean 0 and deviation 1; a flat curve is 0.
+    The first part is the cosine; the others, for `vse`, are the likelihoods of objects and of actions, whose
+    weight grows with the cosine of the query and the nearest class name (`JOIN`). Every curve is standardised
+    over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
     curves = [_standard(queries @ video.rows.T)]
     if not video.mixtures:
         return curves[0][:, None]
-    curves += [_standard(log_likelihood(mixture, queries)) for mixture in video.mixtures]
-    weights = weights_of(queries, video.mixtures)
-    combined = np.sum([weight[:, None] * curve for weight, curve in zip(weights, curves, strict=True)], axis=0)
+    combined = curves[0].copy()
+    for mixture in video.mixtures:
+        curves.append(_standard(log_likelihood(mixture, queries)))
+        combined += curves[-1] * weights_of(mixture, queries)[:, None]
     return np.stack([*curves, _standard(combined)], axis=1)
+
+
+def weights_of(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
+    """[M] the weight of what a network names, for each query [M, D], beside the map's 1; see `JOIN`."""
+    slope, offset = JOIN
+    return np.maximum(0, slope * (queries @ mixture.names.T).max(axis=1) + offset)
 
 
 def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:

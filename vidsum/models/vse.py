@@ -53,11 +53,13 @@ def rooted(features: FloatArray) -> FloatArray:
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
-    `answer` and `noise` are those of `VisualSemanticMap.seen`.
+    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of the rows, and a factor
+    of their covariance (`vidsum.grounding.presence`).
     """
     d, h, e = config.dim_in, config.hidden, config.dim_out
     layers = {"hidden.weight": (h, d), "hidden.bias": (h,), "output.weight": (e, h), "output.bias": (e,)}
     measured = {"answer.weight": (e, e), "answer.bias": (e,), "noise.weight": (e, e)}
+    measured |= {"cohort.mean": (e,), "cohort.weight": (e, e)}
     return {"mean": (d,), "scale": (d,), **layers, **measured}
 
 

@@ -139,7 +139,7 @@ class MomentsPlan:
         )
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
-        if (present := presence.probabilities(clips, vectors)) is not None:
+        if (present := presence.probabilities(self.space, clips, vectors)) is not None:
             answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return Grounding(
             queries=self.queries.told_apart(answers),

@@ -1,0 +1,135 @@
+"""Views of pictures: what an extractor sees, random ones that repeat, a cache that goes on, bad files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests import media
+from tests.pictures import EXTRACTOR, cells, painted, save, use_stand_ins
+from vidsum.errors import InputError, UsageError
+from vidsum.features import describe, pictures
+from vidsum.features.own_extractors import OwnExtractor, _registered
+from vidsum.features.pictures import DEGRADATIONS, Still, features_of_views, read_stills, view_of
+
+
+@pytest.fixture
+def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    return use_stand_ins(monkeypatch)
+
+
+@pytest.fixture
+def stills(tmp_path: Path) -> list[Still]:
+    for number, colour in enumerate(("red", "green", "blue", "red", "yellow")):
+        save(tmp_path / f"{number}.png", painted(colour, "circle", 100 + number))
+    return [Still(tmp_path / f"{number}.png") for number in range(5)]
+
+
+def test_the_first_view_is_what_the_extractor_sees_of_a_frame(seen: list[int], tmp_path: Path) -> None:
+    media.make_video(tmp_path / "film.mp4", n_frames=20, fps=10, paint=media.colour_picture)
+    frame = Still(tmp_path / "film.mp4", 1.0)
+    (picture,) = read_stills([frame])
+    assert picture is not None
+    Image.fromarray(picture).save(tmp_path / "frame.png")
+    (of_frame, of_image), (mirrored, _) = features_of_views(
+        [frame, Still(tmp_path / "frame.png")], EXTRACTOR, [0, 1]
+    )
+    assert np.array_equal(of_frame, of_image)
+    assert np.allclose(mirrored.reshape(4, 4, 3), of_frame.reshape(4, 4, 3)[:, ::-1])
+    height, width = picture.shape[:2]
+    small = Image.fromarray(picture).resize((64 * width // height, 64), Image.Resampling.BILINEAR)
+    left = round((small.width - 64) / 2)
+    assert np.abs(cells(np.asarray(small)[None, :, left : left + 64])[0] - of_frame).max() < 1
+
+
+def test_random_views_repeat_and_differ(seen: list[int], stills: list[Still]) -> None:
+    spec, picture = describe(EXTRACTOR), painted("red", "cross")
+    views = [view_of(picture, number, spec, 7) for number in range(2, 40)]
+    assert all(view.shape == (64, 64, 3) for view in views)
+    assert len({view.tobytes() for view in views}) == len(views)
+    assert np.array_equal(view_of(picture, 5, spec, 7), views[3])
+    for shape in ((1, 1), (3, 500), (500, 3)):
+        assert view_of(np.zeros((*shape, 3), np.uint8), 9, spec, 0).shape == (64, 64, 3)
+    # the rows of a picture do not depend on those beside it
+    both = features_of_views(stills[:2], EXTRACTOR, [3])[0]
+    assert np.array_equal(both[1], features_of_views(stills[1:2], EXTRACTOR, [3])[0, 0])
+
+
+def test_degradations_keep_the_size_and_change_the_picture() -> None:
+    picture = media.colour_picture(3, 61, 47)
+    for degraded in DEGRADATIONS:
+        made = degraded(picture, np.random.default_rng(0))
+        assert (made.shape, made.dtype) == (picture.shape, np.uint8)
+        assert 0 < np.abs(made.astype(int) - picture).mean() < 60
+
+
+def test_a_run_that_was_stopped_goes_on(
+    seen: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "_BLOCK", 2)
+
+    def stop(what: str, done: float, total: float) -> None:
+        assert (what, total) == ("views of pictures", 10)
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        features_of_views(stills, EXTRACTOR, [0, 2], progress=stop)
+    assert seen == [2, 2, 2]
+    features = features_of_views(stills, EXTRACTOR, [0, 2])
+    assert seen == [2, 2, 2, 2, 1, 1]
+    assert features.shape == (2, 5, 48)
+    again = features_of_views(stills, EXTRACTOR, [0, 2])
+    assert np.array_equal(again, features)
+    assert len(seen) == 6
+    save(stills[0].path, painted("blue", "bar"))  # another picture of the same name
+    assert not np.array_equal(features_of_views(stills, EXTRACTOR, [0])[0, 0], features[0, 0])
+
+
+def test_what_cannot_be_read_is_nan(seen: list[int], stills: list[Still], tmp_path: Path) -> None:
+    (tmp_path / "text.jpg").write_text("a dog")
+    whole = stills[0].path.read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    bad = [
+        Still(tmp_path / name, time)
+        for name, time in (("text.jpg", None), ("cut.png", None), ("text.jpg", 1.0))
+    ]
+    features = features_of_views(
+        [bad[0], stills[0], *bad[1:], Still(tmp_path / "none.jpg")], EXTRACTOR, [0, 5]
+    )
+    assert np.isnan(features).all(axis=2).tolist() == [[True, False, True, True, True]] * 2
+    assert np.isnan(features_of_views(bad, EXTRACTOR, [0])).all()
+
+
+def test_grey_turned_and_transparent_pictures_are_read(tmp_path: Path) -> None:
+    grey = Image.fromarray(np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6))
+    grey.save(tmp_path / "grey.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter turn
+    grey.convert("RGB").save(tmp_path / "turned.png", exif=exif)
+    grey.convert("RGBA").save(tmp_path / "clear.png")
+    shapes = [
+        each.shape
+        for each in read_stills([Still(tmp_path / f"{n}.png") for n in ("grey", "turned", "clear")])
+    ]  # type: ignore[union-attr]
+    assert shapes == [(4, 6, 3), (6, 4, 3), (4, 6, 3)]
+
+
+def test_features_that_are_not_finite_are_refused(
+    seen: list[int], stills: list[Still], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(batch: np.ndarray) -> np.ndarray:
+        rows = cells(batch)
+        rows[3, 5] = np.nan
+        return rows
+
+    monkeypatch.setitem(_registered, "broken", OwnExtractor("broken", encode, dim=48, size=64))
+    with pytest.raises(InputError, match=r"3.png: broken gives NaN or infinite features"):
+        features_of_views(stills, "broken", [0])
+
+
+def test_networks_that_see_clips_are_refused(stills: list[Still]) -> None:
+    with pytest.raises(UsageError, match="sees clips"):
+        features_of_views(stills, "i3d", [0])

@@ -1,0 +1,199 @@
+"""Features of pictures: photographs, or single frames of videos, each in several views.
+
+View 0 is what an extractor sees of a frame, view 1 the same in a mirror. The others are random crops, some of
+them degraded as in video, and depend on the picture's name and the number of the view alone.
+"""
+
+import io
+import warnings
+import zlib
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from vidsum.device import device_type
+from vidsum.disk_cache import kept_rows
+from vidsum.errors import InputError, UsageError
+from vidsum.features import describe, kept_extractor, weights_sha256
+from vidsum.features.extractor import Spec
+from vidsum.provenance import of_file
+from vidsum.text_files import named
+from vidsum.types import FloatArray, Picture, Progress
+from vidsum.video.frames import pixel_size
+from vidsum.video.picture import PictureMaker
+from vidsum.video.stills import read_frames_at
+
+_BLOCK, _BATCH = 256, 32
+"""Pictures whose features are one file of the cache, and pictures in one call of a network."""
+_AREA, _ASPECT = (0.45, 1.0), 1.43
+"""Of random crops: fraction of the picture, and largest factor by which the proportions change."""
+_MIRRORED, _DEGRADED = 0.5, 0.4
+"""Fractions of the random crops."""
+_QUALITY, _SCALE, _BAR = (15, 60), (0.3, 0.7), (0.06, 0.18)
+"""Of JPEG; of the picture that is enlarged again; of a black bar, as a fraction of the height."""
+
+
+class Still(NamedTuple):
+    """Where a picture is."""
+
+    path: Path
+    time_s: float | None = None
+    """Of a frame of a video; None for an image file."""
+
+
+def features_of_views(
+    stills: Sequence[Still],
+    extractor: str,
+    views: Sequence[int],
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> FloatArray:
+    """[V, N, D] of pictures in some views; rows of NaN for those that cannot be read.
+
+    Features are kept on disk, a block at a time: a run that is killed goes on where it was.
+
+    Args:
+        stills: the pictures; frames of a video are best side by side.
+        extractor: one of `vidsum.features.EXTRACTORS` that sees single frames, or an own one.
+        views: their numbers.
+        device: where the extractor runs.
+        progress: called after each block of a view.
+
+    Raises:
+        UsageError: an unknown extractor, or one that sees clips.
+        InputError: the extractor gives NaN or infinite features.
+        WeightsError: see `vidsum.features.load_extractor`.
+    """
+    spec = describe(extractor)
+    if spec.takes_clips:
+        raise UsageError(f"{extractor} sees clips, not pictures", hint="--extractor efficientnet_lite0")
+    facts = {"extractor": spec.name, "weights_sha256": weights_sha256(spec), "device": device_type(device)}
+    features = np.empty((len(views), len(stills), spec.dim), np.float32)
+    for start in range(0, len(stills), _BLOCK):
+        block = stills[start : start + _BLOCK]
+        content = [_content(still) for still in block]
+        for number, view in enumerate(views):
+            made_from = {**facts, "view": view, "pictures": content}
+            rows = kept_rows("pictures", made_from, partial(_encoded, block, view, spec, device))
+            features[number, start : start + len(block)] = rows
+            if progress:
+                done = start * len(views) + (number + 1) * len(block)
+                progress("views of pictures", done, len(stills) * len(views))
+    return features
+
+
+def _content(still: Still) -> list[Any]:
+    """What the views of a picture depend on; its name is the seed of the random ones."""
+    try:
+        return [still.path.name, still.time_s, of_file(still.path)["sha256"]]
+    except InputError:  # `read_stills` takes it for one that cannot be read
+        return [still.path.name, still.time_s, None]
+
+
+def _encoded(stills: Sequence[Still], number: int, spec: Spec, device: str) -> FloatArray:
+    """[N, D] of one view."""
+    extractor = kept_extractor(spec, device=device)
+    rows = np.full((len(stills), spec.dim), np.nan, np.float32)
+    for start in range(0, len(stills), _BATCH):
+        batch = stills[start : start + _BATCH]
+        pictures = read_stills(batch)
+        seen = [place for place, picture in enumerate(pictures) if picture is not None]
+        if not seen:
+            continue
+        views = [view_of(pictures[place], number, spec, _seed(batch[place])) for place in seen]  # type: ignore[arg-type]
+        found = extractor.encode(np.stack(views)[:, None])
+        if not np.isfinite(found).all():
+            wrong = batch[seen[int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])]]
+            raise InputError(f"{named(wrong.path.name)}: {spec.name} gives NaN or infinite features of it")
+        rows[[start + place for place in seen]] = found
+    return rows
+
+
+def _seed(still: Still) -> int:
+    return zlib.crc32(f"{still.path.name}@{still.time_s}".encode(errors="surrogateescape"))
+
+
+def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
+    """The RGB picture of each, upright; None where it cannot be read."""
+    pictures: list[Picture | None] = []
+    for (path, is_image), group in groupby(stills, lambda still: (still.path, still.time_s is None)):
+        times = [still.time_s or 0.0 for still in group]
+        try:
+            images = [_image(path)] * len(times) if is_image else _frames(path, times)
+        except InputError:
+            images = []
+        pictures += images or [None] * len(times)
+    return pictures
+
+
+def _frames(path: Path, times: Sequence[float]) -> list[Picture]:
+    return [frame.image for frame in read_frames_at(path, times)]
+
+
+def _image(path: Path) -> Picture:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of large pictures, and of metadata
+        try:
+            with Image.open(path) as image:
+                return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+        except Exception as error:  # what Pillow raises at damaged files has nothing in common
+            raise InputError(f"{path}: is not an image that can be read") from error
+
+
+def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
+    """[side, side, 3] one view of a picture, as an extractor takes it."""
+    if number < 2:
+        height, width = picture.shape[:2]
+        small = _resized(picture, *pixel_size(spec.preprocessing.size, width, height))
+        cropped = spec.crop(small)
+        return cropped[:, ::-1] if number else cropped
+    rng = np.random.default_rng([number, seed])
+    crop = _random_crop(picture, rng)
+    if rng.random() < _MIRRORED:
+        crop = crop[:, ::-1]
+    if rng.random() < _DEGRADED:
+        crop = DEGRADATIONS[rng.integers(len(DEGRADATIONS))](crop, rng)
+    return _resized(crop, spec.preprocessing.crop, spec.preprocessing.crop)
+
+
+def _random_crop(picture: Picture, rng: np.random.Generator) -> Picture:
+    height, width = picture.shape[:2]
+    side, stretch = np.sqrt(rng.uniform(*_AREA) * height * width), _ASPECT ** (rng.uniform(-1, 1) / 2)
+    rows, columns = max(1, min(height, round(side / stretch))), max(1, min(width, round(side * stretch)))
+    top, left = rng.integers(height - rows + 1), rng.integers(width - columns + 1)
+    return picture[top : top + rows, left : left + columns]
+
+
+def _resized(picture: Picture, width: int, height: int) -> Picture:
+    return PictureMaker(width, height).from_rgb(picture)
+
+
+def _as_jpeg(picture: Picture, rng: np.random.Generator) -> Picture:
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(picture)).save(file, "JPEG", quality=int(rng.integers(*_QUALITY)))
+    return np.asarray(Image.open(file))
+
+
+def _coarse(picture: Picture, rng: np.random.Generator) -> Picture:
+    height, width = picture.shape[:2]
+    small = (max(1, round(side * rng.uniform(*_SCALE))) for side in (width, height))
+    return _resized(_resized(picture, *small), width, height)
+
+
+def _with_bars(picture: Picture, rng: np.random.Generator) -> Picture:
+    """Black bars above and below, or left and right."""
+    picture = picture.copy()
+    sides = picture if rng.random() < 0.5 else picture.swapaxes(0, 1)
+    bar = round(len(sides) * rng.uniform(*_BAR))
+    sides[:bar] = sides[len(sides) - bar :] = 0
+    return picture
+
+
+DEGRADATIONS: Final = (_as_jpeg, _coarse, _with_bars)
+"""What compression, small files and other screens make of pictures."""
