@@ -285,7 +285,7 @@ class Retrieval:
     thorough: Annotated[
         bool,
         Option(
-            "Look at motion too, for queries about actions (space vse, similarity). It is several times slower."
+            "Look at motion too, for queries about actions (space vse, similarity); it takes longer."
         ),
     ] = False
 
