@@ -288,7 +288,7 @@ class Retrieval:
     thorough: Annotated[
         bool,
         Option(
-            "Look at motion too, for queries about actions (space vse, similarity). It is several times slower."
+            "Look at motion too, for queries about actions (space vse, similarity); it takes longer."
         ),
     ] = False
 

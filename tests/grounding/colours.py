@@ -30,7 +30,9 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
-    monkeypatch.setattr("vidsum.grounding.presence.evidence", lambda rows, queries: 6 * (queries @ rows.T).max(1))
+    monkeypatch.setattr(
+        "vidsum.grounding.presence.evidence", lambda rows, queries: 6 * (queries @ rows.T).max(1)
+    )
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

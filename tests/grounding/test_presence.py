@@ -49,9 +49,7 @@ def test_the_probability_is_a_logistic_curve_of_it() -> None:
     video = ClipEmbeddings(rows, np.arange(5.0), 1.0, 5.0)
     found = probabilities("vse", video, queries)
     assert found is not None
-    np.testing.assert_allclose(
-        found, 1 / (1 + np.exp(-SLOPE * evidence(rows, queries) - OFFSET)), atol=1e-5
-    )
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-SLOPE * evidence(rows, queries) - OFFSET)), atol=1e-5)
     assert probabilities("clip", video, queries) is None
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import Ridge
 from torch.nn import functional
 
 from tests.pictures import EXTRACTOR, embedded, make_pictures, use_stand_ins, write_csv
@@ -17,14 +16,12 @@ from vidsum.errors import InputError, OutputError
 from vidsum.evaluation.vse import read_map
 from vidsum.features.own_extractors import OwnExtractor, _registered
 from vidsum.models.configs import VSEConfig
-from vidsum.training import vse
 from vidsum.training.settings import LoopSettings
 from vidsum.training.vse import (
     batches,
     contrastive_loss,
     lr_share,
     mean_map,
-    measured,
     standard_of,
     standardise,
     train_vse,
@@ -208,20 +205,3 @@ def test_features_are_standardised_over_all_views() -> None:
     assert np.allclose(
         found[:, :, 0] * roots[:, :, 0].std() + roots[:, :, 0].mean(), roots[:, :, 0], atol=0.05
     )
-
-
-def test_answer_and_noise_are_a_ridge_regression_and_its_held_out_residuals() -> None:
-    rng = np.random.default_rng(0)
-    picture_of = np.repeat(np.arange(300), 2)
-    sentences = rng.standard_normal((600, 6))
-    matrix, spread = rng.standard_normal((6, 6)), np.diag((0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
-    pictures = np.stack([sentences[picture_of == n].mean(axis=0) for n in range(300)]) @ matrix.T + 2
-    pictures += rng.standard_normal((300, 6)) @ spread
-    found = measured(pictures.astype(np.float32), sentences.astype(np.float32), picture_of)
-    fits = [Ridge(alpha=penalty).fit(sentences, pictures[picture_of]) for penalty in vse._PENALTIES]
-    assert any(np.allclose(found["answer.weight"], fit.coef_, atol=2e-3) for fit in fits)
-    assert any(np.allclose(found["answer.bias"], fit.intercept_, atol=2e-3) for fit in fits)
-    residuals = pictures[picture_of] - sentences @ found["answer.weight"].T - found["answer.bias"]
-    covariance = found["noise.weight"] @ found["noise.weight"].T
-    assert np.allclose(covariance, residuals.T @ residuals / 600, rtol=0.1, atol=0.05)
-    assert np.trace(covariance) > np.trace(residuals.T @ residuals / 600)  # held out

@@ -158,7 +158,7 @@ class _Model:
         if self.is_detr:  # a video of fewer clips than the model reads stays as it is
             clip_s = max(step_s, clip_s)
         whole = replace(self.grounder, clip_s=clip_s, sampled=False)
-        video = ClipEmbeddings(parts, times_s, step_s, duration_s)
+        video = ClipEmbeddings(np.concatenate(parts, axis=1), times_s, step_s, duration_s)
         return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
 
 

@@ -159,7 +159,8 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 def weights_of(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
     """[M] the weight of what a network names, for each query [M, D], beside the map's 1; see `JOIN`."""
     slope, offset = JOIN
-    return np.maximum(0, slope * (queries @ mixture.names.T).max(axis=1) + offset)
+    nearness = (queries @ mixture.names.T).max(axis=1)
+    return np.asarray(np.maximum(0, slope * nearness + offset), np.float32)
 
 
 def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:

@@ -53,7 +53,7 @@ def rooted(features: FloatArray) -> FloatArray:
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
-    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of the rows, and a factor
+    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows and a factor
     of their covariance (`vidsum.grounding.presence`).
     """
     d, h, e = config.dim_in, config.hidden, config.dim_out

@@ -13,7 +13,7 @@ import numpy as np
 from vidsum.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.errors import UsageError
 from vidsum.features.resample import resample
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows, rows_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import clips_of, grid
 from vidsum.intervals import stacked
 from vidsum.scaling import unit_rows
@@ -82,7 +82,7 @@ def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
     draft = _draft(how, rng)
     video = simulate_video(draft.script, how, rng)
     queries = how.captions.queries[[asked.query for asked in draft.asked]]
-    rows = guided_rows(video, queries[0]) if how.guided else rows_of(video)
+    rows = guided_rows(video, queries[0]) if how.guided else video.rows
     return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
 
 
@@ -112,7 +112,7 @@ def _highlight_example(
     asked, negative = draft.asked[0], int(rng.integers(len(how.captions.queries)))
 
     def clips(number: int) -> FloatArray:
-        rows = guided_rows(video, how.captions.queries[number]) if how.guided else rows_of(video)
+        rows = guided_rows(video, how.captions.queries[number]) if how.guided else video.rows
         return clips_of(rows[draft.window], STEP_S, how.clip_s, how.clips)
 
     def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
@@ -174,7 +174,7 @@ def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) ->
     passing = rng.standard_normal(lasting.shape, np.float32)
     noise = np.sqrt(1 - _PASSES) * lasting + np.sqrt(_PASSES) * passing
     rows = how.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
-    return ClipEmbeddings((rows,), times, STEP_S, script.duration_s)
+    return ClipEmbeddings(rows, times, STEP_S, script.duration_s)
 
 
 def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:

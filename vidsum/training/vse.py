@@ -38,8 +38,9 @@ from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
 from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
+from vidsum.training.vse_measured import FOLDS, measured
 from vidsum.training.vse_settings import VSEData, VSESettings
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, Progress
 
 _LEAST_SCALE = 1e-3
 """Added to the deviation of a feature, which may be 0."""
@@ -49,8 +50,6 @@ _LEAST_LR = 0.04
 """Fraction of the learning rate that the first step has."""
 _PHRASINGS = 2
 """Shortened forms of each sentence."""
-_PENALTIES, _FOLDS = (1.0, 3.0, 10.0, 30.0, 100.0), 5
-"""Of the regression of pictures' vectors on sentences': folds of the pictures choose the penalty."""
 
 
 class Batch(NamedTuple):
@@ -163,7 +162,7 @@ def _read(data: VSEData, settings: VSESettings, progress: Progress | None) -> tu
     """The pictures to train and to validate on, and warnings of those left out."""
     pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
     parts = []
-    for split, least, views in (("train", 2, range(settings.views)), ("val", _FOLDS, range(1))):
+    for split, least, views in (("train", 2, range(settings.views)), ("val", FOLDS, range(1))):
         own = [picture for picture in pictures if picture.split == split]
         if len(own) < least:
             fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {least} are needed"
@@ -311,42 +310,3 @@ def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, npt.NDA
 
 def _recall(embedded: FloatArray, part: _Part) -> list[float]:
     return recall_at(text_ranks(embedded, part.vectors[0], part.sentences.picture_of))
-
-
-def measured(
-    pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
-) -> dict[str, npt.NDArray[np.floating]]:
-    """`answer` and `noise` of `VisualSemanticMap.seen`: ridge regression of pictures' vectors on sentences'.
-
-    The noise has the covariance of the residuals in the folds that choose the penalty.
-
-    Args:
-        pictures: [N, E] by the map, of pictures that did not train it.
-        sentences: [M, E] of length 1.
-        picture_of: [M] number of each sentence's picture.
-    """
-    x, y = sentences.astype(np.float64), pictures[picture_of].astype(np.float64)
-    tried = []
-    for penalty in _PENALTIES:
-        residuals = np.empty_like(y)
-        for fold in range(_FOLDS):
-            is_out = picture_of % _FOLDS == fold
-            weight, bias = _regression(x[~is_out], y[~is_out], penalty)
-            residuals[is_out] = y[is_out] - x[is_out] @ weight.T - bias
-        tried.append((float((residuals**2).sum()), penalty, residuals))
-    _, penalty, residuals = min(tried, key=lambda each: each[0])
-    weight, bias = _regression(x, y, penalty)
-    variances, axes = np.linalg.eigh(residuals.T @ residuals / len(residuals))
-    noise = axes * np.sqrt(np.maximum(variances, 0))
-    matrices = {"answer.weight": weight, "noise.weight": noise}
-    of_16_bits = {name: np.ascontiguousarray(matrix, np.float16) for name, matrix in matrices.items()}
-    return {**of_16_bits, "answer.bias": np.asarray(bias, np.float32)}
-
-
-def _regression(x: TimeArray, y: TimeArray, penalty: float) -> tuple[TimeArray, TimeArray]:
-    """[E, E] weights W and [E] biases b that minimise |y - W x - b|^2, summed over rows, + penalty |W|^2."""
-    mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
-    centred = x - mean_x
-    products = centred.T @ centred + penalty * np.eye(x.shape[1])
-    weight = np.linalg.solve(products, centred.T @ (y - mean_y)).T
-    return weight, mean_y - weight @ mean_x
