@@ -8,6 +8,7 @@ import pytest
 
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
 from vidsum.grounding.vse import load_map
 from vidsum.models.ridge import RidgeScorer
@@ -67,6 +68,10 @@ def test_it_is_what_auto_says_that_it_reads() -> None:
     assert isinstance(shipped.model, RidgeScorer)
     assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
     assert shipped.inputs == Inputs("vse", ends=True)
+    trained = read_trained(named_file(SHIPPED_MODEL))
+    assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
+        "vse"
+    )  # the map that ships, not an older one
     assert checkpoint_sha256(SHIPPED_MODEL) == checkpoint_sha256(str(named_file(SHIPPED_MODEL)))
 
 

@@ -96,11 +96,14 @@ def start_run(
     features = _kind_of(used)
     is_space = features["extractor"] in SENTENCES
     inputs = Inputs(vse.NAME if is_space else None, settings.ends)
-    features |= {**({"extractor": vse.EXTRACTOR} if is_space else {}), **inputs.recorded}
+    if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
+        features |= {"extractor": vse.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
+    features |= inputs.recorded
     sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **of_file(path)} for path in sources]
-    recorded = {"data": data, **settings.own, **facts}
+    weights = {_WEIGHTS: draw.weights} if isinstance(draw, Simulation) else {}
+    recorded = {"data": data, **weights, **settings.own, **facts}
     run = Run(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
     document = {
         "model": model,
@@ -111,9 +114,7 @@ def start_run(
             {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
         ],
     }
-    if isinstance(draw, Simulation):
-        document[_WEIGHTS] = draw.weights
-    claim_run(out, document, overwrite=overwrite)
+    claim_run(out, {**document, **weights}, overwrite=overwrite)
     return run
 
 
