@@ -19,8 +19,8 @@ from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 CLASSES, LEVELS = "cohort.classes", 255
-"""A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities, which
-keep the small ones, in steps of 1 / LEVELS."""
+"""A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
+which keep the small ones, in steps of 1 / LEVELS."""
 
 
 @dataclass(frozen=True, eq=False)
