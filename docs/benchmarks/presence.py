@@ -2,11 +2,11 @@
 
     python -m docs.benchmarks.presence FOLDER [--fit]
 
-Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them): it is true
-where its clip is shown, or another one that it fits. The tables are of the queries of every second clip: the
-even ones fitted the probability (`--fit` prints what they give), the odd ones no choice saw. AUC has 95 % of a
-bootstrap over clips. In the second table the answers are in fifths of what was said; true and absent queries
-count alike in sum. The last figure is the fraction of true queries that are called "probably not in this video".
+Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them): it is
+true where its clip is shown, or another one that it fits. The tables are of the queries of every second clip:
+the even ones fitted the probability (`--fit` prints what they give), the odd ones no choice saw. AUC has 95 %
+of a bootstrap over clips. In the second table the answers are in fifths of what was said; true and absent
+queries count alike in sum. The last figure is the fraction of true queries that are called absent.
 """
 
 from collections.abc import Sequence
