@@ -1,18 +1,17 @@
 """How well moments are found in films joined from real clips, whose moments are known.
 
-    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--quick] [--model mrnet] [--model FILE ...]
+    python -m docs.benchmarks.grounding FOLDER [--ask all odd] [--thorough] [--model mrnet] [--model FILE ...]
 
 Joins all shared clips into ten films of two minutes in FOLDER (those that are there are used again), asks
 each for its clips by caption, paraphrase, short query and by what no class names, and asks all ten, one
 after another, as one film of 20 minutes, for captions. The rows "contrast" know no shots. Settings were
 chosen by the queries about every second clip; `--ask odd` prints the table of the others, which test them.
-Features are extracted in bf16 unless told otherwise. Intervals are of a bootstrap over clips, 95 per cent.
+Intervals are of a bootstrap over clips, 95 per cent.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,6 @@ from docs.benchmarks.joined import (
     KINDS,
     composite,
     embed,
-    first_clips,
     names_of,
     one_after_another,
     truth_of,
@@ -64,8 +62,8 @@ def answers(
     for space, video in embedded.items():
         queries = embed_queries(space, texts)
         curves = curves_of(video, queries)
-        if parts and curves.shape[1] == 3:
-            for number, row in enumerate(["motion", "objects"]):
+        if parts:
+            for number, row in enumerate(("map", "objects", "motion")[: len(video.mixtures) + 1]):
                 found[f"{space}: {row}"] = by_curve(video, curves[:, number])
         found[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
@@ -194,17 +192,12 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     parser.add_argument("--seconds", type=int, default=120)
-    parser.add_argument(
-        "--distinct", type=int, nargs="*", default=[], help="films of the first so many clips"
-    )
-    parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--parts", action="store_true", help="motion, objects and spans alone too")
-    parser.add_argument(
-        "--quick", action="store_true", help="see motion as `vidsum ground` does without --thorough"
-    )
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--parts", action="store_true", help="the map, objects, motion and spans alone too")
+    parser.add_argument("--thorough", action="store_true", help="look at motion too")
     parser.add_argument("--model", action="append", default=[])
     options = parser.parse_args()
-    spaces = ["conse"] if checkpoints.find("clip") is None else ["conse", "clip"]
+    spaces = ["vse"] if checkpoints.find("clip") is None else ["vse", "clip"]
     models = ["similarity", *options.model]
     folders = (FIRST,) if options.first else FOLDERS
     films = [
@@ -212,8 +205,7 @@ def main() -> None:
     ]
 
     def see(path: Path) -> dict[str, ClipEmbeddings]:
-        thorough = not options.quick
-        return {space: embed(path, space, options.precision, thorough=thorough) for space in spaces}
+        return {space: embed(path, space, options.precision, thorough=options.thorough) for space in spaces}
 
     joined = [see(film) for film in films]
 
@@ -223,16 +215,9 @@ def main() -> None:
     for kind in options.kinds:
         asked = list(zip(joined, of_kind(kind), strict=True))
         print(f"{kind}, joined: {compared(asked, models, options.parts, options.ask)}\n", flush=True)
-    seen = [each["conse"] for each in joined]
-    for count in options.distinct:
-        cut = map(first_clips, films, seen, of_kind("query"), repeat(count))
-        asked = [({"conse": video}, truth) for video, truth in cut]
-        print(
-            f"query, the first {count} clips of each film: {compared(asked, models, halves=options.ask)}\n",
-            flush=True,
-        )
+    seen = [each["vse"] for each in joined]
     long, truth = one_after_another(seen, of_kind("query"))
-    tables = compared([({"conse": long}, truth)], models, halves=options.ask)
+    tables = compared([({"vse": long}, truth)], models, halves=options.ask)
     print(f"query, {truth.duration_s / 60:.0f} minutes: {tables}", flush=True)
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from tests.conftest import SHARED
 from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.device import Precision
-from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of, of_mixtures
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job
 from vidsum.pipelines.moments import seen
@@ -117,13 +116,13 @@ def natural_films(*, held_out: bool) -> list[Film]:
 
 
 def features_of(
-    path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True
+    path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False
 ) -> list[Features]:
     """The features of a film that a space needs; they are kept in the cache."""
     return _input_of(path, space, precision, thorough=thorough).read()
 
 
-def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = True) -> ClipEmbeddings:
+def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False) -> ClipEmbeddings:
     """A film in a space; see `features_of`."""
     given = _input_of(path, space, precision, thorough=thorough)
     features, changes = given.read_with_changes()
@@ -138,10 +137,6 @@ def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:
     """One long film of several: their clips one after another, and all that is true of any query."""
-    mixtures = [
-        ClassMixture(np.concatenate([video.mixtures[part].probabilities for video in videos]), mixture.names)
-        for part, mixture in enumerate(videos[0].mixtures)
-    ]
     offsets = np.cumsum([0, *(len(video) * STEP_S for video in videos)]).tolist()
     duration_s = offsets[-1]
     queries: dict[str, Query] = {}
@@ -155,24 +150,18 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
         for each, offset in zip(videos, offsets, strict=False)
         if each.shots_s is not None
     ]
-    times = np.arange(int(duration_s / STEP_S)) * STEP_S
-    video = of_mixtures(mixtures, times, duration_s)
-    video = replace(video, shots_s=np.append(np.concatenate(shots_s), duration_s))
-    return video, MomentVideo("long", duration_s, tuple(queries.values()))
-
-
-def first_clips(film: Path, video: ClipEmbeddings, truth: MomentVideo, count: int) -> Asked:
-    """The part of a film that shows its first `count` clips."""
-    shown = json.loads(film.with_suffix(".json").read_text())["moments"]
-    assert video.shots_s is not None
-    n_clips = round(shown[min(count, len(shown)) - 1]["end"] / STEP_S)
-    end_s = n_clips * STEP_S
-    mixtures = [ClassMixture(each.probabilities[:n_clips], each.names) for each in video.mixtures]
-    queries = tuple(
-        replace(query, duration_s=end_s, windows=kept)
-        for query in truth.queries
-        if (kept := tuple(window for window in query.windows if window[1] < end_s + STEP_S))
+    mixtures = [
+        replace(
+            mixture, probabilities=np.concatenate([video.mixtures[part].probabilities for video in videos])
+        )
+        for part, mixture in enumerate(videos[0].mixtures)
+    ]
+    video = ClipEmbeddings(
+        np.concatenate([video.rows for video in videos]),
+        np.arange(int(duration_s / STEP_S)) * STEP_S,
+        STEP_S,
+        duration_s,
+        tuple(mixtures),
+        np.append(np.concatenate(shots_s), duration_s),
     )
-    shots_s = np.append(video.shots_s[video.shots_s < end_s], end_s)
-    cut = of_mixtures(mixtures, video.timestamps[:n_clips], end_s)
-    return replace(cut, shots_s=shots_s), MomentVideo(truth.name, end_s, queries)
+    return video, MomentVideo("long", duration_s, tuple(queries.values()))

@@ -1,6 +1,6 @@
 """How well moments are found in natural footage, whose moments were annotated (natural_moments.json).
 
-    python -m docs.benchmarks.natural [--model mrnet] [--model qd-detr] [--quick]
+    python -m docs.benchmarks.natural [--model mrnet] [--model qd-detr] [--thorough]
 
 Tables for the clips that were looked at when the rule was chosen, for those held out, and for all. "Contrast"
 knows no shots, "shots alone" knows nothing else: it ranks KTS shots by the mean of the curve. The baselines
@@ -19,7 +19,7 @@ from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
 from vidsum.types import FloatArray, Moment
 
-SPACE = "conse"
+SPACE = "vse"
 DEFAULT = f"{SPACE}: similarity"
 _FIFTHS = (2, 1, 3, 0, 4)
 
@@ -39,10 +39,10 @@ def fifths(duration_s: float) -> list[Moment]:
     return [Moment(i * duration_s / 5, (i + 1) * duration_s / 5, -rank) for rank, i in enumerate(_FIFTHS)]
 
 
-def answered(film: Film, models: Sequence[str], precision: str, quick: bool) -> Answers:
+def answered(film: Film, models: Sequence[str], precision: str, thorough: bool) -> Answers:
     """The moments of each query of a video, by each row of the table."""
     texts = [query.text for query in film.truth.queries]
-    video = embed(film.path, SPACE, precision, thorough=not quick)
+    video = embed(film.path, SPACE, precision, thorough=thorough)
     found = answers({SPACE: video}, texts, models)
     curves = similarity(video, embed_queries(SPACE, texts))
     found[f"{SPACE}: similarity, shots alone"] = [by_shots(video, curve) for curve in curves]
@@ -65,16 +65,14 @@ def differences(films: Sequence[Film], rows: Mapping[str, MomentPredictions]) ->
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--precision", default="bf16")
-    parser.add_argument(
-        "--quick", action="store_true", help="see motion as in long videos, without --thorough"
-    )
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--thorough", action="store_true", help="look at motion too")
     parser.add_argument("--model", action="append", default=["similarity"])
     options = parser.parse_args()
     looked_at, held_out = natural_films(held_out=False), natural_films(held_out=True)
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
     for film in [*looked_at, *held_out]:
-        for row, found in answered(film, options.model, options.precision, options.quick).items():
+        for row, found in answered(film, options.model, options.precision, options.thorough).items():
             rows.setdefault(row, {})[film.truth.name] = found
     groups = {"looked at": looked_at, "held out": held_out, "all": [*looked_at, *held_out]}
     for name, films in groups.items():
