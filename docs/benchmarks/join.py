@@ -33,9 +33,8 @@ from vidsum.training.vse import TrainedMap, batches, contrastive_loss, lr_share,
 from vidsum.training.vse_settings import VSESettings
 from vidsum.types import FloatArray, TimeArray
 
-VIEWS, EPOCHS = (0, 2, 3), 15
+VIEWS, EPOCHS, TOPICS, HALVINGS, FILMS, PICTURES, ASKED = (0, 2, 3), 15, 8, 2, 200, 24, 4
 HOW = VSESettings(VSEConfig(hidden=768), LoopSettings(epochs=EPOCHS), views=len(VIEWS))
-TOPICS, HALVINGS, FILMS, PICTURES, ASKED = 8, 2, 200, 24, 4
 
 
 def rows_of(features: FloatArray, vectors: FloatArray, picture_of: Ranks, own: Ranks) -> FloatArray:
