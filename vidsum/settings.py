@@ -284,9 +284,7 @@ class Retrieval:
     ] = "auto"
     thorough: Annotated[
         bool,
-        Option(
-            "Look at motion too, for queries about actions (space vse, similarity); it takes longer."
-        ),
+        Option("Look at motion too, for queries about actions (space vse, similarity); it takes longer."),
     ] = False
 
     def __post_init__(self) -> None:

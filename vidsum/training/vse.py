@@ -32,13 +32,13 @@ from vidsum.evaluation.vse import ENCODER, Sentences, embed_sentences, readable,
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import features_of_views
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, rooted
+from vidsum.models.vse import CLASSES, VisualSemanticMap, rooted
 from vidsum.provenance import of_file
 from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
 from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
-from vidsum.training.vse_measured import FOLDS, measured
+from vidsum.training.vse_measured import FOLDS, cohort_classes, measured
 from vidsum.training.vse_settings import VSEData, VSESettings
 from vidsum.types import FloatArray, Progress
 
@@ -142,6 +142,8 @@ def train_vse(
         validation.features[0]
     )
     tensors |= measured(embedded, validation.vectors[0], validation.sentences.picture_of)
+    if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
+        tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
     best = {"epochs": [each.best.epoch for each in fits], "recall": recall}
     save_trained(
