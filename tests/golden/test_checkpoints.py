@@ -58,7 +58,9 @@ def ask(
     from vidsum.grounding.spaces import ClipEmbeddings
 
     times = np.arange(len(parts[0]), dtype=np.float64) * step_s
-    video = ClipEmbeddings(tuple(parts), times, step_s=step_s, duration_s=len(times) * step_s)
+    video = ClipEmbeddings(
+        np.concatenate(parts, axis=1), times, step_s=step_s, duration_s=len(times) * step_s
+    )
     tokens = list(queries[:, None]) if grounder.max_words is None else words
     return [
         {"moments": rows(one.moments)} | ({} if one.saliency is None else {"saliency": rounded(one.saliency)})
