@@ -58,7 +58,9 @@ def ask(
     from vidsum.grounding.spaces import ClipEmbeddings
 
     times = np.arange(len(parts[0]), dtype=np.float64) * step_s
-    video = ClipEmbeddings(tuple(parts), times, step_s=step_s, duration_s=len(times) * step_s)
+    video = ClipEmbeddings(
+        np.concatenate(parts, axis=1), times, step_s=step_s, duration_s=len(times) * step_s
+    )
     tokens = list(queries[:, None]) if grounder.max_words is None else words
     return [
         {"moments": rows(one.moments)} | ({} if one.saliency is None else {"saliency": rounded(one.saliency)})
@@ -190,7 +192,7 @@ def test_every_model_is_here(vidsum: Program) -> None:
     """A model that is added to the registry, or to those that can be added, is stored too."""
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))
-    models = {f"{name}-conse" for name in MOMENT_MODELS} | {"ridge-efficientnet_lite0"}
+    models = {f"{name}-conse" for name in MOMENT_MODELS} | {"ridge-vse"}
     assert files == models | {"presence-conse"}  # which is no model: tests/grounding/test_presence.py
     refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
     assert all(name in refused.err for name in published_mrnet.CONFIGS)

@@ -73,7 +73,7 @@ def test_each_query_finds_its_segment_in_one_pass_over_the_video(film: Path, col
     found = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
     assert [one.query for one in found.queries] == ["green", "a yellow wall", "blue"]
     assert best(found) == [(2, 4), (6, 10), (4, 6)]
-    assert (found.model, found.space, found.video_duration_s) == ("similarity", "conse", 10)
+    assert (found.model, found.space, found.video_duration_s) == ("similarity", "vse", 10)
     assert colours == [1]
     assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
@@ -86,23 +86,21 @@ def test_saliency_is_1_where_the_query_is_true_and_0_somewhere(film: Path, colou
     assert green.saliency.argmax() in range(4, 8)
 
 
-def test_motion_is_seen_in_detail_if_asked_by_trained_models_and_in_short_videos(
+def test_motion_is_seen_if_asked_for_and_not_by_trained_models(
     film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries = pipeline.read_queries(["a dog runs"])
 
-    def motion_of(**how: Any) -> str:
-        retrieval = Retrieval(space="conse", **how)
-        facts = pipeline.plan_moments(film, queries, retrieval, Extraction(device="cpu")).provenance
-        motion, objects = (one["extractor"] for one in facts["extractions"])
-        assert objects == "efficientnet_lite0"
-        return str(motion)
+    def seen_of(**how: Any) -> list[str]:
+        facts = pipeline.plan_moments(film, queries, Retrieval(space="vse", **how), Extraction()).provenance
+        return [one["extractor"] for one in facts["extractions"]]
 
-    assert probe(film).duration_s == 10
-    assert motion_of() == "i3d"
-    monkeypatch.setattr(pipeline, "SHORT_S", 9.9)
-    assert motion_of() == "i3d_128"
-    assert motion_of(thorough=True) == motion_of(model="mrnet") == "i3d"
+    assert seen_of() == seen_of(snap="kts") == ["efficientnet_lite0"]
+    assert seen_of(thorough=True) == ["i3d_128", "efficientnet_lite0"]
+    monkeypatch.setattr(pipeline, "model_for", lambda model, *_: (model, "vse"))
+    monkeypatch.setattr(pipeline, "checkpoint_sha256", lambda _model: "0")
+    monkeypatch.setattr(pipeline, "precision_for", lambda *_: "fp32")
+    assert seen_of(model="trained", thorough=True) == ["efficientnet_lite0"]
 
 
 def test_top_k_bounds_the_moments(film: Path, colours: list[int]) -> None:
@@ -258,7 +256,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 
     @dataclass(frozen=True)
     class Reader:
-        space: str = "conse"
+        space: str = "vse"
         max_words: int | None = None
         is_mrnet: bool = True
         in_bf16: bool = False
@@ -280,9 +278,9 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert [one.provenance["grounding"].get("precision") for one in (found, exact)] == ["bf16", None]
     jsonschema.validate(documents.grounding_document(found, with_saliency=False), SCHEMA)
     assert best(found) == [(1, 2)] * 2
-    assert (found.model, found.space) == (str(path), "conse")
+    assert (found.model, found.space) == (str(path), "vse")
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
-    with pytest.raises(UsageError, match="reads the space conse, not clip"):
+    with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
 
 
@@ -294,13 +292,13 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
         torch.manual_seed(0)
         tensors = build("qd-detr", config).state_dict()
     path = tmp_path / "best.safetensors"
-    reads = {"space": "conse", "clip_s": 0.5}
+    reads = {"space": "vse", "clip_s": 0.5}
     save_trained(path, Trained("qd-detr", asdict(config), reads, {}, tensors))
     green, blue = (
         pipeline.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
     )
     assert colours == [1]  # the second question took the features from the cache
-    assert (green.model, green.space) == (str(path), "conse")
+    assert (green.model, green.space) == (str(path), "vse")
     for found in (green, blue):
         (query,) = found.queries
         assert 1 <= len(query.moments) <= 2
@@ -334,7 +332,7 @@ def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
 
 @pytest.mark.parametrize(
     ("space", "expected"),
-    [("conse", ("similarity", "conse")), ("auto", ("similarity", "conse")), ("clip", ("similarity", "clip"))],
+    [("vse", ("similarity", "vse")), ("auto", ("similarity", "vse")), ("clip", ("similarity", "clip"))],
 )
 def test_auto_is_similarity_in_every_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
@@ -344,7 +342,7 @@ def test_auto_is_similarity_in_every_space(
 
 
 def test_the_checkpoint_that_ships_brings_its_space() -> None:
-    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "conse")
+    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "vse")
 
 
 @pytest.mark.weights
@@ -361,7 +359,7 @@ def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
     tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
     subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
     truth = json.loads(film.with_suffix(".json").read_text())["moments"]
-    found = pipeline.ground(film, [one["query"] for one in truth], space="conse")
+    found = pipeline.ground(film, [one["query"] for one in truth], space="vse")
     overlaps = [
         iou([stretch], [(one["start"], one["end"])])[0, 0]
         for stretch, one in zip(best(found), truth, strict=True)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +136,10 @@ def train_vse(
         own = replace(settings, model=config, loop=loop)
         recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = {**standard, **mean_map([read_trained(each.checkpoint) for each in fits], views[0])}
+    tensors: dict[str, npt.NDArray[Any]] = {
+        **standard,
+        **mean_map([read_trained(each.checkpoint) for each in fits], views[0]),
+    }
     config = replace(config, hidden=settings.maps * config.hidden)
     embedded = VisualSemanticMap(config, {n: np.asarray(t, np.float32) for n, t in tensors.items()})(
         validation.features[0]
