@@ -44,7 +44,7 @@ def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
     head, first, *_ = ran.out.splitlines()
     assert head.split() == ["query", "rank", "start", "end", "seconds", "score"]
     assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
-    assert "(model: similarity, space: conse)" in ran.out
+    assert "(model: similarity, space: vse)" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)
     assert [one["query"] for one in document["queries"]] == ["green", "a yellow wall"]
@@ -145,7 +145,7 @@ def test_a_folder_without_videos_is_reported(run: Run, film: Path, tmp_path: Pat
 
 def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--space", "clip", "--min-present", "0.5")
-    assert (ran.code, "--space conse" in ran.err) == (2, True)
+    assert (ran.code, "--space vse" in ran.err) == (2, True)
     ran = run("ground", film, *ASK, "--space", "clip")
     head, *_, last = ran.out.splitlines()
     assert "present" not in head.split()
@@ -162,7 +162,7 @@ def test_a_terminal_is_told_once_how_to_get_clip(
 
     assert not told()  # a pipe
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert not any(told(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "conse")))
+    assert not any(told(*quiet) for quiet in (("--quiet",), ("--json",), ("--space", "vse")))
     assert [told(), told()] == [True, False]
 
 
@@ -229,7 +229,7 @@ def detr() -> Path:
         torch.manual_seed(0)
         tensors = build("qd-detr", config).state_dict()
     path = Path("best.safetensors")
-    save_trained(path, Trained("qd-detr", asdict(config), {"space": "conse", "clip_s": 0.5}, {}, tensors))
+    save_trained(path, Trained("qd-detr", asdict(config), {"space": "vse", "clip_s": 0.5}, {}, tensors))
     return path
 
 
@@ -237,7 +237,7 @@ def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, fil
     ask = ("ground", film, *ASK, "--query", "red or yellow or green or blue", "-k", "3", "--saliency", "-o")
     ran = run(*ask, "mine.json", "--model", detr, "--plot", "--clips")
     assert ran.code == 0, ran.err
-    assert "(model: best.safetensors, space: conse)" in ran.out
+    assert "(model: best.safetensors, space: vse)" in ran.out
     assert "'red or yellow or green or blue': only the first 4 tokens are read" in ran.err
     document = json.loads(Path("mine.json").read_text())
     jsonschema.validate(document, SCHEMA)

@@ -40,7 +40,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "embed_words", words_of)
 
 
-def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "conse") -> str:
+def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse") -> str:
     """A checkpoint, untrained."""
     mask = None if kind is None else MaskConfig(kind)
     config = DETRConfig(dim_video=6, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES)
@@ -54,14 +54,14 @@ def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space:
 def mrnet(path: Path, kind: MaskKind | None = None) -> str:
     mask = None if kind is None else MaskConfig(kind)
     config = MRNetConfig(dim_video=4, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
-    features = {"space": "conse", "clip_s": 1.0}
+    features = {"space": "vse", "clip_s": 1.0}
     save_trained(path, Trained("mrnet", asdict(config), features, {}, MRNet(config).state_dict()))
     return str(path)
 
 
 def video() -> ClipEmbeddings:
     rows = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
-    return ClipEmbeddings((rows,), np.arange(30.0), 1.0, 30.0)
+    return ClipEmbeddings(rows, np.arange(30.0), 1.0, 30.0)
 
 
 REQUEST = Request(TEXTS, np.eye(4, dtype=np.float32)[:2])
@@ -70,10 +70,10 @@ REQUEST = Request(TEXTS, np.eye(4, dtype=np.float32)[:2])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
     path = detr(tmp_path / "m.safetensors", name)
-    assert find.model_for(path, "auto", "cpu") == (path, "conse")
+    assert find.model_for(path, "auto", "cpu") == (path, "vse")
     answers = find.locate(path, video(), REQUEST, 3, "cpu")
     grounder = find._grounder(path, "cpu")
-    expected = ground_video(grounder, video(), words_of("conse", TEXTS, "cpu"), top_k=3)
+    expected = ground_video(grounder, video(), words_of("vse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
         assert answer.moments == tuple(found.moments)
@@ -124,8 +124,8 @@ def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
     monkeypatch.setattr(find, "_all_shipped", lambda: ["mrnet", "qd-detr-lam"])
     monkeypatch.setattr(find, "named_sha256", str)
     monkeypatch.setattr(find, "named_file", lambda name: {"qd-detr-lam": path}[name])
-    assert find.model_for("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "conse")
-    assert find.model_for("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "conse")
+    assert find.model_for("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "vse")
+    assert find.model_for("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "vse")
     with pytest.raises(UsageError, match="qd-detr-lam has the mask lam, not stamp"):
         find.model_for("qd-detr-lam", "auto", "cpu", "stamp")
 
@@ -212,7 +212,7 @@ def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
     save_trained(other, Trained("fulltransnet", {}, {}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(InputError, match="a checkpoint of fulltransnet, which finds no moments"):
         find.model_for(str(other), "auto", "cpu")
-    with pytest.raises(UsageError, match="reads the space conse, not clip"):
+    with pytest.raises(UsageError, match="reads the space vse, not clip"):
         find.model_for(detr(tmp_path / "m.safetensors"), "clip", "cpu")
     with pytest.raises(UsageError, match="unknown model 'minilm'"):
         find.model_for("minilm", "auto", "cpu")

@@ -120,7 +120,7 @@ def noise(n_rows: int, dim: int = 4, seed: int = 0) -> FloatArray:
 
 
 def noisy(n_rows: int, step_s: float = 1.0) -> ClipEmbeddings:
-    return ClipEmbeddings((noise(n_rows),), np.arange(n_rows) * step_s, step_s, n_rows * step_s)
+    return ClipEmbeddings(noise(n_rows), np.arange(n_rows) * step_s, step_s, n_rows * step_s)
 
 
 def video_with(*moments: tuple[int, float, float], duration_s: float, step_s: float = 1.0) -> ClipEmbeddings:
@@ -129,7 +129,7 @@ def video_with(*moments: tuple[int, float, float], duration_s: float, step_s: fl
     rows = np.zeros((len(times), 4), np.float32)
     for column, start_s, end_s in moments:
         rows[(times >= start_s) & (times < end_s), column] = 1
-    return ClipEmbeddings((rows[:, :3], rows[:, 3:]), times, step_s, duration_s)
+    return ClipEmbeddings(rows, times, step_s, duration_s)
 
 
 def intervals(prediction: Prediction) -> list[tuple[float, float]]:
@@ -270,7 +270,7 @@ def test_no_queries_no_moments(family: str) -> None:
 @BY_FAMILY
 @pytest.mark.parametrize(("dim_clip", "dim_query"), [(3, 4), (4, 5)])
 def test_another_space_is_refused(family: str, dim_clip: int, dim_query: int) -> None:
-    video = replace(noisy(8), parts=(noise(8, dim_clip),))
+    video = replace(noisy(8), rows=noise(8, dim_clip))
     reason = "clips of 4 numbers, not of 3" if dim_clip == 3 else "queries of 4 numbers, not of 5"
     with pytest.raises(UsageError, match=reason) as caught:
         ground_video(oracle(family), video, [noise(1, dim_query)])
@@ -297,7 +297,7 @@ def test_a_guided_model_needs_embeddings_and_room_for_the_guide(family: str) -> 
 
 def guided_video() -> ClipEmbeddings:
     clips = np.repeat(VECTORS[[0, 1, 2, 3, 0, 3]], 8, axis=0)
-    return ClipEmbeddings((clips,), np.arange(48.0), 1.0, 48.0)
+    return ClipEmbeddings(clips, np.arange(48.0), 1.0, 48.0)
 
 
 def test_a_guided_model_reads_the_curve_of_each_query_in_every_window() -> None:
@@ -321,7 +321,7 @@ def test_a_guided_detr_model_reads_the_curve_of_each_query() -> None:
 def test_a_video_of_one_window_is_what_the_detr_model_gives(name: str, n_rows: int) -> None:
     grounder, video, words = untrained(name), noisy(n_rows), noise(3, seed=1)
     (found,) = ground_video(grounder, video, [words], top_k=3, max_iou=1)
-    by_hand = called(grounder, video.parts[0], words)
+    by_hand = called(grounder, video.rows, words)
     np.testing.assert_allclose(saliency_of(found), by_hand.saliency[0].numpy(), atol=1e-5)
     scores = by_hand.logits[-1, 0].softmax(-1)[:, 0]
     assert [one.score for one in found.moments] == pytest.approx(sorted(scores.tolist())[::-1], abs=1e-5)
@@ -343,7 +343,7 @@ def test_a_short_video_has_no_more_clips_than_it_lasts() -> None:
     grounder, video = oracle("detr", 2.0), noisy(9)
     ground_video(grounder, video, QUERIES[:1])
     model: Any = grounder.model
-    np.testing.assert_allclose(model.read[0][:, :4], resample(video.parts[0], 5))
+    np.testing.assert_allclose(model.read[0][:, :4], resample(video.rows, 5))
     np.testing.assert_allclose(model.read[0][:, 4:], endpoints(5))
 
 
@@ -352,8 +352,8 @@ def test_clips_that_are_sampled_are_single_rows_at_their_rate() -> None:
     grounder, video = oracle("detr", 2.0, sampled=True), noisy(9)
     (found,) = ground_video(grounder, video, QUERIES[:1])
     model: Any = grounder.model
-    assert np.array_equal(model.read[0][:, :4], video.parts[0][::2])
-    by_clip = 8 * video.parts[0][::2, 0] - 4
+    assert np.array_equal(model.read[0][:, :4], video.rows[::2])
+    by_clip = 8 * video.rows[::2, 0] - 4
     np.testing.assert_allclose(saliency_of(found), np.repeat(by_clip, 2)[:9], rtol=1e-5)
     (found,) = ground_video(grounder, video_with((0, 6, 9), duration_s=9), QUERIES[:1])
     assert intervals(found)[0] == pytest.approx((6, 9))
@@ -369,7 +369,7 @@ def test_saliency_is_the_mean_of_the_windows_that_have_a_clip() -> None:
     grounder, video = untrained(), noisy(20)
     saliency = saliency_of(ground_video(grounder, video, QUERIES[:1])[0])
     first, second = (
-        called(grounder, video.parts[0][rows], QUERIES[0]).saliency[0].numpy()
+        called(grounder, video.rows[rows], QUERIES[0]).saliency[0].numpy()
         for rows in (slice(0, 16), slice(4, 20))
     )
     np.testing.assert_allclose(saliency[:4], first[:4], atol=1e-5)
@@ -399,7 +399,7 @@ def test_moments_of_saliency_take_the_shots_that_are_given() -> None:
 
 
 def checkpoint(path: Path, name: str = "qd-detr", **changes: Any) -> str:
-    features: Mapping[str, Any] = {"space": "conse", "clip_s": 1.0}
+    features: Mapping[str, Any] = {"space": "vse", "clip_s": 1.0}
     model = untrained(name, seed=3).model
     trained = Trained(name, asdict(model.config), features, {}, model.state_dict())
     save_trained(path, replace(trained, **changes))
@@ -411,7 +411,7 @@ def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path, name: str) 
     grounder = load_grounder(checkpoint(tmp_path / "m.safetensors", name), "cpu")
     same = untrained(name, seed=3).model.state_dict()
     assert all(torch.equal(value, same[key]) for key, value in grounder.model.state_dict().items())
-    assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("conse", 1, False, False)
+    assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("vse", 1, False, False)
     assert (grounder.moments, grounder.max_iou) == ("spans", 0.5)
     assert not grounder.model.training
 
@@ -441,9 +441,9 @@ def test_half_precision_checkpoints_run_in_single_precision(tmp_path: Path, name
         ({"config": {"colour": 1}}, "do not fit together"),
         ({"config": {"mask": asdict(MaskConfig("lam", depth=5))}}, "do not fit together"),
         ({"tensors": {"norm.weight": torch.ones(2)}}, "do not fit together"),
-        ({"features": {"space": "conse"}}, "does not say what features it reads"),
-        ({"features": {"space": "conse", "clip_s": "long"}}, "does not say what features it reads"),
-        ({"features": {"space": "conse", "clip_s": 0.0}}, "longer than 0 s"),
+        ({"features": {"space": "vse"}}, "does not say what features it reads"),
+        ({"features": {"space": "vse", "clip_s": "long"}}, "does not say what features it reads"),
+        ({"features": {"space": "vse", "clip_s": 0.0}}, "longer than 0 s"),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(

@@ -15,7 +15,7 @@ def grounding(n_queries: int, text: str = "a dog in the snow") -> Grounding:
     curve = np.linspace(0, 1, 60, dtype=np.float32)
     moments = (Moment(10.0, 20.0, 0.9), Moment(40.0, 45.0, 0.4))
     queries = tuple(QueryMoments(f"{text} {number}", moments, curve) for number in range(n_queries))
-    return Grounding(queries, np.arange(60.0), 1.0, 60.0, "similarity", "conse")
+    return Grounding(queries, np.arange(60.0), 1.0, 60.0, "similarity", "vse")
 
 
 def drawn(path: Path) -> np.ndarray:

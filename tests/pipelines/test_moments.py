@@ -73,7 +73,7 @@ def test_each_query_finds_its_segment_in_one_pass_over_the_video(film: Path, col
     found = pipeline.ground(film, ["green", "a yellow wall", "blue"], device="cpu")
     assert [one.query for one in found.queries] == ["green", "a yellow wall", "blue"]
     assert best(found) == [(2, 4), (6, 10), (4, 6)]
-    assert (found.model, found.space, found.video_duration_s) == ("similarity", "conse", 10)
+    assert (found.model, found.space, found.video_duration_s) == ("similarity", "vse", 10)
     assert colours == [1]
     assert best(pipeline.ground(film, "red", device="cpu")) == [(0, 2)]
     assert colours == [1]  # the second call took the features from the cache
@@ -92,7 +92,7 @@ def test_motion_is_seen_in_detail_if_asked_by_trained_models_and_in_short_videos
     queries = pipeline.read_queries(["a dog runs"])
 
     def motion_of(**how: Any) -> str:
-        retrieval = Retrieval(space="conse", **how)
+        retrieval = Retrieval(space="vse", **how)
         facts = pipeline.plan_moments(film, queries, retrieval, Extraction(device="cpu")).provenance
         motion, objects = (one["extractor"] for one in facts["extractions"])
         assert objects == "efficientnet_lite0"
@@ -258,7 +258,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 
     @dataclass(frozen=True)
     class Reader:
-        space: str = "conse"
+        space: str = "vse"
         max_words: int | None = None
         is_mrnet: bool = True
         in_bf16: bool = False
@@ -280,9 +280,9 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert [one.provenance["grounding"].get("precision") for one in (found, exact)] == ["bf16", None]
     jsonschema.validate(documents.grounding_document(found, with_saliency=False), SCHEMA)
     assert best(found) == [(1, 2)] * 2
-    assert (found.model, found.space) == (str(path), "conse")
+    assert (found.model, found.space) == (str(path), "vse")
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
-    with pytest.raises(UsageError, match="reads the space conse, not clip"):
+    with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
 
 
@@ -294,13 +294,13 @@ def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
         torch.manual_seed(0)
         tensors = build("qd-detr", config).state_dict()
     path = tmp_path / "best.safetensors"
-    reads = {"space": "conse", "clip_s": 0.5}
+    reads = {"space": "vse", "clip_s": 0.5}
     save_trained(path, Trained("qd-detr", asdict(config), reads, {}, tensors))
     green, blue = (
         pipeline.ground(film, color, 2, model=path, mask="lam", device="cpu") for color in ("green", "blue")
     )
     assert colours == [1]  # the second question took the features from the cache
-    assert (green.model, green.space) == (str(path), "conse")
+    assert (green.model, green.space) == (str(path), "vse")
     for found in (green, blue):
         (query,) = found.queries
         assert 1 <= len(query.moments) <= 2
@@ -334,7 +334,7 @@ def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
 
 @pytest.mark.parametrize(
     ("space", "expected"),
-    [("conse", ("similarity", "conse")), ("auto", ("similarity", "conse")), ("clip", ("similarity", "clip"))],
+    [("vse", ("similarity", "vse")), ("auto", ("similarity", "vse")), ("clip", ("similarity", "clip"))],
 )
 def test_auto_is_similarity_in_every_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
@@ -344,7 +344,7 @@ def test_auto_is_similarity_in_every_space(
 
 
 def test_the_checkpoint_that_ships_brings_its_space() -> None:
-    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "conse")
+    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "vse")
 
 
 @pytest.mark.weights
@@ -361,7 +361,7 @@ def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:
     tool = [sys.executable, shared / "tools" / "make_composite.py", tmp_path / "clips.json", film]
     subprocess.run([*tool, "--seconds", "15", "--size", "320x240"], check=True)
     truth = json.loads(film.with_suffix(".json").read_text())["moments"]
-    found = pipeline.ground(film, [one["query"] for one in truth], space="conse")
+    found = pipeline.ground(film, [one["query"] for one in truth], space="vse")
     overlaps = [
         iou([stretch], [(one["start"], one["end"])])[0, 0]
         for stretch, one in zip(best(found), truth, strict=True)
