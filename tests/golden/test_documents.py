@@ -330,7 +330,7 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
         "-k",
         3,
         "--space",
-        "conse",
+        "vse",
         *FP32,
     )
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)

@@ -128,5 +128,5 @@ def test_a_guided_model_reads_clip(name: str, clip: open_clip.CLIP, film: Path, 
         assert answer.moments
         assert answer.moments[0].start_s == pytest.approx(single.moments[0].start_s, abs=1e-3)
         np.testing.assert_allclose(answer.saliency, single.saliency, atol=1e-3)
-    with pytest.raises(UsageError, match="reads the space clip, not conse"):
-        vidsum.ground(film, QUERIES, model=path, space="conse", device="cpu")
+    with pytest.raises(UsageError, match="reads the space clip, not vse"):
+        vidsum.ground(film, QUERIES, model=path, space="vse", device="cpu")

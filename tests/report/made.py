@@ -41,7 +41,7 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )
-    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "conse", **about)
+    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "vse", **about)
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
     return [

@@ -98,7 +98,7 @@ def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
         "3 moments of 3 queries",
         "1 highlight",
         "2 shots",
-        "by similarity (space conse)",
+        "by similarity (space vse)",
         "90 % present",
         "1.5 s, score 2.00, said",
         "1.0 s, score 1.00, seen",
