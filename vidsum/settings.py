@@ -247,8 +247,8 @@ class Retrieval:
     model: Annotated[
         str,
         Option(
-            "Model: similarity, mrnet, qd-detr, moment-detr, mrnet-detr, or a checkpoint of `vidsum train "
-            "mrnet` or `train detr` (.safetensors). auto: similarity.",
+            "Model: similarity, mrnet, qd-detr, or a checkpoint of `vidsum train mrnet` or `train detr` "
+            "(.safetensors). auto: similarity.",
             flags=("--model", "-m"),
             metavar="NAME|FILE",
         ),

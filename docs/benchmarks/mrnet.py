@@ -20,7 +20,7 @@ from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
 
 SIZES = {
-    "light, conse": MRNetConfig(dim_video=768, dim_query=384, **HEADS["light"]),
+    "light, clips of 768 numbers": MRNetConfig(dim_video=768, dim_query=384, **HEADS["light"]),
     "light": MRNetConfig(**HEADS["light"]),
     "paper": MRNetConfig(**HEADS["paper"]),
 }

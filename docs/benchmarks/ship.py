@@ -1,6 +1,6 @@
 """Make the checkpoint that ships of one that was trained: the same weights in half precision.
 
-    python -m docs.benchmarks.ship RUN/best.safetensors weights/mrnet-conse.safetensors
+    python -m docs.benchmarks.ship RUN/best.safetensors weights/mrnet-vse.safetensors
 
 Prints what weights/registry.yaml has to say of it.
 """

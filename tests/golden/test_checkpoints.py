@@ -21,7 +21,7 @@ from tests.checkpoints import published_detr, published_mrnet
 from tests.golden.stored import REGENERATE, ExactDraws, Program, assert_close, numbers
 
 STORED = Path(__file__).with_name("checkpoints.json")
-MOMENT_MODELS = ("mrnet", "qd-detr", "qd-detr-stamp", "qd-detr-lam", "mrnet-detr", "moment-detr")
+MOMENT_MODELS = ("mrnet", "qd-detr", "qd-detr-stamp", "qd-detr-lam")
 DETR_SIZES = (16, 24, 11, 9)
 DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 
@@ -43,13 +43,13 @@ def load(path: str) -> tuple[Any, Any]:
 
 
 def ask(
-    grounder: Any, parts: list[np.ndarray], step_s: float, queries: np.ndarray, words: list[np.ndarray]
+    grounder: Any, clips: np.ndarray, step_s: float, queries: np.ndarray, words: list[np.ndarray]
 ) -> list[dict[str, Any]]:
     """Moments of each query, and saliency where the model has its own.
 
     Args:
         grounder: of `load`.
-        parts: [T, D] each, features of the clips, side by side.
+        clips: [T, D] features.
         step_s: seconds of a clip.
         queries: [M, D].
         words: [W, D] of each query.
@@ -57,10 +57,8 @@ def ask(
     from vidsum.grounding.grounder import ground_video
     from vidsum.grounding.spaces import ClipEmbeddings
 
-    times = np.arange(len(parts[0]), dtype=np.float64) * step_s
-    video = ClipEmbeddings(
-        np.concatenate(parts, axis=1), times, step_s=step_s, duration_s=len(times) * step_s
-    )
+    times = np.arange(len(clips), dtype=np.float64) * step_s
+    video = ClipEmbeddings(clips, times, step_s=step_s, duration_s=len(times) * step_s)
     tokens = list(queries[:, None]) if grounder.max_words is None else words
     return [
         {"moments": rows(one.moments)} | ({} if one.saliency is None else {"saliency": rounded(one.saliency)})
@@ -152,15 +150,12 @@ def test_ridge(vidsum: Program) -> None:
 def test_moment_models(vidsum: Program, name: str) -> None:
     model, grounder = load(shipped(vidsum, name))
     queries = unit(exact("queries", 2, 384))
-    parts = [unit(exact(f"part {number}", 100, 384) / 2) for number in range(2)]
-    for part, strength in zip(
-        parts, (1.0, 0.5), strict=True
-    ):  # two stretches fit the first query, one the second
-        part[20:34] += strength * queries[0]
-        part[70:80] += strength * queries[0] / 2
-        part[45:60] += strength * queries[1]
+    clips = unit(exact("clips", 100, 384) / 2)
+    clips[20:34] += queries[0]  # two stretches fit the first query, one the second
+    clips[70:80] += queries[0] / 2
+    clips[45:60] += queries[1]
     words = [unit(exact(f"words {number}", 4, 384) / 2 + queries[number]) for number in range(2)]
-    check(name, tensors_of(model), ask(grounder, [unit(part) for part in parts], 1.0, queries, words))
+    check(name, tensors_of(model), ask(grounder, unit(clips), 1.0, queries, words))
 
 
 @pytest.mark.usefixtures("exact_draws")
@@ -172,7 +167,7 @@ def test_published_mrnet(vidsum: Program, name: str, kind: str) -> None:
     model, grounder = load(add(vidsum, tensors, name, "mrnet-official"))
     video = exact("clips", how.num_pre_clips, how.input_size)
     video = unit(video + np.roll(video, 1, axis=0) + np.roll(video, 2, axis=0))
-    answers = ask(grounder, [video], 0.5, exact("queries", 3, 9), [])
+    answers = ask(grounder, video, 0.5, exact("queries", 3, 9), [])
     check(f"{name} ({kind})", tensors_of(model), answers)
 
 
@@ -184,7 +179,7 @@ def test_published_detr(vidsum: Program, name: str) -> None:
     path = add(vidsum, tensors, f"{name}-qvhighlights", "detr-official", opt=DETR_OPTIONS)
     model, grounder = load(path)
     words = [exact("long", 5, 9), exact("short", 3, 9)]
-    answers = ask(grounder, [unit(exact("clips", 10, 9))], 2.0, exact("queries", 2, 9), words)
+    answers = ask(grounder, unit(exact("clips", 10, 9)), 2.0, exact("queries", 2, 9), words)
     check(f"{name}-qvhighlights", tensors_of(model), answers)
 
 
@@ -192,7 +187,7 @@ def test_every_model_is_here(vidsum: Program) -> None:
     """A model that is added to the registry, or to those that can be added, is stored too."""
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))
-    models = {f"{name}-conse" for name in MOMENT_MODELS} | {"ridge-vse"}
+    models = {f"{name}-vse" for name in MOMENT_MODELS} | {"ridge-vse"}
     assert files == models | {"vse-efficientnet_lite0"}  # which the others read
     refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
     assert all(name in refused.err for name in published_mrnet.CONFIGS)
