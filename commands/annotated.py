@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError
 from vidsum.options import Option
+from vidsum.settings import CaptionSpace
 
 if TYPE_CHECKING:
-    from vidsum.captioned.classes import Classifier
     from vidsum.captioned.sources import Simulation
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
@@ -47,11 +47,10 @@ class SplitOptions:
         ),
     ] = ()
     space: Annotated[
-        Literal["text", "conse", "conse-motion"],
+        CaptionSpace,
         Option(
-            "With --captions: train on their embeddings (text), or on what EfficientNet-Lite0 would show of "
-            "such frames, simulated (conse): the model then reads real video. conse-motion: what I3D would "
-            "show too, for experiments."
+            "With --captions: train on their embeddings (text), or on what the map to sentences might show "
+            "of such frames, with its noise (vse). Either model reads real video by that map."
         ),
     ] = "text"
     splits: Annotated[
@@ -107,18 +106,7 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     if wrong := [number for number in data.split if number >= len(splits)]:
         raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
     numbers = tuple(sorted(set(data.split))) or tuple(range(len(splits)))
-    return AnnotatedVideos(videos, splits, pairs, draw_of(data.space, device), numbers)
-
-
-def for_video(folder: Path, classifier: "Classifier") -> str:
-    """Write the model that reads real video beside one that was trained on simulated features."""
-    from vidsum.captioned.fold import FILE, for_video
-    from vidsum.checkpoints.named import BEST
-    from vidsum.checkpoints.trained import read_trained, save_trained
-
-    target = folder / FILE
-    save_trained(target, for_video(read_trained(folder / BEST), classifier))
-    return f"use it with: vidsum summarize VIDEO --model {quote(str(target))}"
+    return AnnotatedVideos(videos, splits, pairs, draw_of(data.space), numbers)
 
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:

@@ -178,7 +178,7 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
     if checkpoints.find("clip") is None and is_first("clip"):
         size = checkpoints.registry.get("clip").files[0].bytes or 0
         print(
-            "note: text and video are compared by a map learned from 8,000 photographs (space vse). CLIP, "
+            "note: text and video are compared by a map learned from 6,600 photographs (space vse). CLIP, "
             "which learned from 400 million, is used once it is here: vidsum weights pull clip "
             f"({size / 1e6:.0f} MB)",
             file=sys.stderr,

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from vidsum.commands.annotated import SplitOptions, for_video, next_result, read_annotated
+from vidsum.commands.annotated import SplitOptions, next_result, read_annotated
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.parsers import App
@@ -76,7 +76,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
 
-    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space conse --out runs/r
+    vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
     from vidsum.training.ridge import fit_split, prepare_ridge
 
@@ -208,13 +208,12 @@ def _train_splits(
     read = read_annotated(data, device)
     origin = {"sources": data.files, "draw": read.draw}
     prepared = prepare(read.videos, read.splits, out=run.out, overwrite=run.overwrite, **origin)
-    classifier = read.draw.only_objects if read.draw else None
     number_of = {str(prepared.folder(number)): number for number in read.numbers}
 
     def step(folder: str, progress: "Progress | None") -> Result:
         result = train(prepared, number_of[folder], progress)
-        added = (for_video(Path(folder), classifier),) if classifier else ()
-        return replace(result, lines=(*result.lines, *added))
+        use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
+        return replace(result, lines=(*result.lines, use)) if data.captions else result
 
     run_batch(command, list(number_of), view, step)
     render(next_result(command, data, read, run.out), view)

@@ -130,8 +130,8 @@ def _anchors(page: Path) -> set[str]:
 
 def test_the_split_of_the_shipped_regression_is_there() -> None:
     """The command on its card names it."""
-    shipped = read_trained(ROOT / "weights" / "ridge-efficientnet_lite0.safetensors").training["split"]
-    card = (ROOT / "weights" / "ridge-efficientnet_lite0.md").read_text(encoding="utf-8")
+    shipped = read_trained(ROOT / "weights" / "ridge-vse.safetensors").training["split"]
+    card = (ROOT / "weights" / "ridge-vse.md").read_text(encoding="utf-8")
     (path,) = set(re.findall(r"--splits (\S+)", card))
     (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
     assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])

@@ -39,6 +39,9 @@ Snap = Literal["none", "kts", "transnetv2"]
 EmbeddingSpace = Literal["auto", "clip", "vse"]
 """Where text and video are compared. `auto`: in the model's own, else in CLIP's where its weights are."""
 
+CaptionSpace = Literal["text", "vse"]
+"""Captions of frames as sentences, or as what the map might show of such frames."""
+
 Evidence = Literal["auto", "seen", "said", "both"]
 """Where moments are looked for: in the pictures, in what is said, or in both. `auto`: in both where the
 transcript is in the cache, else in the pictures."""
@@ -284,9 +287,7 @@ class Retrieval:
     ] = "auto"
     thorough: Annotated[
         bool,
-        Option(
-            "Look at motion too, for queries about actions (space vse, similarity); it takes longer."
-        ),
+        Option("Look at motion too, for queries about actions (space vse, similarity); it takes longer."),
     ] = False
 
     def __post_init__(self) -> None:

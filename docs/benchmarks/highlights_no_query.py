@@ -22,8 +22,6 @@ from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
 from vidsum.datasets.moments import CLIP_S
 from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
 from vidsum.evaluation.rank import spearman_rho
-from vidsum.grounding.conse import log_likelihood
-from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
 from vidsum.grounding.windows import on_grid
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
@@ -34,8 +32,8 @@ from vidsum.video.probe import probe
 
 HOW = Extraction("mobilenet_v2", precision="bf16")
 """The extractor that the rule was chosen with."""
-_ASKED = 20
-"""Class names that a film is asked for."""
+MOTION = replace(HOW, extractor="i3d", stride_frames=32, logits=True)
+OBJECTS = replace(HOW, extractor="efficientnet_lite0", logits=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +46,13 @@ class Seen:
     """Of I3D, with class scores."""
     objects: Features
     """Of EfficientNet-Lite0, with class scores."""
-    space: ClipEmbeddings
 
 
 def see(path: Path) -> Seen:
     """All features of a film, in one decode pass; they are kept in the cache."""
     video = probe(path)
-    wanted = (*extractions_of("conse", HOW), HOW)
-    motion, objects, frames = run_jobs(video, [extraction_job(video, one) for one in wanted], HOW, None)
-    return Seen(frames, motion, objects, embed_video("conse", (motion, objects)))
+    jobs = [extraction_job(video, one) for one in (HOW, MOTION, OBJECTS)]
+    return Seen(*run_jobs(video, jobs, HOW, None))
 
 
 def curves(seen: Seen) -> list[tuple[str, FloatArray, Features]]:
@@ -87,21 +83,7 @@ def sources(seen: Seen, n_clips: int) -> dict[str, FloatArray]:
     certainty = standard(actions) + standard(objects)
     change, all_change = "change of its direction, MobileNetV2", "most likely classes of both + change"
     found[all_change] = standard(certainty) + standard(found[change])
-    seconds = Features.from_array(np.zeros((len(seen.space), 1)), 1.0)
-    found["likeness to what the film shows most"] = on_grid(
-        by_names(seen.space)[:, None], seconds, times, CLIP_S
-    )[:, 0]
     return found
-
-
-def by_names(space: ClipEmbeddings) -> FloatArray:
-    """[T] how well each clip fits queries made of the names of the classes that the film shows most."""
-    total = np.zeros(len(space), np.float32)
-    for mixture in space.mixtures:
-        shares = mixture.probabilities.mean(axis=0)
-        most = np.argsort(-shares)[:_ASKED]
-        total += standard(shares[most] @ log_likelihood(mixture, mixture.names[most]))
-    return total
 
 
 def standard(curve: FloatArray) -> FloatArray:

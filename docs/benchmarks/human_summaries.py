@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from docs.benchmarks import argument_parser
-from vidsum.captioned.sources import Draw, Space, draw_of, in_space, read_captioned
+from vidsum.captioned.sources import Draw, draw_of, in_space, read_captioned
 from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
@@ -28,7 +28,7 @@ from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
 from vidsum.evaluation.tvsum_highlights import clips_of, measure_top_clips
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
-from vidsum.settings import Selection
+from vidsum.settings import CaptionSpace, Selection
 from vidsum.summary.score import score
 from vidsum.training.fulltransnet import prepare_run, train_split
 from vidsum.training.predict import predict_run
@@ -40,15 +40,14 @@ from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
 Videos = Mapping[str, AnnotatedVideo]
 MAT = "ydata-tvsum50.mat"
 
-EXPERIMENTS: Mapping[str, tuple[Space, str]] = {
+EXPERIMENTS: Mapping[str, tuple[CaptionSpace, str]] = {
     "tvsum-text": ("text", "tvsum"),
-    "tvsum-conse": ("conse", "tvsum"),
-    "tvsum-conse-motion": ("conse-motion", "tvsum"),
+    "tvsum-vse": ("vse", "tvsum"),
     "summe-text": ("text", "summe"),
-    "summe-conse": ("conse", "summe"),
+    "summe-vse": ("vse", "summe"),
     "tvsum-to-summe-text": ("text", "summe"),
     "summe-to-tvsum-text": ("text", "tvsum"),
-    "tvsum-to-summe-conse": ("conse", "summe"),
+    "tvsum-to-summe-vse": ("vse", "summe"),
 }
 """Space, and the data set that is tested on; the names with `to` train on the other one."""
 

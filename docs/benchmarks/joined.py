@@ -151,7 +151,9 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
         if each.shots_s is not None
     ]
     mixtures = [
-        replace(mixture, probabilities=np.concatenate([video.mixtures[part].probabilities for video in videos]))
+        replace(
+            mixture, probabilities=np.concatenate([video.mixtures[part].probabilities for video in videos])
+        )
         for part, mixture in enumerate(videos[0].mixtures)
     ]
     video = ClipEmbeddings(

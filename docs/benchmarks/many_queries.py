@@ -38,7 +38,7 @@ N_QUERIES = 53
 
 def seconds(model: str, precision: Precision, asked: Asked, texts: list[str]) -> float:
     """Processor seconds of a model for some queries on a video, once it is loaded."""
-    request = Request(texts, embed_queries("conse", texts, "cpu"))
+    request = Request(texts, embed_queries("vse", texts, "cpu"))
     video = asked[0]
     locate(model, video, Request(texts[:1], request.vectors[:1]), TOP_K, "cpu", precision)
     started = time.process_time()
@@ -52,7 +52,7 @@ def found(films: list[Asked], precision: Precision) -> tuple[TimeArray, list[str
     for video, truth in films:
         texts = [query.text for query in truth.queries]
         answers = locate(
-            "mrnet", video, Request(texts, embed_queries("conse", texts, "cpu")), TOP_K, "cpu", precision
+            "mrnet", video, Request(texts, embed_queries("vse", texts, "cpu")), TOP_K, "cpu", precision
         )
         intervals = [[(one.start_s, one.end_s) for one in answer.moments] for answer in answers]
         windows = stacked([query.windows for query in truth.queries])
@@ -70,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     films = [composite(options.folder, "all", 120, seed)[0] for seed in options.seeds]
-    videos = [embed(film, "conse", "bf16") for film in films]
+    videos = [embed(film, "vse") for film in films]
     by_kind = {kind: [truth_of(film, kind) for film in films] for kind in KINDS}
     long = one_after_another(videos, by_kind["query"])
     every = [query.text for truths in by_kind.values() for film in truths for query in film.queries]

@@ -21,13 +21,13 @@ from scipy.stats import spearmanr
 import vidsum
 from docs.benchmarks import argument_parser, processor_s, shared_s
 from docs.benchmarks.grounding import by_curve
-from docs.benchmarks.joined import composite, features_of, truth_of
+from docs.benchmarks.joined import composite, truth_of
 from tests.shots.boundaries import f1
 from vidsum import checkpoints
 from vidsum.features import describe
 from vidsum.features.extract import iter_clips
 from vidsum.features.onnx_lite import LiteGraph
-from vidsum.grounding.spaces import curves_of, embed_queries
+from vidsum.grounding.spaces import embed_queries, similarity
 from vidsum.intervals import iou
 from vidsum.pipelines.moments import seen
 from vidsum.scaling import unit_rows
@@ -76,15 +76,15 @@ def read(film: Path, how: ReadingOptions) -> tuple[Features, float]:
     return features, processor_s() - start_s
 
 
-def measures(film: Path, features: Features, took_s: float, plain: Features, motion: Features) -> FloatArray:
+def measures(film: Path, features: Features, took_s: float, plain: Features) -> FloatArray:
     """A row of the table."""
     truth = truth_of(film)
     starts = np.unique([start for query in truth.queries for start, _ in query.windows])
     edges_s = find(features).edges_s
     summary, theirs = vidsum.summarize(features), vidsum.summarize(plain)
-    video = seen("conse", (motion, features), edges_s, "cpu")
-    embedded = embed_queries("conse", [query.text for query in truth.queries])
-    answers = by_curve(video, curves_of(video, embedded).sum(axis=1))
+    video = seen("vse", (features,), edges_s, "cpu")
+    embedded = embed_queries("vse", [query.text for query in truth.queries])
+    answers = by_curve(video, similarity(video, embedded))
     hits = [
         iou([(row[0].start_s, row[0].end_s)], query.windows).max() >= 0.5
         for row, query in zip(answers, truth.queries, strict=True)
@@ -118,11 +118,10 @@ def main() -> None:
     rows: dict[str, list[FloatArray]] = {name: [] for name in WAYS}
     for seed in options.seeds:
         film = composite(options.folder[0], "all", 120, seed)[0]
-        motion = features_of(film, "conse", "bf16", thorough=False)[0]
         read_ways = {name: read(film, how) for name, how in WAYS.items()}
         plain = read_ways["fp32"][0]
         for name, (features, took_s) in read_ways.items():
-            rows[name].append(measures(film, features, took_s, plain, motion))
+            rows[name].append(measures(film, features, took_s, plain))
     print("| objects | processor s per s | cosine | F1 of cuts | rho of scores | same summary | R@1 .5 |")
     print("|---|---|---|---|---|---|---|")
     picks = np.random.default_rng(0).integers(0, len(options.seeds), (_RESAMPLES, len(options.seeds)))

@@ -112,9 +112,9 @@ def queries_of(video: ClipEmbeddings, truth: MomentVideo, told: Talk, sound: Pat
     shown = [query.text for query in truth.queries]
     texts = [*told.questions, *shown]
     windows = [*((time,) for time in told.times), *(query.windows for query in truth.queries)]
-    vectors = embed_queries("conse", texts, "cpu")
+    vectors = embed_queries("vse", texts, "cpu")
     seen = locate("similarity", video, Request(texts, vectors), _TOP_K, "cpu")
-    present = probabilities(video, vectors)
+    present = probabilities("vse", video, vectors)
     assert present is not None
     sentences = sentences_of(transcribe(sound, "en", device="cpu"))
     passages = list(passages_of(sentences))
@@ -155,7 +155,7 @@ Asked = dict[tuple[str, float], list[Query]]
 def asked(voices: Sequence[str], folder: Path) -> Asked:
     """All queries, by every voice and noise."""
     films = [composite(folder, "all", _SECONDS, seed) for seed in range(_FILMS)]
-    videos = [embed(path, "conse", "bf16") for path, _ in films]
+    videos = [embed(path, "vse") for path, _ in films]
     queries: Asked = {}
     with TemporaryDirectory() as scratch:
         for voice, noise_db in product(voices, _NOISES_DB):

@@ -12,11 +12,14 @@ from typing import get_args
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.simulated_highlights import FILE, TOP_K, heading, measured
+from docs.benchmarks.simulated_highlights import MEASURES, TOP_K, measured
+from tests.conftest import SHARED
 from vidsum.datasets.moments import CLIP_S, Query, read_highlights
 from vidsum.evaluation.moments import evaluate_highlights
 from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions
 from vidsum.grounding.proposals import Grouping, moments_of
+
+FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
 
 
 def grouped(prediction: QueryPrediction, query: Query, grouping: Grouping) -> QueryPrediction:
@@ -38,7 +41,7 @@ def main() -> None:
     rows = {"as published": given}
     for grouping in get_args(Grouping):
         rows[grouping] = {qid: grouped(one, queries[qid], grouping) for qid, one in given.items()}
-    print(heading())
+    print("| | " + " | ".join(MEASURES) + " |\n|" + "---|" * (len(MEASURES) + 1))
     for name, of_row in rows.items():
         shares = measured(evaluate_highlights(queries, of_row, name=name).rows[0])
         print(f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |")

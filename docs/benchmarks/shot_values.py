@@ -1,6 +1,6 @@
 """What a shot is worth in the knapsack: its mean score, as the field has it, or that times its length.
 
-    python -m docs.benchmarks.shot_values --tvsum FOLDER --out RUNS [--experiment tvsum-text|tvsum-conse]
+    python -m docs.benchmarks.shot_values --tvsum FOLDER --out RUNS [--experiment tvsum-text|tvsum-vse]
 
 RUNS and FOLDER are those of `docs.benchmarks.human_summaries`, whose row `ridge, ends` of seed 0 must be
 there. Prints how important people find what is chosen: their mean score there less that of the video, in
@@ -42,7 +42,7 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--tvsum", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--experiment", choices=["tvsum-text", "tvsum-conse"], default="tvsum-text")
+    parser.add_argument("--experiment", choices=["tvsum-text", "tvsum-vse"], default="tvsum-text")
     options = parser.parse_args()
     data = read(
         options.experiment, argparse.Namespace(tvsum=options.tvsum, summe=options.tvsum, splits="canonical")

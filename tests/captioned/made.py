@@ -10,9 +10,10 @@ import h5py
 import numpy as np
 import pytest
 
-from vidsum.captioned.classes import Classifier
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.grounding.text import TextEncoder
+from vidsum.models.configs import VSEConfig
+from vidsum.models.vse import VisualSemanticMap, map_of, shapes_of
 from vidsum.types import Features, FloatArray
 
 DIM = 384
@@ -36,23 +37,21 @@ def encode(texts: Sequence[str]) -> FloatArray:
 ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for t in texts], len)
 
 
-def classifier(n_classes: int = 12, dim: int = 1280, seed: int = 0) -> Classifier:
-    """Classes whose names are the words, as far as these go, and random weights."""
-    rng = np.random.default_rng(seed)
-    names = rng.standard_normal((n_classes, DIM))
-    names[: len(WORDS)] = encode(WORDS[:n_classes])
-    return Classifier(unit(names), rng.normal(0, 0.05, (n_classes, dim)).astype(np.float32))
+def visual_map(seed: int = 0) -> VisualSemanticMap:
+    """A random map of EfficientNet-Lite0's features, with noise that leaves captions recognisable."""
+    config = VSEConfig(dim_in=1280, hidden=48, dim_out=DIM)
+    rng, identity = np.random.default_rng(seed), np.eye(DIM, dtype=np.float32)
+    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes_of(config).items()}
+    measured = {"answer.weight": identity, "answer.bias": np.full(DIM, 0.01), "noise.weight": identity / 40}
+    return map_of(config, {**tensors, "scale": np.ones(1280), **measured})
 
 
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Embed captions by words, classify by `classifier`; the list tells how many texts were embedded."""
+    """Embed captions by words, map features by `visual_map`; the list tells how many texts were embedded."""
     calls: list[str] = []
     encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
     monkeypatch.setattr("vidsum.captioned.videos.load_text_encoder", lambda name, device: encoder)
-    for module in ("classes", "sources"):
-        monkeypatch.setattr(
-            f"vidsum.captioned.{module}.load_classifier", lambda device, name="": classifier()
-        )
+    monkeypatch.setattr("vidsum.grounding.vse.load_map", visual_map)
     return calls
 
 

@@ -1,12 +1,16 @@
 """Captions joined with annotations: files made here, every fault, and the real ones."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.captioned.made import (
     STRIDE,
+    WORDS,
     captions_of,
     encode,
     use_stand_ins,
@@ -17,8 +21,8 @@ from tests.captioned.made import (
 )
 from tests.conftest import real_weights
 from vidsum import shots
-from vidsum.captioned.sources import draw_of, in_space, read_captioned
-from vidsum.captioned.videos import captioned_videos
+from vidsum.captioned.sources import read_captioned
+from vidsum.captioned.videos import captioned_videos, shots_of_captions
 from vidsum.errors import InputError, UsageError
 
 
@@ -37,8 +41,8 @@ def test_captions_of_tvsum_are_features_with_the_annotators_scores(tmp_path: Pat
         write_captions(tmp_path / "c.json", captions), write_mat(tmp_path / "y.mat", scores, fps=25)
     )
     assert list(videos) == ["tvsum/video_1", "tvsum/video_2"]
-    for video, (name, given) in zip(videos.values(), scores.items(), strict=True):
-        n_frames = given.shape[1]
+    for video, (name, rated) in zip(videos.values(), scores.items(), strict=True):
+        n_frames = rated.shape[1]
         assert video.n_frames == n_frames
         assert video.picks.tolist() == list(range(0, n_frames, STRIDE))
         np.testing.assert_allclose(video.features.array, encode(captions[name]), atol=1e-6)
@@ -47,9 +51,9 @@ def test_captions_of_tvsum_are_features_with_the_annotators_scores(tmp_path: Pat
         assert video.features.duration_s == pytest.approx(n_frames / 25)
         np.testing.assert_allclose(video.features.timestamps, video.picks / 25)
         assert video.user_scores is not None
-        at_picks = [[given[user][pick] for pick in video.picks] for user in range(4)]
+        at_picks = [[rated[user][pick] for pick in video.picks] for user in range(4)]
         np.testing.assert_array_equal(video.user_scores, at_picks)
-        wanted = [np.mean([(given[user][pick] - 1) / 4 for user in range(4)]) for pick in video.picks]
+        wanted = [np.mean([(rated[user][pick] - 1) / 4 for user in range(4)]) for pick in video.picks]
         np.testing.assert_allclose(video.gtscore, wanted, atol=1e-6)
         np.testing.assert_array_equal(video.change_points, shots.find(video.features).change_points)
         assert video.user_summary is None
@@ -139,21 +143,20 @@ def test_several_data_sets_come_together(tmp_path: Path) -> None:
         read_captioned([captions, captions], [mat, mat])
 
 
-def test_videos_in_a_space_are_captions_or_one_draw_of_evidence(tmp_path: Path) -> None:
-    videos = read_captioned(*([path] for path in write_tvsum(tmp_path, n_videos=2)))
-    assert draw_of("text") is None
-    assert {name: id(video) for name, video in in_space(videos, "text").items()} == {
-        name: id(video) for name, video in videos.items()
-    }
-    one, again = in_space(videos, "conse"), in_space(videos, "conse")
-    draw = draw_of("conse")
-    assert draw
-    for name, video in one.items():
-        assert video.features.extractor == "efficientnet_lite0-evidence"
-        np.testing.assert_array_equal(video.features.array, again[name].features.array)
-        # no draw of a training is one of a test
-        for seed in ((0,), (0, 2), (1, 0, 2), (2, 0), (2, 2)):
-            assert np.abs(draw(videos[name], *seed).features.array - video.features.array).max() > 0.1
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.integers(1, 4)), min_size=1, max_size=6))
+def test_another_shot_begins_where_the_caption_is_another(runs: list[tuple[str, int]]) -> None:
+    texts = [word for word, count in runs for _ in range(count)]
+    wanted, number = [0], 0
+    for before, now in pairwise(texts):
+        number += before != now
+        wanted.append(number)
+    assert shots_of_captions(3 * encode(texts)).tolist() == wanted
+
+
+@pytest.mark.parametrize(("cosine", "n_shots"), [(0.59, 2), (0.61, 1)])
+def test_captions_that_are_much_alike_are_of_one_shot(cosine: float, n_shots: int) -> None:
+    rows = np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
+    assert shots_of_captions(rows)[-1] + 1 == n_shots
 
 
 @pytest.mark.shared

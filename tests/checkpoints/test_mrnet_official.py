@@ -87,7 +87,7 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     features = normalize(video.repeat_interleave(2, dim=0)[:-37], dim=1)
     duration_s = len(features) * 0.5
     times = np.arange(len(features)) * 0.5
-    embedded = ClipEmbeddings((features.numpy(),), times, step_s=0.5, duration_s=duration_s)
+    embedded = ClipEmbeddings(features.numpy(), times, step_s=0.5, duration_s=duration_s)
     grounder = grounder_of(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
     found = ground_video(grounder, embedded, list(queries.numpy()[:, None]), top_k=8)
     for query, (answers, _) in zip(queries, found, strict=True):

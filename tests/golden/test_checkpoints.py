@@ -187,8 +187,8 @@ def test_every_model_is_here(vidsum: Program) -> None:
     """A model that is added to the registry, or to those that can be added, is stored too."""
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))
-    models = {f"{name}-vse" for name in MOMENT_MODELS} | {"ridge-efficientnet_lite0"}
-    assert files == models | {"vse-efficientnet_lite0"}  # a map, no model of moments
+    models = {f"{name}-vse" for name in MOMENT_MODELS} | {"ridge-vse"}
+    assert files == models | {"vse-efficientnet_lite0"}  # which the others read
     refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
     assert all(name in refused.err for name in published_mrnet.CONFIGS)
     published = {f"{name} ({kind})" for name in published_mrnet.CONFIGS for kind in ("shared", "one each")}

@@ -31,7 +31,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
     monkeypatch.setattr(
-        "vidsum.grounding.presence.evidence", lambda rows, queries: 6 * (queries @ rows.T).max(1)
+        "vidsum.grounding.presence.evidence", lambda video, queries: 6 * (queries @ video.rows.T).max(1)
     )
 
 

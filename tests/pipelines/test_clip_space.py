@@ -93,7 +93,7 @@ def test_the_first_answer_is_whole_shots_about_the_nearest_picture(clip: open_cl
 def test_presence_is_not_known(clip: open_clip.CLIP, film: Path) -> None:
     document = documents.grounding_document(vidsum.ground(film, QUERIES, device="cpu"), with_saliency=False)
     assert [query["present"] for query in document["queries"]] == [None] * 3
-    assert "presence_sha256" not in document["provenance"]["grounding"]
+    assert "vse_sha256" not in document["provenance"]["grounding"]
     with pytest.raises(UsageError, match="not known how likely"):
         vidsum.ground(film, QUERIES, min_present=0.4, device="cpu")
 

@@ -199,4 +199,5 @@ def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> N
     real_weights("efficientnet_lite0")
     found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(found.saliency) == 15
-    assert (found.moments[0].start_s, found.moments[0].end_s) == (15.75, 22)
+    assert found.moments[0].start_s == 15.75
+    assert found.moments[0].end_s == pytest.approx(25.29, abs=0.01)  # with the cave after it

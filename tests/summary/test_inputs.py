@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.captioned.made import use_stand_ins, visual_map
 from vidsum.errors import InputError
 from vidsum.summary.inputs import Inputs, inputs_of
 from vidsum.types import Features
@@ -16,18 +17,18 @@ from vidsum.types import Features
     st.integers(1, 150), st.sampled_from([0.5, 2.0, 29.97]), st.floats(0, 90), st.booleans(), st.booleans()
 )
 def test_input_is_that_of_a_loop_over_the_samples(
-    n_samples: int, fps: float, rest_s: float, centred: bool, ends: bool
+    n_samples: int, fps: float, rest_s: float, space: bool, ends: bool
 ) -> None:
     array = np.random.default_rng(n_samples).normal(2, 1, (n_samples, 3)).astype(np.float32)
     duration_s = n_samples / fps + rest_s
-    features = Features.from_array(array, fps, duration_s=duration_s)
-    inputs = Inputs(centred=centred, ends=ends)
+    features = Features.from_array(array, fps, duration_s=duration_s, extractor="minilm")
+    inputs = Inputs("vse" if space else None, ends)
     found = inputs.of(features)
     assert found.dtype == np.float32
     assert found.shape == (n_samples, 3 + inputs.n_added)
     means = [sum(float(row[d]) for row in array) / n_samples for d in range(3)]
     for t in range(n_samples):
-        wanted = [float(array[t, d]) - (means[d] if centred else 0) for d in range(3)]
+        wanted = [float(array[t, d]) - (means[d] if space else 0) for d in range(3)]
         if ends:
             middle_s = (t + 0.5) / fps
             wanted += [min(middle_s, 60) / 60, min(duration_s - middle_s, 60) / 60]
@@ -48,27 +49,41 @@ def test_time_after_the_end_of_a_video_is_none() -> None:
     assert Inputs(ends=True).of(features)[:, 2].tolist() == pytest.approx([1.7 / 60, 0.7 / 60, 0])
 
 
+def test_features_of_pictures_are_mapped_and_captions_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_stand_ins(monkeypatch)
+    inputs, rows = Inputs("vse"), np.random.default_rng(0).random((5, 1280))
+    found = inputs.of(Features.from_array(rows, extractor="efficientnet_lite0"))
+    mapped = visual_map()(rows)
+    np.testing.assert_allclose(found, mapped - mapped.mean(axis=0), atol=1e-6)
+    for extractor in ("minilm", "vse"):
+        found = inputs.of(Features.from_array(rows, extractor=extractor))
+        np.testing.assert_allclose(found, rows - rows.mean(axis=0), atol=1e-6)
+
+
 def test_the_features_themselves_are_left_as_they_are() -> None:
-    features = Features.from_array(np.arange(6).reshape(3, 2))
-    Inputs(centred=True, ends=True).of(features)
+    features = Features.from_array(np.arange(6).reshape(3, 2), extractor="minilm")
+    Inputs("vse", ends=True).of(features)
     np.testing.assert_array_equal(features.array, np.arange(6).reshape(3, 2))
     np.testing.assert_array_equal(Inputs().of(features), features.array)
 
 
-@pytest.mark.parametrize(
-    ("recorded", "wanted"),
-    [
-        ({}, Inputs()),
-        ({"extractor": "i3d", "ends": True}, Inputs(ends=True)),
-        ({"centred": True, "ends": False}, Inputs(centred=True)),
-    ],
-)
-def test_switches_that_are_not_recorded_are_off(recorded: dict[str, Any], wanted: Inputs) -> None:
-    assert inputs_of(recorded, "x.safetensors") == wanted
+@pytest.mark.parametrize("inputs", [Inputs(), Inputs(ends=True), Inputs("vse"), Inputs("vse", ends=True)])
+def test_inputs_are_recorded_without_their_defaults(inputs: Inputs) -> None:
+    assert all(inputs.recorded.values())
+    assert inputs_of({"extractor": "i3d", **inputs.recorded}, "x.safetensors") == inputs
+    assert inputs_of({"extractor": "i3d", "ends": False, **inputs.recorded}, "x.safetensors") == inputs
 
 
 @pytest.mark.parametrize("value", [1, 0, "true", None, [True]])
-@pytest.mark.parametrize("key", ["centred", "ends"])
-def test_switches_that_are_none_are_refused(key: str, value: Any) -> None:
-    with pytest.raises(InputError, match=r"x\.safetensors: does not say what features"):
-        inputs_of({"extractor": "i3d", key: value}, "x.safetensors")
+@pytest.mark.parametrize("key", ["space", "ends"])
+def test_values_of_another_kind_are_refused(key: str, value: Any) -> None:
+    if (key, value) != ("space", None):
+        with pytest.raises(InputError, match=r"x\.safetensors: does not say what features"):
+            inputs_of({"extractor": "i3d", key: value}, "x.safetensors")
+
+
+@pytest.mark.parametrize("old", [{"centred": True}, {"extractor": "efficientnet_lite0-evidence"}])
+def test_models_of_class_evidence_are_to_be_trained_anew(old: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="evidence of classes") as found:
+        inputs_of({"extractor": "efficientnet_lite0", "ends": True, **old}, "x.safetensors")
+    assert "train it anew" in str(found.value.hint)

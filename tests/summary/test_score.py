@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from vidsum.errors import UsageError
+from vidsum.grounding.vse import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.settings import SHIPPED_MODEL, Selection
@@ -43,12 +44,12 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
 ) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    shipped = load_summarizer(device="cpu")
-    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, shipped.dim)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, shipped.dim)
-    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, shipped.dim)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, shipped.dim - 1)
-    rows = np.random.default_rng(0).random((12, shipped.dim))
+    shipped, dim = load_summarizer(device="cpu"), load_map().config.dim_in
+    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, dim)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, dim)
+    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, dim)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, dim - 1)
+    rows = np.random.default_rng(0).random((12, dim))
     curve = importance(shipped, Features.from_array(rows, shipped.fps, extractor=shipped.extractor), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
     assert curve.max() > 0

@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
+from vidsum.grounding.vse import load_map
 from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
@@ -63,8 +66,12 @@ def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, f
 def test_it_is_what_auto_says_that_it_reads() -> None:
     shipped = load_summarizer(device="cpu")
     assert isinstance(shipped.model, RidgeScorer)
-    assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 1280)
-    assert shipped.inputs == Inputs(centred=True, ends=True)
+    assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
+    assert shipped.inputs == Inputs("vse", ends=True)
+    trained = read_trained(named_file(SHIPPED_MODEL))
+    assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
+        "vse"
+    )  # the map that ships, not an older one
     assert checkpoint_sha256(SHIPPED_MODEL) == checkpoint_sha256(str(named_file(SHIPPED_MODEL)))
 
 
@@ -75,7 +82,8 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     tensors, config = shipped.model.arrays, shipped.model.config
     times = np.arange(len(made)) / 2 + 0.25
     ends = np.minimum(np.stack([times, times[::-1]], axis=1), 60) / 60
-    x = np.concatenate([made.array - made.array.mean(axis=0), ends], axis=1)
+    mapped = load_map()(made.array)
+    x = np.concatenate([mapped - mapped.mean(axis=0), ends], axis=1)
     half = config.window // 2
 
     def smooth(rows: np.ndarray) -> np.ndarray:
@@ -150,6 +158,7 @@ def test_highlights_tell_which_models_might_have_scored() -> None:
     facts = find_highlights(features(), 2, device="cpu").provenance["highlights"]
     assert facts["candidates"] == ["ridge", "highlights"]
     assert facts["model_sha256"] == checkpoint_sha256("ridge")
+    assert facts["map_sha256"] == checkpoints.sha256_of("vse")
     facts = plan_highlights(features("clip"), 2, Extraction(device="cpu")).provenance["highlights"]
     assert facts["candidates"] == ["highlights"]
     assert "model_sha256" not in facts

@@ -119,7 +119,7 @@ def test_an_outlier_looks_unlike_everything() -> None:
     fits = []
     for seed in range(20):
         video = simulate_video(Script("x", 20.0, shown), making(noisy), np.random.default_rng(seed))
-        fits.append(video.parts[0] @ captions().vectors[0])
+        fits.append(video.rows @ captions().vectors[0])
     cosines = np.array(fits)
     assert np.mean(cosines[:, :10]) > 0.5
     assert np.mean(cosines[:, 10:]) == pytest.approx(0, abs=0.1)
@@ -134,7 +134,7 @@ def test_shots_and_texts_share_their_noise_and_some_of_it_passes() -> None:
     ]
     how = making(lambda captions, noise: noise)
     rows = [
-        simulate_video(Script("x", 5.0, tuple(shown)), how, np.random.default_rng(seed)).parts[0]
+        simulate_video(Script("x", 5.0, tuple(shown)), how, np.random.default_rng(seed)).rows
         for seed in range(400)
     ]
     correlation = np.corrcoef(np.stack(rows).transpose(1, 0, 2).reshape(5, -1))
@@ -155,6 +155,6 @@ def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
 
 def test_a_clip_that_two_segments_share_shows_both() -> None:
     script = Script("x", 4.0, (Segment(0, 0.0, 1.5), Segment(1, 1.5, 4.0)))
-    (rows,) = simulate_video(script, making(), np.random.default_rng(0)).parts
+    rows = simulate_video(script, making(), np.random.default_rng(0)).rows
     np.testing.assert_allclose(rows @ captions().vectors[0], [1, 0.5**0.5, 0, 0], atol=1e-3)
     np.testing.assert_allclose(rows @ captions().vectors[1], [0, 0.5**0.5, 1, 1], atol=1e-3)

@@ -111,7 +111,7 @@ def test_what_annotators_scored_high_shows_more() -> None:
     video = simulate_video(script, how, np.random.default_rng(0))
     saliency = saliency_of(script, Asked(0, 0, ((4.0, 12.0),)), video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
-    shown = video.parts[0] @ known.vectors[0]
+    shown = video.rows @ known.vectors[0]
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
 
 

@@ -1,47 +1,57 @@
 """Files of captions and annotations as data: what models are trained on and measured on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+
+import numpy as np
 
 from vidsum import checkpoints
-from vidsum.captioned.classes import EXTRACTOR, MOTION, Classifier, load_classifier, simulated
-from vidsum.captioned.videos import ENCODER, captioned_videos
+from vidsum.captioned.videos import ENCODER, captioned_videos, shots_of_captions
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
-from vidsum.types import Progress
+from vidsum.grounding import vse
+from vidsum.models.vse import VisualSemanticMap
+from vidsum.settings import CaptionSpace
+from vidsum.types import FloatArray, Progress
 
-Space = Literal["text", "conse", "conse-motion"]
-"""Captions as sentences, or as the objects that a network would show of such frames, or as objects and
-motion."""
 Draw = Callable[..., AnnotatedVideo]
 """draw(video, *seed): a captioned video with other features, such as `Simulation`."""
 
+_LASTING, _PERSISTENCE = 0.65, 0.6
+"""Of the noise: the fraction of its variance that lasts as long as a shot, as a network errs in the same way
+on similar frames; and the correlation of the rest from one frame to the next."""
 _TEST_SEED = 2
 """Seed of the draws of test videos; those of a training have more numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A `Draw` of what classifiers would show of frames with these captions."""
+    """A `Draw` of what the map might show of frames with these captions."""
 
-    classifiers: Mapping[str, Classifier]
-    """By the names of their networks."""
+    visual: VisualSemanticMap
 
     def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
-        """See `vidsum.captioned.classes.simulated`."""
-        return simulated(video, tuple(self.classifiers.values()), *seed)
-
-    @property
-    def only_objects(self) -> Classifier | None:
-        """The classifier of objects; None where a model would read the features of another one too."""
-        return self.classifiers[EXTRACTOR] if len(self.classifiers) == 1 else None
+        """The video with other features in the space of its captions, drawn from a seed."""
+        rng = np.random.default_rng([*seed, *video.name.encode()])
+        captions = video.features.array
+        seen = self.visual.seen(captions, noise_of(captions, rng))
+        return replace(video, features=replace(video.features, array=seen, extractor=vse.NAME))
 
     @property
     def weights(self) -> dict[str, str]:
-        """SHA-256 of the networks that it depends on, by name."""
-        return {name: checkpoints.sha256_of(name) for name in (*self.classifiers, ENCODER)}
+        """SHA-256 of what it depends on, by name."""
+        return {name: checkpoints.sha256_of(name) for name in (vse.NAME, ENCODER)}
+
+
+def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """[T, E] standard normal numbers for frames with captions [T, E], alike within a shot."""
+    shot = shots_of_captions(captions)
+    lasting = rng.standard_normal((shot[-1] + 1, captions.shape[1]), np.float32)
+    passing = rng.standard_normal(captions.shape, np.float32)
+    for t in np.flatnonzero(np.diff(shot) == 0) + 1:
+        passing[t] = _PERSISTENCE * passing[t - 1] + np.sqrt(1 - _PERSISTENCE**2) * passing[t]
+    return np.asarray(np.sqrt(_LASTING) * lasting[shot] + np.sqrt(1 - _LASTING) * passing, np.float32)
 
 
 def read_captioned(
@@ -68,20 +78,15 @@ def read_captioned(
     return videos
 
 
-def draw_of(space: Space, device: str = "auto") -> Simulation | None:
+def draw_of(space: CaptionSpace) -> Simulation | None:
     """The function that draws features in a space; None where they are the captions themselves.
 
-    Raises WeightsError where the classifiers' weights cannot be had.
+    Raises WeightsError where the map cannot be read.
     """
-    if space == "text":
-        return None
-    networks = (EXTRACTOR, MOTION) if space == "conse-motion" else (EXTRACTOR,)
-    return Simulation({name: load_classifier(device, name) for name in networks})
+    return None if space == "text" else Simulation(vse.load_map())
 
 
-def in_space(
-    videos: Mapping[str, AnnotatedVideo], space: Space, device: str = "auto"
-) -> dict[str, AnnotatedVideo]:
+def in_space(videos: Mapping[str, AnnotatedVideo], space: CaptionSpace) -> dict[str, AnnotatedVideo]:
     """The videos as models are tested on them: in a space that is simulated, one draw of each."""
-    draw = draw_of(space, device)
+    draw = draw_of(space)
     return {name: draw(video, _TEST_SEED) if draw else video for name, video in videos.items()}

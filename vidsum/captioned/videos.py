@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum import checkpoints, shots
 from vidsum.datasets.annotations import read_labels
@@ -13,11 +14,14 @@ from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError
 from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.scaling import unit_rows
 from vidsum.text_files import named
 from vidsum.types import Features, FloatArray, Progress
 
 ENCODER: Final = "minilm"
 """The text encoder of the captions, and the name of their features' extractor."""
+_SAME_SHOT = 0.6
+"""Neighbouring frames whose captions have a smaller cosine are of different shots."""
 
 
 def captioned_videos(
@@ -75,3 +79,10 @@ def _video(
     if points is None:
         points = shots.find(features).change_points
     return AnnotatedVideo(name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores)
+
+
+def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
+    """[T] number of the shot of each caption's frame: another one begins where the caption is another."""
+    rows = unit_rows(captions)
+    is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
+    return np.concatenate([[0], np.cumsum(is_new)])

@@ -183,7 +183,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
 
         assert request.annotations
         videos = read_captioned([request.captions], [request.annotations], request.device, progress)
-        return in_space(videos, request.space, request.device)
+        return in_space(videos, request.space)
     return read_annotated(request.source, labels or None)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
-from vidsum.settings import Beams, Device
+from vidsum.settings import Beams, CaptionSpace, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
@@ -55,7 +55,7 @@ class SummaryRequest:
         Option("In place of --data: captions of the frames of the annotated videos.", metavar="FILE.json"),
     ] = None
     space: Annotated[
-        Literal["text", "conse"],
+        CaptionSpace,
         Option("With --captions: their embeddings, or simulated features, see `vidsum train ridge`."),
     ] = "text"
     model: Annotated[

@@ -3,26 +3,32 @@
 The curves of `vidsum.grounding.spaces` are standardised within a video, so that the best clip of a video that
 lacks the query looks like that of one that shows it. Here a clip is compared with photographs instead, as
 speaker verification normalises its scores by a cohort (Auckenthaler, Carey and Lloyd-Thomas, "Score
-Normalization for Text-Independent Speaker Verification Systems", 2000: z-norm). The cosine is linear in the
-picture, so that the mean and the deviation over a cohort need no more than the cohort's own:
+Normalization for Text-Independent Speaker Verification Systems", 2000: z-norm):
 
-    z(q, t) = q . (f_t - m) / sqrt(q^T C q),    m, C: mean and covariance of the map's rows for photographs
+    z(q, t) = q . (f_t - m) / sqrt(q^T C q) + w(q) (l(q, t) - mean_u l(q, u)) / sd_u l(q, u)
+
+m and C are mean and covariance of the map's rows for photographs: the cosine is linear in the picture. l is
+the log-likelihood by what the network names, of clip t or photograph u, and w its weight in `similarity`.
 
 docs/algorithms/presence.md tells how the probability was fitted, and how well it holds.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.conse import log_likelihood
+from vidsum.grounding.spaces import ClipEmbeddings, weights_of
 from vidsum.grounding.vse import load_map
+from vidsum.models.vse import CLASSES
 from vidsum.scaling import logistic
 from vidsum.types import FloatArray
 
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent."""
-SLOPE, OFFSET = 0.9, -2.7
+SLOPE, OFFSET = 0.72, -2.5
 """Of the logistic curve, from the largest z to the probability."""
 _SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
@@ -35,18 +41,30 @@ def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> Flo
     """
     if space != "vse":
         return None
-    return logistic(SLOPE * evidence(video.rows, queries) + OFFSET)
+    return logistic(SLOPE * evidence(video, queries) + OFFSET)
 
 
-def evidence(rows: FloatArray, queries: FloatArray) -> FloatArray:
-    """[M] the largest z(q, t) of the rows [T, D] of a video for each query [M, D], smoothed over three."""
+def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
     tensors = load_map().tensors
     mean, factor = tensors["cohort.mean"], tensors["cohort.weight"]
     deviation = np.linalg.norm(queries @ factor, axis=1, keepdims=True)
-    return largest_means(queries @ (rows - mean).T / np.maximum(deviation, np.float32(1e-6)))
+    curves = queries @ (video.rows - mean).T / _positive(deviation)
+    objects = video.mixtures[0]
+    squares = np.square(tensors[CLASSES])
+    others = replace(objects, probabilities=squares / squares.sum(axis=1, keepdims=True))
+    usual = log_likelihood(others, queries)
+    named = log_likelihood(objects, queries) - usual.mean(axis=1, keepdims=True)
+    weights = weights_of(objects, queries)[:, None]
+    return largest_means(curves + weights * named / _positive(usual.std(axis=1, keepdims=True)))
 
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
     """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
     windows = sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1)
     return np.asarray(windows.mean(axis=2).max(axis=1), np.float32)
+
+
+def _positive(deviation: FloatArray) -> FloatArray:
+    """Deviations; 1 where there is none."""
+    return np.where(deviation > 1e-6, deviation, np.float32(1))

@@ -18,6 +18,10 @@ from vidsum.models.configs import VSEConfig
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
+CLASSES, LEVELS = "cohort.classes", 255
+"""A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
+which keep the small ones, in steps of 1 / LEVELS."""
+
 
 @dataclass(frozen=True, eq=False)
 class VisualSemanticMap:
@@ -53,8 +57,8 @@ def rooted(features: FloatArray) -> FloatArray:
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
-    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows and a factor
-    of their covariance (`vidsum.grounding.presence`).
+    `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows, a factor of
+    their covariance (`vidsum.grounding.presence`). `CLASSES` is there too where the network has classes.
     """
     d, h, e = config.dim_in, config.hidden, config.dim_out
     layers = {"hidden.weight": (h, d), "hidden.bias": (h,), "output.weight": (e, h), "output.bias": (e,)}
@@ -66,7 +70,7 @@ def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
 def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
     """The map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
     shapes = shapes_of(config)
-    if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+    if {name: tensor.shape for name, tensor in tensors.items() if name != CLASSES} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
     if not all(np.isrealobj(tensor) and np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ValueError("weights must be finite real numbers")

@@ -18,7 +18,7 @@ from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
 from vidsum.summary.importance import CLIP_S
-from vidsum.summary.score import best_score, candidates, checkpoint_sha256
+from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class HighlightsPlan:
     def provenance(self) -> dict[str, Any]:
         """What the highlights would be made from."""
         facts: dict[str, Any] = {"top_k": self.top_k, "clip_s": CLIP_S, "candidates": list(self.models)}
-        if sha256 := next(filter(None, map(checkpoint_sha256, self.models)), None):
-            facts["model_sha256"] = sha256
+        facts |= weights_sha256(self.models)
         return {**self.input.provenance, "highlights": facts}
 
     def run(self, progress: Progress | None = None) -> Highlights:

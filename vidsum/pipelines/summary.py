@@ -25,7 +25,7 @@ from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clea
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
-from vidsum.summary.score import best_score, candidates, checkpoint_sha256, draw_attention
+from vidsum.summary.score import best_score, candidates, draw_attention, weights_sha256
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import parse_budget
@@ -209,9 +209,10 @@ class SummaryPlan:
             plain["speech"] = self.speech.provenance["speech"]
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)
-        hashes = map(checkpoint_sha256, self.models) if self.own is None else [self.own.sha256]
-        if sha256 := next(filter(None, hashes), None):
-            plain["model_sha256"] = sha256
+        if self.own is None:
+            plain |= weights_sha256(self.models)
+        elif self.own.sha256:
+            plain["model_sha256"] = self.own.sha256
         return {**self.shots.provenance, "summary": plain}
 
     def run(

@@ -5,8 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidsum.checkpoints.named import named_sha256
+from vidsum import checkpoints
+from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
+from vidsum.grounding import vse
 from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
@@ -190,6 +193,17 @@ def checkpoint_sha256(model: str) -> str | None:
         return None
     _require_known(model)
     return named_sha256(model)
+
+
+def weights_sha256(models: Sequence[str]) -> dict[str, str]:
+    """`model_sha256` of the trained model among these, `map_sha256` where it reads the space of sentences."""
+    trained = next((model for model in models if model not in SCORERS), None)
+    if trained is None:
+        return {}
+    facts = {"model_sha256": named_sha256(trained)}
+    if read_trained(named_file(trained)).features.get("space"):
+        facts["map_sha256"] = checkpoints.sha256_of(vse.NAME)
+    return facts
 
 
 def _summarizer(model: str, device: str) -> "Summarizer":

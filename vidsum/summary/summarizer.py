@@ -13,12 +13,13 @@ import numpy as np
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, scorer_of
 from vidsum.scaling import logistic
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.importance import contrastive
-from vidsum.summary.inputs import RIDGE_RATES, Inputs, inputs_of
+from vidsum.summary.inputs import RIDGE_RATES, SENTENCES, Inputs, inputs_of
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Summarizer:
     model: "FullTransNet | FrameScorer | RidgeScorer"
     extractor: str
     dim: int
+    """D of what it reads, before `inputs` adds to it: of the space, where features are mapped."""
     fps: float
     name: str
     """For messages: the path or the registry's name."""
@@ -113,8 +115,9 @@ def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:
     """Raise UsageError for features of another kind or size than the model was trained on."""
-    if features.dim != summarizer.dim:
-        fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
+    dim = vse.load_map().config.dim_in if summarizer.inputs.maps(features.extractor) else summarizer.dim
+    if features.dim != dim:
+        fault = f"{summarizer.name} reads features of {dim} numbers, not of {features.dim}"
         raise UsageError(fault, hint=_how_to_make(summarizer))
     require_kind(summarizer, features.extractor, 1 / features.step_s)
 
@@ -122,9 +125,11 @@ def require_readable(summarizer: Summarizer, features: Features) -> None:
 def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
     """Raise UsageError, before extraction, where the model does not read features of this kind.
 
-    `extractor` is a name; `custom`, unknown, is accepted. `rate` is in features per second.
+    `extractor` is a name; `custom`, unknown, is accepted, and so are captions where the model reads their
+    space. `rate` is in features per second.
     """
-    if extractor not in (summarizer.extractor, "custom"):
+    captions = SENTENCES if summarizer.inputs.space else ()
+    if extractor not in (summarizer.extractor, "custom", *captions):
         fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
         raise UsageError(fault, hint=_how_to_make(summarizer))
     if not reads_rate(summarizer, rate):

@@ -78,7 +78,6 @@ def prepare_run(
         splits,
         settings,
         out,
-        inputs={"ends": True} if settings.ends else {},
         sources=sources,
         draw=draw,
         overwrite=overwrite,

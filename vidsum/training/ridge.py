@@ -20,14 +20,13 @@ from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import spearman_rho
 from vidsum.models.ridge import RidgeScorer, averaged
-from vidsum.summary.inputs import Inputs
 from vidsum.training.examples import target_of
 from vidsum.training.run import Run, split_facts, start_run
 from vidsum.training.state import BEST, make_folder, refuse_foreign
 from vidsum.training.summary_settings import RidgeSettings
 from vidsum.types import FloatArray, Progress, TimeArray
 
-PENALTIES: Final = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Those that folds of the training videos choose from."""
 _FOLDS, _VALIDATION_DRAWS = 5, 3
 """Of the choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
@@ -57,17 +56,7 @@ def prepare_ridge(
     overwrite: bool = False,
 ) -> Run[RidgeSettings]:
     """Check data and settings and write `run.json`; see `vidsum.training.run.start_run`."""
-    return start_run(
-        "ridge",
-        videos,
-        splits,
-        settings,
-        out,
-        inputs=asdict(Inputs(ends=settings.ends)),
-        sources=sources,
-        draw=draw,
-        overwrite=overwrite,
-    )
+    return start_run("ridge", videos, splits, settings, out, sources=sources, draw=draw, overwrite=overwrite)
 
 
 def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:

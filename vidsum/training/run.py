@@ -16,9 +16,10 @@ from vidsum.captioned.sources import Draw, Simulation
 from vidsum.datasets.splits import Split
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding import vse
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import of_file
-from vidsum.summary.inputs import Inputs
+from vidsum.summary.inputs import SENTENCES, Inputs
 from vidsum.text_files import read_json
 from vidsum.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
@@ -41,16 +42,13 @@ class Run(Generic[S]):
     """With their validation parts, if there are any."""
     settings: S
     features: Mapping[str, Any]
-    """Those that the model reads: `extractor`, `dim` and `fps`, and the fields of `inputs`."""
+    """Those that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
     facts: Mapping[str, Any]
     """Recorded of the training in each checkpoint."""
     draw: Draw | None
     """Draws the features of a video anew; None: they are always the same."""
-
-    @property
-    def inputs(self) -> Inputs:
-        """How features become the model's input."""
-        return Inputs(ends=self.settings.ends)
+    inputs: Inputs
+    """How features become the model's input."""
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
         """A video, with its features drawn from a seed."""
@@ -69,7 +67,6 @@ def start_run(
     settings: S,
     out: Path,
     *,
-    inputs: Mapping[str, bool],
     sources: Sequence[Path],
     draw: Draw | None,
     overwrite: bool,
@@ -83,7 +80,6 @@ def start_run(
         splits: as they are trained on.
         settings: `dim_in` of the model comes from the videos.
         out: the folder; made if needed.
-        inputs: fields of `Inputs` as the model's checkpoints record them.
         sources: the files of the videos; their SHA-256 are recorded.
         draw: draws the features of a video anew.
         overwrite: drop a run with other settings.
@@ -97,12 +93,18 @@ def start_run(
     _check_together([videos[name] for name in sorted(named)])
     first, *others = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     used = [draw(first, 0) if draw else first, *others]
-    features = {**_kind_of(used), **inputs}
-    dim_in = features["dim"] + Inputs(**inputs).n_added
-    sized: Any = replace(settings.model, dim_in=dim_in)
+    features = _kind_of(used)
+    is_space = features["extractor"] in SENTENCES
+    inputs = Inputs(vse.NAME if is_space else None, settings.ends)
+    if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
+        features |= {"extractor": vse.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
+    features |= inputs.recorded
+    sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **of_file(path)} for path in sources]
-    run = Run(out, videos, tuple(splits), settings, features, {"data": data, **settings.own, **facts}, draw)
+    weights = {_WEIGHTS: draw.weights} if isinstance(draw, Simulation) else {}
+    recorded = {"data": data, **weights, **settings.own, **facts}
+    run = Run(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
     document = {
         "model": model,
         "data": data,
@@ -112,9 +114,7 @@ def start_run(
             {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
         ],
     }
-    if isinstance(draw, Simulation):
-        document[_WEIGHTS] = draw.weights
-    claim_run(out, document, overwrite=overwrite)
+    claim_run(out, {**document, **weights}, overwrite=overwrite)
     return run
 
 

@@ -15,7 +15,6 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from vidsum.captioned.fold import FILE as VIDEO
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError
@@ -92,7 +91,7 @@ def make_folder(folder: Path) -> None:
 
 def clear(folder: Path) -> None:
     """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
-    for name in (LAST, BEST, VIDEO, LOG, CURVES):
+    for name in (LAST, BEST, LOG, CURVES):
         (folder / name).unlink(missing_ok=True)
 
 

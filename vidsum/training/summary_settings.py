@@ -89,7 +89,7 @@ class RidgeSettings:
     ends: Annotated[
         bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
     ] = True
-    draws: Annotated[int, Option("With --space conse: simulations of each video.", min=1)] = 6
+    draws: Annotated[int, Option("With --space vse: simulations of each video.", min=1)] = 6
     seed: Annotated[int, Option("Random seed of the folds and of the random features.", min=0)] = 0
 
     def __post_init__(self) -> None:

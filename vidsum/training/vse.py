@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +32,13 @@ from vidsum.evaluation.vse import ENCODER, Sentences, embed_sentences, readable,
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import features_of_views
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, rooted
+from vidsum.models.vse import CLASSES, VisualSemanticMap, rooted
 from vidsum.provenance import of_file
 from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
 from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
-from vidsum.training.vse_measured import FOLDS, measured
+from vidsum.training.vse_measured import FOLDS, cohort_classes, measured
 from vidsum.training.vse_settings import VSEData, VSESettings
 from vidsum.types import FloatArray, Progress
 
@@ -136,12 +136,17 @@ def train_vse(
         own = replace(settings, model=config, loop=loop)
         recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = {**standard, **mean_map([read_trained(each.checkpoint) for each in fits], views[0])}
+    tensors: dict[str, npt.NDArray[Any]] = {
+        **standard,
+        **mean_map([read_trained(each.checkpoint) for each in fits], views[0]),
+    }
     config = replace(config, hidden=settings.maps * config.hidden)
     embedded = VisualSemanticMap(config, {n: np.asarray(t, np.float32) for n, t in tensors.items()})(
         validation.features[0]
     )
     tensors |= measured(embedded, validation.vectors[0], validation.sentences.picture_of)
+    if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
+        tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
     best = {"epochs": [each.best.epoch for each in fits], "recall": recall}
     save_trained(

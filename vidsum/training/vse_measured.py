@@ -6,11 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.evaluation.retrieval_metrics import Ranks
+from vidsum.features import describe, kept_extractor
+from vidsum.grounding.conse import class_probabilities
+from vidsum.models.vse import LEVELS
 from vidsum.types import FloatArray, TimeArray
 
 PENALTIES: Final = (3.0, 10.0, 30.0, 100.0, 300.0)
 """Of the regression of pictures' vectors on sentences'; folds of the pictures choose."""
 FOLDS: Final = 5
+_COHORT = 256
+"""Maximum number of photographs whose classes are kept."""
 
 
 def measured(
@@ -46,6 +51,15 @@ def measured(
     }
     of_16_bits = {name: np.ascontiguousarray(matrix, np.float16) for name, matrix in matrices.items()}
     return {**of_16_bits, "answer.bias": np.asarray(bias, np.float32), "cohort.mean": cohort}
+
+
+def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDArray[np.uint8]:
+    """[U, K] `vidsum.models.vse.CLASSES` of pictures with features [N, D]; [0, 0] without class scores."""
+    spec = describe(extractor)
+    if spec.class_names is None:
+        return np.empty((0, 0), np.uint8)
+    logits = kept_extractor(spec, device=device).logits(features[:_COHORT])
+    return np.round(np.sqrt(class_probabilities(logits)) * LEVELS).astype(np.uint8)
 
 
 def _factor(rows: TimeArray) -> TimeArray:

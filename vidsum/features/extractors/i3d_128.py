@@ -1,7 +1,6 @@
 """I3D on pictures of 128 pixels that show the same as those of 224: a third of the work.
 
-The network and its weights are the same. `vidsum ground` sees motion through it unless told to be thorough
-(docs/algorithms/grounding.md: what that costs and loses).
+The network and its weights are the same. `vidsum ground --thorough` sees motion through it.
 """
 
 from dataclasses import replace

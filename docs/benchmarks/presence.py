@@ -1,0 +1,115 @@
+"""Whether a query is true of a video at all: `present` on joined films, by kind of query.
+
+    python -m docs.benchmarks.presence FOLDER [--fit]
+
+Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them): it is
+true where its clip is shown, or another one that it fits. The tables are of the queries of every second clip:
+the even ones fitted the probability (`--fit` prints what they give), the odd ones no choice saw. AUC has 95 %
+of a bootstrap over clips. In the second table the answers are in fifths of what was said; true and absent
+queries count alike in sum. The last figure is the fraction of true queries that are called absent.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from docs.benchmarks import argument_parser
+from docs.benchmarks.joined import KINDS, composite, embed, known_clips, names_of, notes, truth_of
+from vidsum.grounding.presence import OFFSET, SLOPE, UNLIKELY, evidence
+from vidsum.grounding.spaces import embed_queries
+from vidsum.types import FloatArray, TimeArray
+
+_DRAWS = 500
+
+
+class Asked(NamedTuple):
+    """A query of a film."""
+
+    clip: str
+    kind: str
+    is_true: bool
+    evidence: float
+
+
+def ask(film: Path) -> list[Asked]:
+    """Every query of every clip, of one film."""
+    video, answers = embed(film, "vse", "auto"), []
+    shown = {query.qid for query in truth_of(film).queries}
+    for kind in KINDS:
+        asked = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips() if clip.get(kind)]
+        values = evidence(video, embed_queries("vse", [text for _, text in asked])).tolist()
+        fits = notes()["fits"] if kind == "short" else {}
+        for (clip, text), value in zip(asked, values, strict=True):
+            is_true = clip in shown or bool(shown & set(fits.get(text, ())))
+            answers.append(Asked(clip, kind, is_true, value))
+    return answers
+
+
+def auc(answers: Sequence[Asked], seed: int = 0) -> str:
+    """The area under the curve of the evidence, with its interval."""
+    clips = np.array([one.clip for one in answers])
+    is_true = np.array([one.is_true for one in answers])
+    values = np.array([one.evidence for one in answers])
+    names, draws, rng = np.unique(clips), [], np.random.default_rng(seed)
+    of_clip = {name: np.flatnonzero(clips == name) for name in names}
+    for _ in range(_DRAWS):
+        rows = np.concatenate([of_clip[name] for name in rng.choice(names, len(names))])
+        if 0 < is_true[rows].sum() < len(rows):
+            draws.append(roc_auc_score(is_true[rows], values[rows]))
+    low, high = np.percentile(draws, [2.5, 97.5])
+    return f"{roc_auc_score(is_true, values):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def balanced(answers: Sequence[Asked]) -> tuple[TimeArray, TimeArray, TimeArray]:
+    """[N] the evidence, whether it is true, and weights that make true and absent queries alike in sum."""
+    is_true = np.array([one.is_true for one in answers])
+    weights = np.where(is_true, 1 / is_true.mean(), 1 / (1 - is_true.mean())) / 2
+    return np.array([one.evidence for one in answers]), is_true.astype(np.float64), weights
+
+
+def reliability(answers: Sequence[Asked]) -> str:
+    """Rows of a table in Markdown: what was said, and how often it was true, in fifths."""
+    values, is_true, weights = balanced(answers)
+    said = 1 / (1 + np.exp(-SLOPE * values - OFFSET))
+    lines = []
+    for part in np.array_split(np.argsort(said), 5):
+        share = weights[part] / weights[part].sum()
+        lines.append(f"| {said[part] @ share:.2f} | {is_true[part] @ share:.2f} |")
+    return "\n".join(lines)
+
+
+def fitted(answers: Sequence[Asked]) -> FloatArray:
+    """Slope and offset of the probability."""
+    values, is_true, weights = balanced(answers)
+    curve = LogisticRegression(C=1e4).fit(values[:, None], is_true, sample_weight=weights)
+    return np.append(curve.coef_, curve.intercept_)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--fit", action="store_true", help="print what the even clips give")
+    options = parser.parse_args()
+    answers = [one for seed in range(10) for one in ask(composite(options.folder, "all", 120, seed)[0])]
+    for half in ("even", "odd"):
+        own = [one for one in answers if one.clip in names_of(half)]
+        print(f"{half} clips\n\n| kind | queries | AUC |\n|---|---|---|")
+        for kind in KINDS:
+            of_kind = [one for one in own if one.kind == kind]
+            print(f"| {kind} | {len(of_kind)} | {auc(of_kind)} |")
+        values, is_true, _ = balanced(own)
+        missed = (1 / (1 + np.exp(-SLOPE * values - OFFSET)) < UNLIKELY)[is_true > 0].mean()
+        print(
+            f"\n| said | true |\n|---|---|\n{reliability(own)}\n\ncalled absent: {missed:.3f} of the true\n"
+        )
+        if options.fit and half == "even":
+            print("slope {:.2f}, offset {:.2f}\n".format(*fitted(own)))
+
+
+if __name__ == "__main__":
+    main()
