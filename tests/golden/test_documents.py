@@ -320,19 +320,7 @@ def test_shots_and_summary_of_a_video(vidsum: Program, bunny: str) -> None:
 
 @pytest.mark.weights
 def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
-    ask = (
-        "ground",
-        bunny,
-        "--query",
-        "a rabbit",
-        "--query",
-        "a butterfly",
-        "-k",
-        3,
-        "--space",
-        "vse",
-        *FP32,
-    )
+    ask = ("ground", bunny, "--query", "a rabbit", "--query", "a butterfly", "-k", 3, "--space", "vse", *FP32)
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)
     check_close("moments.result.json", vidsum(*ask, "--model", "similarity", "--json").out)
     snapped = (*ask, "--snap", "kts", "--model", "qd-detr", "--mask", "lam")
