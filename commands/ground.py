@@ -16,7 +16,7 @@ from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, pr
 from vidsum.commands.tally import Facts
 from vidsum.errors import InputError, UsageError
 from vidsum.options import Option
-from vidsum.settings import Extraction, Retrieval
+from vidsum.settings import UNLIKELY, Extraction, Retrieval
 
 if TYPE_CHECKING:
     from vidsum.speech.transcript import SpokenQuery
@@ -62,7 +62,7 @@ class GroundOutputs:
         str | None,
         Option(
             "Also an MP4 of each moment, {video}_{query number}_{rank}.mp4, in this folder or beside the "
-            "JSON.",
+            "JSON; none of queries that are probably not in the video.",
             metavar="[FOLDER]",
         ),
     ] = None
@@ -216,7 +216,7 @@ def _table(grounding: "Grounding") -> Table:
 
 def _doubts(grounding: "Grounding") -> Iterator[str]:
     """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
-    from vidsum.pipelines.moments import UNLIKELY, in_short
+    from vidsum.pipelines.moments import in_short
     from vidsum.pipelines.said import SURE
 
     for query in grounding.queries:

@@ -50,6 +50,9 @@ MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
 
+UNLIKELY = 0.2
+"""Below this probability, a query is called probably absent from a video."""
+
 ExportFormat = Literal[
     "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "csv", "srt", "vtt", "chapters"
 ]  # fmt: skip

@@ -100,6 +100,15 @@ def test_how_likely_a_query_is_present_is_written_and_said(
     assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
 
 
+def test_a_query_that_is_probably_absent_gets_no_clips(
+    run: Run, film: Path, likely: dict[str, float]
+) -> None:
+    ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips", "--json")
+    assert ran.json["data"]["outputs"]["clips"] == ["film_2_1.mp4"], ran.err
+    assert files_here() == ["film_2_1.mp4", "film_moments.json"]
+    assert "up to date" in run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips").out
+
+
 def test_a_query_that_is_not_present_enough_has_no_moments(
     run: Run, film: Path, likely: dict[str, float]
 ) -> None:

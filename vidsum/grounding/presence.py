@@ -26,8 +26,6 @@ from vidsum.models.vse import CLASSES
 from vidsum.scaling import logistic
 from vidsum.types import FloatArray
 
-UNLIKELY = 0.2
-"""Below this probability, a query is called probably absent."""
 SLOPE, OFFSET = 0.72, -2.5
 """Of the logistic curve, from the largest z to the probability."""
 _SMOOTHED = 3

@@ -16,7 +16,7 @@ from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import form_in, label_of
-from vidsum.settings import Encoding, Extraction
+from vidsum.settings import UNLIKELY, Encoding, Extraction
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
@@ -130,6 +130,7 @@ def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list
         clip_path(folder, stem, number, rank)
         for number, query in enumerate(document["queries"], 1)
         for rank in range(1, len(query["moments"]) + 1)
+        if _gets_clips(query["present"], query["moments"][0].get("evidence"))
     ]
 
 
@@ -215,7 +216,13 @@ def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> l
         (clip_path(folder, stem, number, rank), moment)
         for number, query in enumerate(result.queries, 1)
         for rank, moment in enumerate(query.moments, 1)
+        if _gets_clips(query.present, query.moments[0].evidence)
     ]
+
+
+def _gets_clips(present: float | None, found_in: str | None) -> bool:
+    """Whether a query's moments are written: not if it is probably absent, unless it is said."""
+    return present is None or present >= UNLIKELY or found_in == "said"
 
 
 def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:

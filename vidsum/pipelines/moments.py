@@ -16,7 +16,6 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import presence, vse
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
-from vidsum.grounding.presence import UNLIKELY as UNLIKELY
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
