@@ -80,7 +80,7 @@ def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     shares = {"film.mp4": 0.124, "other.mp4": 0.6}
     order = iter(shares.values())
 
-    def probabilities(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
         return np.array([next(order), *[0.9] * (len(queries) - 1)], np.float32)
 
     monkeypatch.setattr("vidsum.grounding.presence.probabilities", probabilities)

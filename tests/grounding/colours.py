@@ -30,9 +30,8 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
-    monkeypatch.setattr(
-        "vidsum.grounding.presence.evidence", lambda video, queries: 6 * (queries @ video.rows.T).max(1)
-    )
+    # no photographs are known in these colours
+    monkeypatch.setattr("vidsum.grounding.presence.probabilities", lambda space, video, queries: None)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:
