@@ -82,7 +82,7 @@ def ground(
     extra: GroundOutputs,
     exports: Exports,
     extraction: Annotated[
-        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits", "fast"))
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
     view: View,
 ) -> None:

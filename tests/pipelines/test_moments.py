@@ -103,6 +103,18 @@ def test_motion_is_seen_if_asked_for_and_not_by_trained_models(
     assert seen_of(model="trained", thorough=True) == ["efficientnet_lite0"]
 
 
+def test_key_frames_alone_are_looked_at_if_asked(film: Path, colours: list[int]) -> None:
+    found = pipeline.ground(film, "green", device="cpu", fast=True)
+    assert found.provenance["extractions"][0]["parameters"]["fast"] is True
+    assert "only key frames" in found.warnings[0]
+    whole = pipeline.ground(film, "green", device="cpu")
+    assert "fast" not in whole.provenance["extractions"][0]["parameters"]
+    assert whole.warnings == ()
+    for how in ({"thorough": True}, {"snap": "transnetv2"}):
+        with pytest.raises(UsageError, match="--fast sees key frames alone"):
+            pipeline.ground(film, "green", fast=True, **how)
+
+
 def test_top_k_bounds_the_moments(film: Path, colours: list[int]) -> None:
     assert len(pipeline.ground(film, "green", 1).queries[0].moments) == 1
     with pytest.raises(UsageError, match="top_k"):

@@ -74,9 +74,7 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False
 
     Those of pictures come last. Motion is seen in bf16 where that is what the CPU does best.
     """
-    fixed = replace(
-        extraction, fast=False, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip"
-    )
+    fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
     if space == "clip":
         return (replace(fixed, extractor="clip", fps=1.0),)
     pictures = replace(fixed, extractor=EXTRACTOR)

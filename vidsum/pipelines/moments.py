@@ -190,6 +190,8 @@ class MomentsPlan:
     def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
         device = self.input.extraction.device
         about_video = [warning for one in features for warning in one.warnings]
+        if self.input.extraction.fast and self.input.video is not None:
+            about_video.append("only key frames were looked at: what is shown between them may be missed")
         if self.encode_text:
             return (*about_video, *self.queries.warnings)
         encoder = load_text_encoder(text_encoder_of(self.space), device)
@@ -234,6 +236,9 @@ def plan_moments(
         )
     if encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
+    if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
+        other = "--thorough" if retrieval.thorough else "--snap transnetv2"
+        raise UsageError(f"--fast sees key frames alone, {other} needs the others too")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
