@@ -18,6 +18,8 @@ from vidsum.models.configs import VSEConfig
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
+_BLOCK = 1024
+"""Rows that are mapped at a time."""
 CLASSES, LEVELS = "cohort.classes", 255
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
 which keep the small ones, in steps of 1 / LEVELS."""
@@ -32,7 +34,11 @@ class VisualSemanticMap:
     """See `shapes_of`."""
 
     def __call__(self, features: FloatArray) -> FloatArray:
-        """[T, E] of features [T, D]."""
+        """[T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""
+        starts = range(0, max(1, len(features)), _BLOCK)
+        return np.concatenate([self._mapped(features[start : start + _BLOCK]) for start in starts])
+
+    def _mapped(self, features: FloatArray) -> FloatArray:
         t = self.tensors
         x = (rooted(features) - t["mean"]) / t["scale"]
         hidden = np.maximum(x @ t["hidden.weight"].T + t["hidden.bias"], 0)

@@ -1,0 +1,64 @@
+"""The map in NumPy: against a plain computation, in blocks, and refused where its tensors do not fit."""
+
+import numpy as np
+import pytest
+
+from vidsum.models import vse
+from vidsum.models.configs import VSEConfig
+from vidsum.models.vse import CLASSES, VisualSemanticMap, map_of, shapes_of
+
+CONFIG = VSEConfig(dim_in=5, hidden=7, dim_out=3)
+
+
+def tensors(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    made = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes_of(CONFIG).items()}
+    return {**made, "scale": np.abs(made["scale"]) + 1}
+
+
+def slow(tensors: dict[str, np.ndarray], features: np.ndarray) -> list[float]:
+    """One row."""
+    roots = [np.sign(x) * abs(x) ** 0.5 for x in features]
+    x = [
+        (root - mean) / scale
+        for root, mean, scale in zip(roots, tensors["mean"], tensors["scale"], strict=True)
+    ]
+    layer = zip(tensors["hidden.weight"], tensors["hidden.bias"], strict=True)
+    hidden = [max(0.0, float(weights @ x) + bias) for weights, bias in layer]
+    output = zip(tensors["output.weight"], tensors["output.bias"], strict=True)
+    y = [float(weights @ hidden) + bias for weights, bias in output]
+    return [value / sum(each**2 for each in y) ** 0.5 for value in y]
+
+
+def test_rows_are_those_of_a_plain_computation(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = tensors()
+    features = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
+    found = map_of(CONFIG, given)(features)
+    np.testing.assert_allclose(found, [slow(given, row) for row in features], atol=1e-5)
+    monkeypatch.setattr(vse, "_BLOCK", 4)
+    np.testing.assert_allclose(map_of(CONFIG, given)(features), found, atol=1e-6)
+    assert map_of(CONFIG, given)(features[:0]).shape == (0, 3)
+
+
+def test_what_captions_may_show_is_linear_in_them_with_noise() -> None:
+    given = tensors()
+    captions, noise = (
+        np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32) for seed in (2, 3)
+    )
+    rows = captions @ given["answer.weight"].T + given["answer.bias"] + noise @ given["noise.weight"].T
+    found = VisualSemanticMap(CONFIG, given).seen(captions, noise)
+    np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
+
+
+def test_tensors_that_do_not_fit_are_refused() -> None:
+    given = tensors()
+    assert map_of(CONFIG, {**given, CLASSES: np.ones((2, 4), np.uint8)}).tensors[CLASSES].dtype == np.float32
+    for wrong in (
+        {**given, "mean": np.zeros(4, np.float32)},
+        {name: tensor for name, tensor in given.items() if name != "cohort.mean"},
+        {**given, "other": np.zeros(1, np.float32)},
+    ):
+        with pytest.raises(ValueError, match="shapes"):
+            map_of(CONFIG, wrong)
+    with pytest.raises(ValueError, match="finite"):
+        map_of(CONFIG, {**given, "mean": np.full(5, np.nan, np.float32)})
