@@ -159,4 +159,4 @@ def test_every_model_is_in_the_users_guide() -> None:
         else:
             limits = [float(limit) for limit in size.split(" to ")]
             megabytes = sum(bytes_known) / 1e6
-            assert limits[0] <= (round(megabytes, 1) or round(megabytes, 2)) <= limits[-1]
+            assert limits[0] <= (round(megabytes, 1) or round(megabytes, 3)) <= limits[-1]
