@@ -85,6 +85,15 @@ def test_the_evidence_is_the_largest_smoothed_z(cohort: Cohort, n_clips: int) ->
 
 
 @pytest.mark.usefixtures("cohort")
+def test_many_queries_are_those_of_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    video, queries = video_of(9), texts(6, 11)
+    found = evidence(video, queries)
+    monkeypatch.setattr(presence, "_AT_ONCE", 4)
+    np.testing.assert_allclose(evidence(video, queries), found, atol=1e-5)
+    assert evidence(video, queries[:0]).shape == (0,)
+
+
+@pytest.mark.usefixtures("cohort")
 def test_the_probability_is_a_logistic_curve_of_it() -> None:
     video, queries = video_of(5), texts(7, 4)
     found = probabilities("vse", video, queries)

@@ -28,6 +28,8 @@ from vidsum.types import FloatArray
 
 SLOPE, OFFSET = 0.72, -2.5
 """Of the logistic curve, from the largest z to the probability."""
+_AT_ONCE = 256
+"""Queries whose evidence is computed together: this bounds the memory beside the result."""
 _SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
 
@@ -44,6 +46,12 @@ def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> Flo
 
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
+    parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
+    return np.concatenate([largest_means(_curves(video, part)) for part in parts])
+
+
+def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """[M, T] z(q, t)."""
     tensors = load_map().tensors
     mean, factor = tensors["cohort.mean"], tensors["cohort.weight"]
     deviation = np.linalg.norm(queries @ factor, axis=1, keepdims=True)
@@ -54,7 +62,7 @@ def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     usual = log_likelihood(others, queries)
     named = log_likelihood(objects, queries) - usual.mean(axis=1, keepdims=True)
     weights = weights_of(objects, queries)[:, None]
-    return largest_means(curves + weights * named / _positive(usual.std(axis=1, keepdims=True)))
+    return np.asarray(curves + weights * named / _positive(usual.std(axis=1, keepdims=True)), np.float32)
 
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:

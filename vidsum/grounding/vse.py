@@ -1,11 +1,11 @@
 """The map that ships: from EfficientNet-Lite0's features to the space of MiniLM's sentences."""
 
-from functools import lru_cache
 from typing import Final
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import WeightsError
+from vidsum.memory import kept
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 
@@ -20,7 +20,7 @@ def load_map() -> VisualSemanticMap:
     return _loaded(checkpoints.sha256_of(NAME))
 
 
-@lru_cache(maxsize=1)
+@kept(maxsize=1)
 def _loaded(sha256: str) -> VisualSemanticMap:
     trained = read_trained(checkpoints.path_of(NAME))
     try:

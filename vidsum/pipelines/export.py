@@ -130,7 +130,7 @@ def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list
         clip_path(folder, stem, number, rank)
         for number, query in enumerate(document["queries"], 1)
         for rank in range(1, len(query["moments"]) + 1)
-        if _gets_clips(query["present"], query["moments"][0].get("evidence"))
+        if _gets_clips(query.get("present"), query["moments"][0].get("evidence"))
     ]
 
 
