@@ -1,21 +1,18 @@
-"""Write docs/options.md: every option of every command, from the program itself.
+"""Print every option of every command as a page of tables, from the program itself.
 
-python -m docs.options
+python -m docs.options [> options.md]
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from vidsum.commands.program import whole
 
-PAGE = Path(__file__).with_name("options.md")
 _HEAD = """# Options
 
-Every option of every command, made from the program by `python -m docs.options`. `VIDSUM_COMMAND_NAME` in the
-environment, and `NAME` under the command in a [`--config`](cli.md#setting-options) file, set an option
+`VIDSUM_COMMAND_NAME` in the environment, and `NAME` under the command in a `--config` file, set an option
 too; the short variables of the last column set it in every command that has it.
 """
 
@@ -72,4 +69,4 @@ def _default(option: Any) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    print(page(), end="")

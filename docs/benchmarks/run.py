@@ -1,8 +1,8 @@
 """All benchmarks, one after the other: ratios, each measured within one run of its own process.
 
-python -m docs.benchmarks.run [NAME ...] [--video FILM]
+python -m docs.benchmarks.run [NAME ...]
 
-With names of modules of this folder (`attention`, `decoding`), only those.
+With names of modules of this folder (`attention`, `shots`), only those.
 
 Those that need the shared clips are left out where these are not there, and say so.
 """
@@ -15,29 +15,22 @@ from docs.benchmarks import argument_parser
 from tests.conftest import SHARED
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
 
 
-def sections(video: Path) -> dict[str, list[str]]:
+def sections() -> dict[str, list[str]]:
     """What each heading runs: a module of this folder and its arguments."""
     alone = {
-        "Reading at 2 fps against decoding alone": ["reading", str(video)],
         "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
         "Kernel temporal segmentation against the direct programme": ["shots"],
         "Knapsack against the plain programme": ["knapsack"],
         "Local-global attention against dense attention": ["attention"],
-        "FullTransNet on ten minutes of video": ["decoding"],
         "Learned masks: parameters, FLOPs and time": ["learned_mask"],
-        "MRNet: parameters and time of a query": ["mrnet"],
-        "QVHighlights' measures against a direct loop": ["highlights"],
-        "Writing a summary against decoding, and against ffmpeg": ["writing", str(video)],
     }
     with_clips = {
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
         "Seconds per minute of video, by the extractors of frames": ["extractors", "speed"],
         "Live footage against dull": ["liveness", str(SHARED / "videos" / "wide")],
         "Repetitions in summaries": ["duplicates", str(SHARED / "videos")],
-        "Whether dull footage comes last": ["last", str(SHARED / "videos")],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
         "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
         "Moments in natural footage": ["natural"],
@@ -61,9 +54,8 @@ def main() -> None:
     """Run every section."""
     parser = argument_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="modules to run; all if not given")
-    parser.add_argument("--video", type=Path, default=SAMPLE, help="film to read and cut")
     options = parser.parse_args()
-    for heading, (module, *arguments) in sections(options.video.resolve()).items():
+    for heading, (module, *arguments) in sections().items():
         if options.names and module not in options.names:
             continue
         print(f"\n== {heading}\n   python -m docs.benchmarks.{' '.join([module, *arguments])}\n", flush=True)
