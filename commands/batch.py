@@ -42,9 +42,7 @@ class Batch:
 
     PANEL = "Inputs"
 
-    recursive: Annotated[
-        bool, Option("Also take the videos in the folders below a folder.", flags=("--recursive", "-r"))
-    ] = False
+    recursive: Annotated[bool, Option("Include videos in subfolders.", flags=("--recursive", "-r"))] = False
     from_file: Annotated[
         str | None,
         Option(

@@ -209,7 +209,7 @@ def _check_general(program: Any, general: dict[str, Any], path: Path, words: lis
         if not meanings:
             known = {*_subcommands(program), *(name for options in _all_options(program) for name in options)}
             raise UsageError(
-                f"{path}: there is no command or option {key!r}{guess(key, sorted(known))}",
+                f"{path}: unknown command or option {key!r}{guess(key, sorted(known))}",
                 hint="vidsum COMMAND --help lists them",
             )
         if any(option.envvar is None for option in meanings):

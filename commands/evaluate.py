@@ -79,7 +79,7 @@ def summary(
 ) -> None:
     """Compare importance scores with annotators: rank correlation, F-measure, coverage.
 
-    Beside each row stand the annotators themselves, random scores and equal scores.
+    Also reports the annotators, random scores and equal scores.
 
     vidsum evaluate summary --annotations ydata-tvsum50.mat
 
@@ -115,7 +115,7 @@ def moments(
 ) -> None:
     """Compare moments with those of annotators: recall at an IoU, mean IoU.
 
-    Beside each row stand random moments and the whole video.
+    Also reports random moments and the whole video.
 
     vidsum evaluate moments --data activitynet/test.json
 
@@ -146,7 +146,7 @@ def highlights(
 ) -> None:
     """Measure moments and highlights as QVHighlights officially does: R1, mAP, HIT@1.
 
-    Beside the predictions, or those of a trained model, stand random ones and the whole video.
+    Measures predictions or a trained model. Also reports random answers and the whole video.
 
     vidsum evaluate highlights mine.jsonl highlight_val_release.jsonl
 
@@ -173,7 +173,7 @@ def vse(
 ) -> None:
     """Measure a map from pictures to sentences: recall and median rank of retrieval, both ways.
 
-    Beside it stand the class names of its extractor (conse) and random vectors.
+    Also reports the class names of the extractor (ConSE) and random vectors.
 
     vidsum evaluate vse --captions captions.csv --pictures images
 

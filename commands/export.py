@@ -57,18 +57,16 @@ class Exports:
 
     export: Annotated[
         tuple[ExportFormat, ...],
-        Option("Also a timeline for an editor, or a list, named like the JSON. Can be repeated."),
+        Option(
+            "Also a timeline or list: otio, edl, fcpxml, xml, kdenlive, mlt, csv, srt, vtt, chapters. Can be "
+            "repeated.",
+            metavar="FORMAT",
+        ),
     ] = ()
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    report: Annotated[
-        bool, Option("Also an HTML page with player, curve and pictures, named like the JSON.")
-    ] = False
+    report: Annotated[bool, Option("Also an HTML page with player, curve and pictures.")] = False
     preview: Annotated[
-        PreviewFormat | None,
-        Option(
-            "Also a small moving picture of each segment, up to 6 s long, in a folder named like the JSON, "
-            "with _previews."
-        ),
+        PreviewFormat | None, Option("Also an animation of each segment, in {JSON name}_previews/.")
     ] = None
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:

@@ -1,4 +1,4 @@
-"""`vidsum ground`: the moments of a video that texts describe."""
+"""`vidsum ground`: the moments of a video that match text queries."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _FACTS: Facts = {
     "model": lambda data: data["model"],
     "space": lambda data: data["space"],
 }
-_OF_SEVERAL = "scores rank the moments of one video; they do not tell which of several videos fits best"
+_OF_SEVERAL = "scores rank the moments of one video; they do not rank videos"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def ground(
     ],
     view: View,
 ) -> None:
-    """Find the moments of videos that texts describe.
+    """Find moments in videos that match a text query.
 
     Writes {video}_moments.json into the current folder and prints the moments, best first. Many queries cost
     one pass over the video, and none once its features are in the cache.
@@ -101,8 +101,8 @@ def ground(
 
     vidsum ground holiday --query "a sailing boat" --output-dir moments
 
-    A score ranks the moments of one query in one video. `present`, the
-    probability that the query is true of the video at all, ranks several videos.
+    A score ranks the moments of one query in one video. `match`, the
+    probability that the query matches anything in the video, ranks several videos.
     """
     from vidsum.pipelines.moments import plan_moments, read_queries
 
@@ -133,7 +133,7 @@ def ground(
             document = grounding_document(grounding, with_saliency=extra.saliency)
             if outputs.to_stdout:
                 return Result("ground", source, document, document=document, messages=grounding.warnings)
-            without = ", where present is not known" if grounding.space == "clip" else ""
+            without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
@@ -199,7 +199,7 @@ def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["Spo
 
 
 def _table(grounding: "Grounding") -> Table:
-    """The moments of each query, its text and how likely it is present (if that is known) beside the best."""
+    """The moments of each query, its text and match probability (if known) beside the best."""
     from vidsum.pipelines.moments import in_short
 
     is_known = any(query.present is not None for query in grounding.queries)
@@ -210,7 +210,7 @@ def _table(grounding: "Grounding") -> Table:
         for rank, moment in enumerate(query.moments, 1):
             found_in = [moment.evidence] if tells else []
             rows.append((*(about if rank == 1 else [""] * len(about)), *moment_row(rank, moment), *found_in))
-    columns = ("query", *(["present"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if tells else []))
+    columns = ("query", *(["match"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if tells else []))
     return Table(columns, tuple(rows))
 
 
@@ -229,12 +229,12 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
         if query.present < UNLIKELY:
             what = f"probably not in this video ({_percent(query.present)}{nothing})"
         else:
-            what = f"{_percent(query.present)} likely to be in this video{nothing}"
+            what = f"matches this video with {_percent(query.present)} probability{nothing}"
         yield f"'{in_short(query.query)}': {what}"
 
 
 def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
-    """The videos of a batch for each query, likeliest first; None where that is not known."""
+    """The videos of a batch for each query, best match first; None without match probabilities."""
     from vidsum.pipelines.moments import in_short
 
     found: dict[str, list[tuple[float, str]]] = {}
@@ -247,7 +247,7 @@ def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
         for query, videos in found.items()
         for rank, (present, video) in enumerate(sorted(videos, key=lambda each: -each[0]))
     ]
-    return Table(("query", "present", "video"), tuple(rows), "videos, likeliest first:") if rows else None
+    return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
 
 
 def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:

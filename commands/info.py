@@ -1,4 +1,4 @@
-"""`vidsum info`: versions, device, weights and cache; or what is known of a video file."""
+"""`vidsum info`: versions, device, weights and cache; or details of video files."""
 
 import platform
 from dataclasses import asdict, dataclass
@@ -51,7 +51,7 @@ def info(
     extraction: Annotated[Extraction, Only(("allow_playlists",))],
     view: View,
 ) -> None:
-    """Show versions, device, weights and cache, or what is known of video files.
+    """Show versions, devices, weights and cache; or details of video files.
 
     vidsum info
 

@@ -21,7 +21,7 @@ from vidsum.commands import assignment, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
-from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
+from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, required
 
 
 def inputs_argument(help: str, metavar: str) -> Any:
@@ -65,29 +65,18 @@ class Outputs:
     output: Annotated[
         str | None,
         Option(
-            "Output file; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
+            "Output file or template ({stem}, {parent}, {n}); - for stdout.",
             flags=("--output", "-o"),
             shown="named after the input",
             metavar="FILE",
             writes=True,
         ),
     ] = None
-    output_dir: Annotated[
-        Path | None,
-        Option(
-            "Folder for outputs named after their inputs. Keeps the inputs' folders.",
-            shown="the current folder",
-        ),
-    ] = None
+    output_dir: Annotated[Path | None, Option("Folder for the outputs.", shown="the current folder")] = None
     overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
-    update: Annotated[
-        bool,
-        Option("Remake outputs whose input or options changed; keep the rest, and outputs that you edited."),
-    ] = False
-    skip_existing: Annotated[
-        bool, Option("Skip inputs whose outputs exist, even if they are outdated (--update remakes those).")
-    ] = False
-    fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
+    update: Annotated[bool, Option("Remake outputs whose input or options changed; keep the others.")] = False
+    skip_existing: Annotated[bool, Option("Skip inputs whose outputs exist, even if outdated.")] = False
+    fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.", panel=ADVANCED)] = False
 
     def __post_init__(self) -> None:
         only_one = {

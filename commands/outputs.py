@@ -109,7 +109,7 @@ def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], *, make_folders
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():
-            raise OutputError(f"{path}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
+            raise OutputError(f"{path}: no folder {path.parent}", hint=f"mkdir -p {path.parent}")
 
 
 def _apart(source: str, other: str, suffix: str) -> str:

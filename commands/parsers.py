@@ -10,15 +10,24 @@ from typer.core import TyperCommand, TyperGroup
 
 from vidsum.options import ADVANCED
 
+_LAST_PANELS = ("Inputs", "Reading and features", "Messages", ADVANCED)
+"""The panels that end the help of a command, in this order."""
+
 
 class Command(TyperCommand):
-    """A command whose help is printed as it is written, the panel of advanced options last."""
+    """A command whose help is printed as it is written, its own options first, the advanced ones last."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
         shown: Any = _for_rich(self)
-        shown.params = sorted(shown.params, key=lambda each: getattr(each, "rich_help_panel", "") == ADVANCED)
+        shown.params = sorted(shown.params, key=_place)
+        shown.get_help_option(ctx).rich_help_panel = _LAST_PANELS[-2]
         TyperCommand.format_help(shown, ctx, formatter)
+
+
+def _place(parameter: Any) -> int:
+    panel = getattr(parameter, "rich_help_panel", None)
+    return _LAST_PANELS.index(panel) + 1 if panel in _LAST_PANELS else 0
 
 
 class Group(TyperGroup):

@@ -91,4 +91,4 @@ def _root(
         bool, typer.Option("--no-color", help="No colours.", allow_from_autoenv=False)
     ] = False,
 ) -> None:
-    """Summarize videos, and find the moments that a text describes; MP4 and JSON."""
+    """Summarize videos and find moments from a text query. Writes MP4 and JSON."""

@@ -25,9 +25,9 @@ _FACTS: Facts = {
 def shots(
     sources: Sources,
     batch: Batch,
+    settings: ShotSettings,
     outputs: Outputs,
     exports: Exports,
-    settings: ShotSettings,
     extraction: Annotated[Extraction, Without(("logits",))],
     view: View,
 ) -> None:

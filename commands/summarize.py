@@ -38,20 +38,16 @@ class SummaryOutputs:
 
     PANEL = "Output"
 
-    copy: Annotated[
-        bool, Option("Do not re-encode: fast, but cuts fall on key frames and segments grow.")
-    ] = False
+    copy: Annotated[bool, Option("Do not re-encode: fast, but cuts are at key frames.", panel=ADVANCED)] = (
+        False
+    )
     encoding: Encoding = field(default_factory=Encoding)
-    chapters: Annotated[
-        bool, Option("A chapter in the MP4 for each segment, named by its time in the video.")
-    ] = False
+    chapters: Annotated[bool, Option("A chapter in the MP4 for each segment.", panel=ADVANCED)] = False
     storyboard: Annotated[bool, Option("Also {video}_storyboard.png and a JPEG of each segment.")] = False
     plot: Annotated[
         tuple[Plot, ...],
         Option(
-            "Also {video}_importance.png: the curve, shots, selection. With the value `attention`, "
-            "{video}_attention.png: what a checkpoint of `vidsum train fulltransnet` looked at. Can be "
-            "repeated.",
+            "Also {video}_importance.png, or an attention map. Can be repeated.",
             metavar="[importance|attention]",
         ),
     ] = ()
@@ -65,9 +61,7 @@ class SummaryOutputs:
             panel=ADVANCED,
         ),
     ] = "mean"
-    subtitles: Annotated[
-        bool, Option("Also {video}_summary.srt: what is said, in the summary's own times.")
-    ] = False
+    subtitles: Annotated[bool, Option("Also {video}_summary.srt: the speech of the summary.")] = False
     dry_run: Annotated[bool, Option("Print the segments, write nothing.")] = False
 
     def __post_init__(self) -> None:
@@ -84,10 +78,10 @@ def summarize(
     sources: Sources,
     batch: Batch,
     selection: Selection,
-    shots: ShotSettings,
     outputs: Outputs,
     extra: SummaryOutputs,
     exports: Exports,
+    shots: ShotSettings,
     extraction: Annotated[Extraction, Without(("logits",))],
     view: View,
 ) -> None:

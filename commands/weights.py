@@ -30,7 +30,7 @@ Name = Annotated[str, typer.Argument(help="A name as `vidsum weights list` shows
 @app.command("list")
 @command
 def list_weights(view: View) -> None:
-    """Show every checkpoint: what it is for, its size and licence, and whether it is here."""
+    """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
 
     def step() -> Result:
         from vidsum import checkpoints
@@ -82,7 +82,7 @@ def pull(options: PullOptions, view: View, names: Names = None) -> None:
 @app.command("verify")
 @command
 def verify(view: View, names: Names = None) -> None:
-    """Check the SHA-256 of weights; without a name, of all that are here."""
+    """Check the SHA-256 of weights; without a name, of all installed ones."""
     from vidsum import checkpoints
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
@@ -101,7 +101,7 @@ def verify(view: View, names: Names = None) -> None:
 @app.command("path")
 @command
 def path(name: Name, view: View) -> None:
-    """Print where a checkpoint is; it is not fetched."""
+    """Print the path of a checkpoint (no download)."""
 
     def step() -> Result:
         from vidsum import checkpoints
@@ -109,7 +109,7 @@ def path(name: Name, view: View) -> None:
 
         found = checkpoints.find(name)
         if found is None:
-            raise WeightsError(f"{name}: its weights are not here", hint=f"vidsum weights pull {name}")
+            raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
         return Result("weights path", name, {"path": str(found)}, lines=(str(found),))
 
     run_alone("weights path", view, step)
@@ -119,11 +119,11 @@ def path(name: Name, view: View) -> None:
 class AddOptions:
     """What the file is."""
 
-    name: Annotated[str, Option("The checkpoint that it is.", flags=("--as",), shared=False)]
+    name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",), shared=False)]
     format: Annotated[
         Literal["mrnet-official", "detr-official"] | None,
         Option(
-            "As its authors published it: mrnet-official for mrnet-activitynet, mrnet-charades and "
+            "Source layout: mrnet-official for mrnet-activitynet, mrnet-charades and "
             "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
             "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
             shown="that of the name",
@@ -135,7 +135,7 @@ class AddOptions:
 @app.command("add")
 @command
 def add(
-    file: Annotated[Path, typer.Argument(help="The file that you have.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Local weights file.", show_default=False)],
     options: AddOptions,
     view: View,
 ) -> None:

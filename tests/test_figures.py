@@ -37,5 +37,5 @@ def test_a_text_that_the_font_cannot_write_is_no_warning(tmp_path: Path) -> None
 def test_another_suffix_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"plot\.pdf: plot must end in \.png or \.svg"):
         save(tmp_path / "plot.pdf")
-    with pytest.raises(OutputError, match="there is no folder"):
+    with pytest.raises(OutputError, match="no folder"):
         save(tmp_path / "none" / "plot.png")

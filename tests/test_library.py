@@ -99,7 +99,7 @@ def test_wishes_that_are_not_several_are_refused(made: dict[str, Any], wish: str
 
 
 def test_one_text_is_enough_to_keep_what_is_said(made: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="do not tell what is said"):
+    with pytest.raises(UsageError, match="have no speech"):
         vidsum.summarize(made["features"], keep_said="a dog")
 
 

@@ -123,11 +123,11 @@ def choose_device(name: str = "auto") -> "torch.device":
     if device is None or device.type not in ("cpu", "cuda", "mps"):
         raise UsageError(f"unknown device {name!r}", hint="use auto, cpu, cuda, cuda:0 or mps")
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError("no CUDA device on this machine", hint="--device auto takes the best there is")
+        raise UsageError("no CUDA device on this machine", hint="--device auto takes the best available")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UsageError(f"no {name} on this machine: it has {torch.cuda.device_count()} CUDA device(s)")
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise UsageError("no MPS device on this machine", hint="--device auto takes the best there is")
+        raise UsageError("no MPS device on this machine", hint="--device auto takes the best available")
     return device
 
 

@@ -215,7 +215,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     rest = {name: value for name, value in document.items() if name != "digest"}
     is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
     if not is_whole or fault_of(document) is not None:
-        raise InputError("is not as vidsum wrote it: it was changed since, or written by another version")
+        raise InputError("was edited after vidsum wrote it, or written by another version")
     return document
 
 

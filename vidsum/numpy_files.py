@@ -38,7 +38,7 @@ def existing(path: Path) -> Path:
     if not path.is_file():
         raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: there is no permission to read it")
+        raise InputError(f"{path}: permission denied")
     return path
 
 
@@ -66,7 +66,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
             if name == member.filename or (names is not None and name not in names):
                 continue
             if member.file_size > _SMALLER * member.compress_size:
-                raise UsageError(f"{name} is packed more tightly than features can be")
+                raise UsageError(f"{name} has a compression ratio that is implausible for features")
             with archive.open(member) as stream:
                 arrays[name] = _read(stream, name, member.file_size)
     return arrays

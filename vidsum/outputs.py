@@ -99,7 +99,7 @@ def check_target(target: Path) -> None:
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         missing = folder if target.is_symlink() else target.parent
-        raise OutputError(f"{target}: there is no folder {missing}", hint=f"mkdir -p {missing}")
+        raise OutputError(f"{target}: no folder {missing}", hint=f"mkdir -p {missing}")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{target}: the folder cannot be written to")
 

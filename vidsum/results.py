@@ -110,7 +110,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
         refuse_playlist(document, path)
     kind = document["schema"].removeprefix("vidsum.").split("/")[0]
     if kind not in _READERS:
-        raise InputError(f"{os.fspath(path)}: holds {kind}, which is no result of a video")
+        raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return _READERS[kind](document)
 
 

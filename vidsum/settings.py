@@ -90,7 +90,7 @@ class Extraction:
     stride_frames: Annotated[
         int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN, panel=ADVANCED)
     ] = None
-    logits: Annotated[bool, Option("Keep the class scores too, if the extractor has any.")] = False
+    logits: Annotated[bool, Option("Also store the class scores, if the extractor has any.")] = False
     precision: Annotated[
         PrecisionChoice,
         Option(
@@ -158,7 +158,7 @@ class ExtractionOptions(SamplingOptions, total=False):
 class ShotSettings:
     """How a video is cut into shots. None stands for the method's own value."""
 
-    PANEL = "Shots and summary"
+    PANEL = "Shots"
 
     shots: Annotated[ShotMethod, Option("Shot detection method.")] = "kts"
     max_shots: Annotated[int | None, Option("Maximum number of shots.", min=1, shown="chosen by KTS")] = None
@@ -193,7 +193,7 @@ class ShotSettings:
 class Selection:
     """What goes into a summary."""
 
-    PANEL = "Shots and summary"
+    PANEL = "Summary"
 
     budget: Annotated[
         str | float, Option("Maximum summary length: 15%, 0.15, 45s or 1:30.", flags=("--budget", "-b"))
@@ -202,9 +202,8 @@ class Selection:
     model: Annotated[
         str,
         Option(
-            "Importance model: ridge, highlights, contrastive, cluster, uniform, random, or a checkpoint "
-            "of `vidsum train ridge` or `train fulltransnet` (.safetensors). auto: the first of ridge, "
-            "highlights and contrastive that is not flat on the video.",
+            "Importance model: auto, ridge, highlights, contrastive, cluster, uniform, random, or a trained "
+            "checkpoint.",
             flags=("--model", "--scorer", "-m"),
             metavar="NAME|FILE",
         ),
@@ -226,10 +225,7 @@ class Selection:
     ] = ()
     snap: Annotated[
         Literal["auto", "speech", "none"],
-        Option(
-            "speech: no cut inside a word. auto: speech if the transcript is cached (vidsum transcribe).",
-            shared=False,
-        ),
+        Option("speech: no cut inside a word. auto: if the transcript is cached.", shared=False),
     ] = "auto"
 
     def __post_init__(self) -> None:
@@ -258,17 +254,14 @@ class Retrieval:
     ] = DEFAULT_MODEL
     space: Annotated[
         EmbeddingSpace,
-        Option(
-            "Embedding space of text and video. auto: the model's own, else clip if its weights are here, "
-            "else vse."
-        ),
+        Option("Embedding space of text and video. auto: the model's own, else clip if installed, else vse."),
     ] = "auto"
     snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
     min_present: Annotated[
         float,
         Option(
-            "Give no moments of queries that are less likely than this to be true of the video; 0: of all. "
-            "Not in the space clip.",
+            "Skip queries whose match probability for the video is below this (0: keep all). Not in the "
+            "space clip.",
             min=0,
             max=1,
         ),
@@ -289,8 +282,7 @@ class Retrieval:
         ),
     ] = "auto"
     thorough: Annotated[
-        bool,
-        Option("Look at motion too, for queries about actions (space vse, similarity); it takes longer."),
+        bool, Option("Use motion features too, for queries about actions (space vse, similarity); slower.")
     ] = False
 
     def __post_init__(self) -> None:
@@ -320,12 +312,12 @@ class Encoding:
 
     codec: Annotated[
         Literal["h264", "hevc", "av1", "copy"],
-        Option("Codec of the MP4; copy is --copy: nothing is re-encoded.", shared=False),
+        Option("Video codec of the MP4; copy is the same as --copy.", shared=False, panel=ADVANCED),
     ] = "h264"
     encoder: Annotated[
         str | None,
         Option(
-            "FFmpeg's encoder, such as h264_nvenc. auto: one of the GPU, if there is one.",
+            "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
             shown="of the CPU",
             metavar="auto|NAME",
             shared=False,

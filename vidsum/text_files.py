@@ -89,7 +89,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except IsADirectoryError as error:
         raise InputError(f"{source}: is not a file") from error
     except PermissionError as error:
-        raise InputError(f"{source}: there is no permission to read it") from error
+        raise InputError(f"{source}: permission denied") from error
     except OSError as error:
         raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     except MemoryError as error:

@@ -45,7 +45,7 @@ def test_same_content_gives_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="there is no folder"):
+    with pytest.raises(OutputError, match="no folder"):
         save_trained(tmp_path / "none" / "m.safetensors", _trained())
 
 

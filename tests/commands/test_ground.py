@@ -70,7 +70,7 @@ def test_a_batch_says_once_that_scores_do_not_rank_videos(run: Run, film: Path, 
     other = tmp_path / "other.mp4"
     other.write_bytes(film.read_bytes())
     lines = run("ground", film, other, *ASK, "--json").json_lines
-    assert ["several videos" in " ".join(line["messages"]) for line in lines] == [True, False]
+    assert ["do not rank videos" in " ".join(line["messages"]) for line in lines] == [True, False]
     assert run("ground", film, *ASK, "--json", "--overwrite").json["messages"] == []
 
 
@@ -92,7 +92,7 @@ def test_how_likely_a_query_is_present_is_written_and_said(
 ) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1")
     head, green, red, doubt, _ = ran.out.splitlines()
-    assert head.split() == ["query", "present", "rank", "start", "end", "seconds", "score"]
+    assert head.split() == ["query", "match", "rank", "start", "end", "seconds", "score"]
     assert [line.split()[:4] for line in (green, red)] == [["green", "12", "%", "1"], ["red", "90", "%", "1"]]
     assert doubt == "'green': probably not in this video (12 %)"
     document = json.loads(Path("film_moments.json").read_text())
@@ -133,8 +133,8 @@ def test_the_videos_of_a_folder_are_ranked_by_how_likely_they_show_the_query(
         (folder / name).write_bytes(film.read_bytes())
     (folder / "notes.txt").write_text("not a film")
     *_, title, head, best, worst = run("ground", folder, *ASK).out.splitlines()
-    assert "likeliest first" in title
-    assert head.split() == ["query", "present", "video"]
+    assert "best match first" in title
+    assert head.split() == ["query", "match", "video"]
     assert best.split() == ["green", "60", "%", str(folder / "other.mp4")]
     assert worst.split() == ["12", "%", str(folder / "film.mp4")]
     again = run("ground", folder, *ASK)  # from the files of the first run
@@ -157,8 +157,8 @@ def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> N
     assert (ran.code, "--space vse" in ran.err) == (2, True)
     ran = run("ground", film, *ASK, "--space", "clip")
     head, *_, last = ran.out.splitlines()
-    assert "present" not in head.split()
-    assert "space: clip, where present is not known" in last
+    assert "match" not in head.split()
+    assert "space: clip, which gives no match probability" in last
     (query,) = json.loads(Path("film_moments.json").read_text())["queries"]
     assert query["present"] is None
 

@@ -141,4 +141,4 @@ def test_features_do_not_tell_what_is_said(run: Run, tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(20, 512))
     write_features(Features.from_array(rows, fps=1.0, extractor="clip"), tmp_path / "clip.npz")
     asked = run("ground", tmp_path / "clip.npz", *ASK, "--query", "green", "--in", "said")
-    assert (asked.code, "features do not tell what is said" in asked.err) == (2, True)
+    assert (asked.code, "features have no speech" in asked.err) == (2, True)

@@ -165,7 +165,7 @@ def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None
     Path("evil.json").rename("film_shots.json")
     ran = run("shots", film, "--report")
     assert ran.code == 1
-    with pytest.raises(InputError, match="changed since"):
+    with pytest.raises(InputError, match="edited after"):
         load("film_shots.json")
 
 

@@ -98,7 +98,7 @@ def test_an_edited_document_is_an_error_and_stays(run: Run, film: Path) -> None:
     record.write_text(record.read_text().replace('"method": "kts"', '"method": "uniform"'))
     before = record.read_bytes()
     ran = run("shots", film, "--shots", "uniform", "--update")
-    assert (ran.code, "changed since" in ran.err, record.read_bytes() == before) == (1, True, True)
+    assert (ran.code, "edited after" in ran.err, record.read_bytes() == before) == (1, True, True)
 
 
 EXPORTS = {

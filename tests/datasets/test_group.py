@@ -65,7 +65,7 @@ def test_key_frames_stand_in_for_a_missing_gtscore_and_are_named(tmp_path: Path,
     frames = np.array([0, 1, 0, 0, 1, 0, 0, 1])
     video = only(changed(tmp_path, "gtscore", *{"gtsummary"} - {key}, **{key: frames}))
     np.testing.assert_array_equal(video.gtscore, frames)
-    assert any("gtscore is missing" in warning for warning in video.features.warnings)
+    assert any("no gtscore" in warning for warning in video.features.warnings)
 
 
 @pytest.mark.parametrize(

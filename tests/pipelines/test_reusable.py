@@ -113,7 +113,7 @@ def test_moments_are_found_in_features_by_their_own_text_encoder(tmp_path: Path)
         ({"encode_text": colour_names, "snap": "transnetv2"}, "searched by similarity"),
         ({"encode_text": colour_names, "space": "clip"}, "in the space own"),
         ({"encode_text": colour_names, "min_present": 0.5}, "without presence"),
-        ({"encode_text": colour_names, "evidence": "said"}, "do not tell what is said"),
+        ({"encode_text": colour_names, "evidence": "said"}, "have no speech"),
     ],
 )
 def test_what_features_cannot_give_is_refused(how: Any, fault: str) -> None:

@@ -99,7 +99,7 @@ def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
         "1 highlight",
         "2 shots",
         "by similarity (space vse)",
-        "90 % present",
+        "match 90 %",
         "1.5 s, score 2.00, said",
         "1.0 s, score 1.00, seen",
         "what is said",

@@ -157,7 +157,7 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = make_video(tmp_path / "clip.mp4")
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read whatever the file's mode is
-    assert_refused(video.path, "no permission")
+    assert_refused(video.path, "permission denied")
 
 
 @pytest.mark.parametrize("name", ["song.mp3", "song.mp4", "song.mkv", "song.flac"])

@@ -629,7 +629,7 @@ def test_a_full_disk_is_an_output_error_and_leaves_nothing(plain: MadeVideo, cli
 
 
 def test_a_missing_folder_is_an_output_error(plain: MadeVideo, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="there is no folder"):
+    with pytest.raises(OutputError, match="no folder"):
         write_segments(plain.path, [(0.5, 1.0)], tmp_path / "nowhere" / "clip.mp4")
 
 

@@ -38,7 +38,7 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
         return
     if is_offline() and not entry.is_shipped:
         raise WeightsError(
-            f"{entry.name}: its weights are not on this machine, and VIDSUM_OFFLINE forbids fetching them",
+            f"{entry.name}: its weights are not installed, and VIDSUM_OFFLINE forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
         )
     with _locked(entry) as staging, new_session() as session:

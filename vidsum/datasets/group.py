@@ -158,7 +158,7 @@ def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
     key = "gtscore"
     if group.numbers(key) is None and group.numbers("gtsummary") is not None:
         key = "gtsummary"
-        group.warnings.append("gtscore is missing: the key frames of gtsummary stand in for it")
+        group.warnings.append("no gtscore: using the key frames of gtsummary")
     score = _at_picks(group, key, np.ravel(group.needed(key)), picks, n_frames)
     if score.min() < 0 or score.max() > 1:
         group.warnings.append(f"{key} spans {score.min():g} to {score.max():g}, not 0 to 1")

@@ -36,7 +36,7 @@ class Split:
     def __post_init__(self) -> None:
         if not self.train or not self.test:
             part = "test" if self.train else "train"
-            raise UsageError(f"{self.name}: there is no video to {part} on")
+            raise UsageError(f"{self.name}: no video to {part} on")
         uses = Counter(self.train + self.validation + self.test)
         twice = [video for video, times in uses.items() if times > 1]
         if twice:

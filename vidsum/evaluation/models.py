@@ -182,7 +182,9 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
                 hint="--features in the order of the training",
             )
     if grounder.guided:
-        raise UsageError(f"{name} reads a guide, which is made of embeddings", hint="vidsum ground VIDEO")
+        raise UsageError(
+            f"{name} reads a similarity curve, which feature files do not have", hint="vidsum ground VIDEO"
+        )
     return _Model(run, trained, grounder)
 
 

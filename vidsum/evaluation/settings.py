@@ -152,7 +152,7 @@ class MomentsRequest:
     query_features: Annotated[
         Path | None,
         Option(
-            "Folder with a file per query, for models of --run that were trained on such.",
+            "Folder with a file per query, for models of --run trained on such files.",
             shown="embedded by the run's text encoder",
             metavar="FOLDER",
         ),
@@ -266,7 +266,7 @@ class VSERequest:
         Path, Option("Run or checkpoint of `vidsum train vse`, or its name.", metavar="FOLDER|FILE|NAME")
     ] = Path("vse")
     split: Annotated[
-        Literal["test", "val", "train"], Option("Which part of the pictures; those to test on were held out.")
+        Literal["test", "val", "train"], Option("Split of the pictures. test: held out from training.")
     ] = "test"
     seeds: Seeds = 10
     device: Device = "auto"

@@ -74,7 +74,7 @@ class MaskConfig:
     identity: Annotated[
         bool,
         Option(
-            "Start as if there were no mask, or as any linear layer does.",
+            "Initialise the mask to identity, or like a plain linear layer.",
             flags=("--mask-identity/--mask-plain",),
             shown="mask-plain",
         ),
@@ -110,7 +110,7 @@ class FullTransNetConfig:
     heads: Heads = 8
     """d_k = d_v = d / h."""
     d_ff: FeedForward = 2048
-    attention: Annotated[Pattern, Option("What a token of the encoder attends to.")] = "local-global"
+    attention: Annotated[Pattern, Option("Attention pattern of the encoder.")] = "local-global"
     window: Annotated[int, Option("Local window in tokens (w); odd.", min=1)] = 17
     """The token itself is among them."""
     global_tokens: Annotated[int, Option("Global tokens per shot.", min=1, max=3)] = 3
@@ -151,7 +151,7 @@ class RidgeConfig:
 
     dim_in: Dimension = 1024
     """D, of the input."""
-    window: Annotated[int, Option("Samples that are averaged, before and after; odd.", min=1)] = 7
+    window: Annotated[int, Option("Smoothing window of features and scores in samples; odd.", min=1)] = 7
     components: Annotated[
         int, Option("Random features of a Gaussian kernel; 0: linear in the features.", min=0)
     ] = 0

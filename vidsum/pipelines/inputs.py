@@ -46,7 +46,7 @@ def read_list(file: str) -> list[str]:
     lines = content.removeprefix(b"\xef\xbb\xbf").split(separator)
     paths = [os.fsdecode(line.removesuffix(b"\r")) for line in lines if line.strip()]
     if not paths:
-        raise UsageError(f"{'stdin' if file == '-' else file}: names no input", hint="one path per line")
+        raise UsageError(f"{'stdin' if file == '-' else file}: lists no input", hint="one path per line")
     return paths
 
 

@@ -107,9 +107,9 @@ def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
     """
     evidence, video = plan.retrieval.evidence, plan.input.video
     if evidence == "said" and plan.retrieval.min_present:
-        raise UsageError("how likely a query is present is known of pictures alone", hint="--in both")
+        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
     if video is None and evidence in ("said", "both"):
-        raise UsageError("features do not tell what is said", hint="give the video, or --in seen")
+        raise UsageError("features have no speech", hint="give the video, or --in seen")
     if video is None or evidence == "seen":
         return plan
     extraction = plan.input.extraction

@@ -26,7 +26,7 @@ def speech_for(
         return None
     if video is None:
         if is_asked:
-            raise UsageError("features do not tell what is said", hint="give the video, or --snap none")
+            raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
     if not is_asked and not is_transcribed(video.path, extraction):
         return None
@@ -50,13 +50,13 @@ def kept_said(
         return []
     passages = list(passages_of(sentences_of(plan.in_english(heard).run(progress))))
     if not passages:
-        raise UsageError(f"--keep-said {texts[0]!r}: nothing is said in {plan.sound.path.name}")
+        raise UsageError(f"--keep-said {texts[0]!r}: no speech in {plan.sound.path.name}")
     kept = []
     for text, row in zip(texts, evidence_of(passages, texts, plan.extraction.device), strict=True):
         best = int(row.argmax())
         if row[best] < SURE:
             nearest = passages[best].text
-            raise UsageError(f"--keep-said {text!r}: nothing that is said fits; nearest is {nearest!r}")
+            raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
         kept.append((passages[best].start_s, passages[best].end_s))
     return kept
 
@@ -92,7 +92,7 @@ def export_subtitles(
         OutputError: the file cannot be written.
     """
     if summary.video is None:
-        raise UsageError("features do not tell what is said", hint="give the video")
+        raise UsageError("features have no speech", hint="give the video")
     transcript = plan_transcript(summary.video.path, Transcription(), extraction).run(progress)
     write_text(replace(transcript, segments=subtitles_of(transcript, summary.segments)), path, "srt")
 

@@ -115,7 +115,7 @@ def embed_sentences(
     used = {name: video for name, video in videos.items() if video.queries}
     texts = [query.text for video in used.values() for query in video.queries]
     if not texts:
-        raise UsageError("there is no caption to simulate videos from")
+        raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
     changed, short = disorder(texts, rng), shortened(texts, rng)
     vectors, *queries = (embed_once(each, embed, encoder, progress) for each in (texts, changed, short))

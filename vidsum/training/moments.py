@@ -99,7 +99,7 @@ def check_sizes(
     two differ.
     """
     if not examples:
-        raise UsageError("there is no video to train on")
+        raise UsageError("no video to train on")
     first = sizes(examples[0])
     for example in (*examples, *validation):
         if sizes(example) != first:

@@ -87,7 +87,7 @@ def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
         if not file.is_file():
             raise InputError(
                 f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
-                hint="the `vidsum train` command of this run, without --split, goes on with it",
+                hint="the `vidsum train` command of this run, without --split, trains the others",
             )
     return files
 

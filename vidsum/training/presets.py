@@ -59,7 +59,7 @@ class MRNetChoice:
     preset: Annotated[
         Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,
         Option(
-            "Settings to begin with: published ones; captions, toy: ours.",
+            "Preset of settings: published ones; captions, toy: ours.",
             panel="Training",
             shown="activitynet; for captions and toy theirs",
         ),
@@ -81,7 +81,7 @@ class DETRChoice:
     preset: Annotated[
         Literal["qvhighlights", "captions", "toy"] | None,
         Option(
-            "Settings to begin with: the published ones; captions, toy: ours.",
+            "Preset of settings: the published ones; captions, toy: ours.",
             panel="Training",
             shown="qvhighlights; for captions and toy theirs",
         ),

@@ -122,10 +122,9 @@ class MomentSettings:
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     """Gradient clipping norm."""
-    start: Annotated[
-        str | None,
-        Option("Begin with the weights of a checkpoint: a name of the registry, or a file.", shown="random"),
-    ] = None
+    start: Annotated[str | None, Option("Initial weights: a checkpoint by name or file.", shown="random")] = (
+        None
+    )
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -217,7 +216,7 @@ class DataSettings:
         tuple[str, ...],
         Option(
             "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); can "
-            "be repeated with --recipe captions. toy: toy data, to try the model on.",
+            "be repeated with --recipe captions. toy: generated data, to try the model.",
             metavar="FILE|toy",
         ),
     ]
@@ -275,7 +274,7 @@ class DataSettings:
     validation: Annotated[
         str | None,
         Option(
-            "What chooses the best epoch: annotations of other videos, or a fraction of the training videos; "
+            "Validation data: annotations of other videos, or a fraction of the training videos; "
             "0: take the last epoch.",
             shown="0.1",
             metavar="FILE|FRACTION",

@@ -24,7 +24,7 @@ class FullTransNetSettings:
     crop: Annotated[
         float,
         Option(
-            "Train on random runs of shots, at least this fraction of a video; 1: whole videos, as in the "
+            "Minimum fraction of each video to train on (random runs of shots); 1: whole videos, as in the "
             "paper.",
             above=0,
             max=1,
@@ -48,7 +48,7 @@ class FullTransNetSettings:
         ),
     ] = 0.2
     ends: Annotated[
-        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
+        bool, Option("Also read the time from the start and to the end.", flags=("--ends/--no-ends",))
     ] = False
     device: Device = "auto"
 
@@ -87,7 +87,7 @@ class RidgeSettings:
     ] = 0.5
     """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
     ends: Annotated[
-        bool, Option("Read the time from the start and to the end too.", flags=("--ends/--no-ends",))
+        bool, Option("Also read the time from the start and to the end.", flags=("--ends/--no-ends",))
     ] = True
     draws: Annotated[int, Option("With --space vse: simulations of each video.", min=1)] = 6
     seed: Annotated[int, Option("Random seed of the folds and of the random features.", min=0)] = 0

@@ -43,7 +43,7 @@ def read_samples(
     """
     check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):
-        raise CannotReadError(f"decord gets {info.codec} in this kind of {info.container} file wrong")
+        raise CannotReadError(f"decord reads {info.codec} in {info.container} files wrongly")
     sizes = {pixel_size(s.size, info.display_width, info.display_height) for s in samplings}
     shown = info.display_width, info.display_height
     width, height = min(sizes) if len(sizes) == 1 and min(sizes)[0] >= _MIN_WIDTH else shown

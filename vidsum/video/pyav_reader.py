@@ -154,7 +154,7 @@ def check_readable(path: Path) -> None:
             "no such file": not is_there,
             "is a folder, not a video": path.is_dir(),
             "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
-            "no permission to read it": not os.access(path, os.R_OK),
+            "permission denied": not os.access(path, os.R_OK),
             "is empty": is_there and path.stat().st_size == 0,
         }
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL

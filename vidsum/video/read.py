@@ -156,5 +156,5 @@ def _read(
         raise DamagedError(damage, hint="leave out --strict to use what can be decoded")
     if has_odd_pixels(info.sample_aspect_ratio):
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
-        outcome.warnings.append(f"{info.path}: {pixels} are taken for square")
+        outcome.warnings.append(f"{info.path}: {pixels} are treated as square")
     outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]
