@@ -477,7 +477,7 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         ("text", "complaint"),
         [
-            ("nonsense: 1", "no command or option"),
+            ("nonsense: 1", "unknown command or option"),
             ("summarize:\n  nonsense: 1", "no option"),
             ("- a\n- b", "mapping"),
             ("summarize: 3", "mapping"),
