@@ -82,10 +82,8 @@ def _run(command: str, precision: str | None) -> str:
 def prepare(folder: Path, shared: Path) -> None:
     """Put into a folder what the commands read: docs/sample and, from the shared folder, annotations."""
     shutil.copytree(ROOT / "docs" / "sample", folder / "docs" / "sample")
-    data = shared / "data"
-    for file in (*data.glob("qvhighlights/*.jsonl"), data / "charades/charades_test.json"):
+    for file in (shared / "data").glob("qvhighlights/*.jsonl"):
         (folder / file.name).symlink_to(file)
-    (folder / "people").symlink_to(data / "human_moments/charades")
 
 
 def main() -> None:
