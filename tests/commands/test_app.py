@@ -52,6 +52,17 @@ def test_each_command_explains_itself(run: Run, command: str) -> None:
     assert "Usage" in ran.out
 
 
+def test_the_first_screen_of_help_has_the_main_options() -> None:
+    command = [sys.executable, "-m", "vidsum", "summarize", "--help"]
+    shown = subprocess.run(command, env={**os.environ, "COLUMNS": "120"}, capture_output=True, text=True)
+    lines = shown.stdout.splitlines()
+    panels = [line.split("─ ")[1].split(" ─")[0] for line in lines if line.startswith("╭─ ")]
+    assert panels[:3] == ["Arguments", "Summary", "Output"]
+    assert panels[-1] == "Advanced"
+    assert next(number for number, line in enumerate(lines) if line.startswith("╭─ Shots")) < 45
+    assert "vidsum[ray]" in shown.stdout  # to Rich, `[ray]` is a style
+
+
 def all_options() -> Iterator[tuple[str, Any]]:
     """(the command's words, option) of each option of each command."""
     for words, command in commands():
