@@ -333,7 +333,7 @@ def test_runs_that_cannot_answer(task: str, run: ModelRun, family: str, tmp_path
         answer(task, run, checkpoint=checkpoint(tmp_path / "silent.safetensors", family, text=None))
     with pytest.raises(UsageError, match=r"reads clips of \d numbers.*, not of \d"):
         answer(task, run, features=run.features[:1])
-    with pytest.raises(UsageError, match="reads a guide"):
+    with pytest.raises(UsageError, match="reads a similarity curve"):
         answer(task, run, checkpoint=checkpoint(tmp_path / "guided.safetensors", family, guided=True))
     with pytest.raises(InputError, match="no such file"):
         answer(task, run, checkpoint=tmp_path / "none.safetensors")
