@@ -104,7 +104,7 @@ def mrnet(
     chosen: Annotated[Mapping[str, Any], Given(MRNetSettings, _preset_names(MRNetSettings))],
     view: View,
 ) -> None:
-    """Train MRNet, which finds the moments of a video that a text describes.
+    """Train MRNet, which finds moments from a text query.
 
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 

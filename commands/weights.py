@@ -39,14 +39,14 @@ def list_weights(view: View) -> None:
         rows = tuple(
             (
                 status.entry.name,
-                _state(status),
+                _state(status).replace("present", "installed"),
                 _megabytes(status),
                 status.entry.licence,
                 status.entry.purpose,
             )
             for status in statuses
         )
-        table = Table(("name", "state", "size", "licence", "what it is"), rows)
+        table = Table(("name", "state", "size", "licence", "description"), rows)
         return Result("weights list", data={"weights": [_facts(status) for status in statuses]}, table=table)
 
     run_alone("weights list", view, step)

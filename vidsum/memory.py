@@ -2,7 +2,7 @@
 
 PyTorch makes and drops arrays of many megabytes in several threads. The GNU C library keeps what is dropped
 in pieces between what is in use, in an arena of each thread, more of them by the minute: with two networks
-at once 970 MiB became 1,280 in the first six minutes of a video. docs/benchmarks.md has the figures.
+at once 970 MiB became 1,280 in the first six minutes of a video.
 """
 
 import ctypes
