@@ -301,3 +301,10 @@ def test_what_is_kept_is_kept_to_the_frame() -> None:
     keep, words = [(2.0, 3.0)], [(1.8, 2.2), (4.8, 5.2)]
     chosen = select(features, shots, np.ones(20, np.float32), 1.0, keep=keep, words=words)
     assert chosen.segments == ((2.0, 3.0),)
+
+
+def test_of_a_slide_show_each_slide_has_a_piece() -> None:
+    features = Features.from_array(np.repeat(np.eye(8), 20, axis=0) + 0.01, fps=2.0, video_fps=FPS)
+    selected = select(features, cut(*np.arange(0, 81, 10.0)), np.full(160, 0.3, np.float32), 22.0)
+    assert len(selected.segments) == 8
+    assert all(shot.selected for shot in selected.shots)
