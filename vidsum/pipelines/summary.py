@@ -285,10 +285,9 @@ def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, 
     share_s = parse_budget(selection.budget, duration_s)
     least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
     budget_s = parse_budget(selection.budget, duration_s, least_s)
-    if budget_s == share_s:
-        return budget_s, ()
     fault = f"a budget of {selection.budget} is {format_time(share_s)}, less than a segment"
-    return budget_s, (f"{fault}: taking {format_time(budget_s)} (--min-segment)",)
+    message = f"{fault}: taking {format_time(budget_s)} (--min-segment)"
+    return budget_s, () if budget_s == share_s else (message,)
 
 
 def plan_summary(

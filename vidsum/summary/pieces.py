@@ -4,9 +4,8 @@
 
     F(P) = sum over p of c(p) + UNSHOWN * sum over shots s of w(s) max over p of sim(s, p)
 
-c(p) is the sum of the curve in p; w(s) is c of the best window of s, over the sum of the similarities of s to
-all shots. F is monotone and submodular, so that each step's highest gain per frame leads to a solution with a
-proven bound. docs/algorithms/selection.md has the rules, the bound and how the constants were chosen.
+c(p) is the sum of the curve in p, w(s) that of the best window of s, over the sum of the similarities of s to
+all shots. docs/algorithms/selection.md has the rules, a bound, and how the constants were chosen.
 """
 
 import heapq
@@ -42,11 +41,10 @@ class Piece:
     start: int
     end: int
     cell: tuple[int, int]
-    """Where it may lie: in its shot, or in what another piece leaves of it."""
+    """Where it may lie: its shot, or what another piece leaves of it."""
     score: float
     """Mean of the curve."""
     is_first: bool = True
-    """Whether its shot has no other piece."""
 
     @property
     def size(self) -> int:
@@ -62,7 +60,6 @@ class Windows:
     places: IntArray
     """Frames before which a cut may be, ascending."""
     shortest: int
-    """Frames."""
 
     def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Piece | None:
         """The window of at most `size` frames with the highest sum; of several, that in their middle."""
@@ -143,7 +140,6 @@ class _Shown:
         return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
 
     def show(self, start: int, end: int) -> None:
-        """Take frames into the summary."""
         self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
 
 

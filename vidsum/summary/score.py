@@ -102,8 +102,7 @@ def best_score(
     If all are flat, `auto` gives `uniform` and a warning. A named model gives its flat curve and a warning,
     except `uniform`, which is meant to be flat. The other arguments are those of `score`.
     """
-    flat: list[str] = []
-    moves = motion(features) if SHIPPED_MODEL in models else 1.0  # of other features its scale is not known
+    flat, moves = list[str](), motion(features) if SHIPPED_MODEL in models else 1.0
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if selection.model != "auto":

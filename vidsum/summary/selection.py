@@ -15,6 +15,7 @@ from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, Time
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+Limits = tuple[float, float | None]
 
 _WORTHLESS = 0.05
 """What has a score below this fraction of the highest does not fill what is left of the budget."""
@@ -35,21 +36,18 @@ class Selected:
 
 @dataclass(frozen=True)
 class _Video:
-    """A video of F frames, and what must and must not be in."""
+    """A video in frames: [F] which must and must not be in."""
 
     edges: IntArray
     """[S + 1] of the shots, cut where `keep` and `drop` begin and end."""
     kept: BoolArray
-    """[F]"""
     dropped: BoolArray
-    """[F]"""
     capacity: int
     """Frames of the summary."""
 
     @property
     def n_left(self) -> int:
-        """Frames that are not dropped."""
-        return len(self.dropped) - int(self.dropped.sum())
+        return int((~self.dropped).sum())
 
 
 def select(
@@ -61,7 +59,7 @@ def select(
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
     words: Sequence[Interval] = (),
-    limits_s: tuple[float, float | None] = (1.0, 5.0),
+    limits_s: Limits = (1.0, 5.0),
 ) -> Selected:
     """Choose the pieces of shots that fit the budget, see `choose_pieces`, or the best whole shots.
 
@@ -123,11 +121,7 @@ def _in_frames(
 
 
 def _choose(
-    video: _Video,
-    features: Features,
-    importance: FloatArray,
-    places: IntArray,
-    limits_s: tuple[float, float | None],
+    video: _Video, features: Features, importance: FloatArray, places: IntArray, limits_s: Limits
 ) -> tuple[BoolArray, TimeArray]:
     """Which frames are in, and the score of each shot."""
     fps, (shortest_s, longest_s) = features.video_fps, limits_s
@@ -143,8 +137,8 @@ def _choose(
     sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
-    whole = Windows(sums, anywhere, 1)
-    scores = np.array([piece.score for each in cells.items() if (piece := whole.best(*each, size))])
+    ideal = Windows(sums, anywhere, 1)
+    scores = np.array([piece.score for each in cells.items() if (piece := ideal.best(*each, size))])
     free = {shot: cell for shot, cell in cells.items() if not (video.kept | video.dropped)[cell[0]]}
     pieces: list[Piece] = []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
@@ -153,7 +147,8 @@ def _choose(
         if pieces := [piece for each in free.items() if (piece := windows.best(*each, size))]:
             break
     least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
-    pieces = [piece for piece in pieces if piece.score >= least]
+    worth = [piece for piece in pieces if piece.score >= least]
+    pieces = worth if worth or video.kept.any() else pieces  # never empty
     if longest_s is None:
         pieces = _knapsack(pieces, room)
     elif pieces:
@@ -165,14 +160,11 @@ def _choose(
 
 
 def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
-    """The pieces with the most importance in total; if it is the same in every frame, as many as fit.
-
-    The most importance would then be any pieces that fill the budget, for instance the opening.
-    """
-    scores, sizes = np.array([(piece.score, piece.size) for piece in pieces]).reshape(-1, 2).T
-    is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9
-    values = values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes.astype(np.int64)
-    taken = knapsack(values, sizes.astype(np.int64), room)
+    """The pieces with the most importance in total; if it is the same in every frame, as many as fit."""
+    scores = np.array([piece.score for piece in pieces])
+    sizes = np.array([piece.size for piece in pieces], np.int64)
+    is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9  # any pieces would do, for instance the opening
+    taken = knapsack(values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes, sizes, room)
     return [piece for piece, is_in in zip(pieces, taken, strict=True) if is_in]
 
 
