@@ -16,3 +16,9 @@ def test_stretches_are_pairs_of_numbers(name: str, stretch: object) -> None:
 
 def test_any_kind_of_number_will_do() -> None:
     Selection(keep=((0, 1.5), (np.float32(2), np.int64(3))))
+
+
+def test_the_shortest_segment_is_not_longer_than_the_longest() -> None:
+    with pytest.raises(UsageError, match="--min-segment 6 s is longer than --max-segment 5 s"):
+        Selection(min_segment_s=6.0)
+    Selection(min_segment_s=6.0, max_segment_s=None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vidsum.errors import UsageError
 from vidsum.options import leaves
 from vidsum.settings import ShotSettings
-from vidsum.times import format_time, parse_budget, parse_interval, parse_time
+from vidsum.times import format_time, parse_budget, parse_interval, parse_limit, parse_time
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,15 @@ def test_a_stretch_is_two_times_with_a_dash() -> None:
 def test_a_stretch_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_interval(text)
+
+
+def test_a_share_is_a_segment_at_least_and_a_time_is_what_it_says() -> None:
+    assert parse_budget("15%", 4.0, least_s=1.0) == 1
+    assert parse_budget("15%", 1.9, least_s=1.0) == 1.9
+    assert parse_budget("50%", 4.0, least_s=1.0) == 2
+    assert parse_budget("0.5s", 4.0, least_s=1.0) == 0.5
+
+
+def test_a_limit_is_a_time_or_none() -> None:
+    assert parse_limit("none") is None
+    assert parse_limit("1:30") == 90

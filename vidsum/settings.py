@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypedDict
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Option, check
-from vidsum.times import parse_interval, parse_time
+from vidsum.times import parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
@@ -228,8 +228,35 @@ class Selection:
         Option("speech: no cut inside a word. auto: if the transcript is cached.", shared=False),
     ] = "auto"
 
+    min_segment_s: Annotated[
+        float,
+        Option(
+            "Minimum length of a segment, e.g. 2s.",
+            above=0,
+            flags=("--min-segment",),
+            shown="1s",
+            metavar="TIME",
+            parse=parse_time,
+            panel=ADVANCED,
+        ),
+    ] = 1.0
+    max_segment_s: Annotated[
+        float | None,
+        Option(
+            "Maximum length of a segment, e.g. 10s; none: whole shots.",
+            above=0,
+            flags=("--max-segment",),
+            shown="5s",
+            metavar="TIME|none",
+            parse=parse_limit,
+        ),
+    ] = 5.0
+
     def __post_init__(self) -> None:
         check(self)
+        if self.max_segment_s is not None and self.min_segment_s > self.max_segment_s:
+            shortest, longest = self.min_segment_s, self.max_segment_s
+            raise UsageError(f"--min-segment {shortest:g} s is longer than --max-segment {longest:g} s")
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
                 if not _is_interval(segment):

@@ -35,6 +35,11 @@ def parse_time(text: str) -> float:
     return seconds
 
 
+def parse_limit(text: str) -> float | None:
+    """Seconds, see `parse_time`; None of `none`."""
+    return None if text.strip() == "none" else parse_time(text)
+
+
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
@@ -50,10 +55,11 @@ def parse_interval(text: str) -> "Interval":
     return start, end
 
 
-def parse_budget(text: str | float, duration_s: float) -> float:
+def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> float:
     """Seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`, `45`).
 
-    A bare number up to 1 is a share, a larger one is seconds.
+    A bare number up to 1 is a share, a larger one is seconds. A share is `least_s` at least, and all of a
+    video that is not twice as long.
 
     Raises:
         UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
@@ -71,7 +77,8 @@ def parse_budget(text: str | float, duration_s: float) -> float:
     if share is not None:
         if share > 1:
             raise UsageError(f"the budget must be at most 100 %, not {text}")
-        return _above_zero(share, text) * duration_s
+        least_s = least_s if duration_s >= 2 * least_s else duration_s
+        return max(_above_zero(share, text) * duration_s, least_s)
     try:
         seconds = parse_time(text)
     except UsageError:

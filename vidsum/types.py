@@ -263,7 +263,7 @@ class Shots(Result):
 
 @dataclass(frozen=True)
 class ScoredShot:
-    """A shot [start_s, end_s) with its mean importance, and whether the summary has it."""
+    """A shot [start_s, end_s) with the mean importance of its best piece, and whether the summary has one."""
 
     start_s: float
     end_s: float
@@ -276,7 +276,7 @@ class Summary(Result):
     """A summary: which segments of a video to keep, and why."""
 
     segments: tuple[Interval, ...]
-    """In time order; neighbouring key shots are joined."""
+    """In time order; pieces of two shots may touch."""
     shots: tuple[ScoredShot, ...]
     importance: FloatArray
     """[T] importance score of each feature."""

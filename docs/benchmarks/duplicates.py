@@ -23,7 +23,6 @@ from docs.benchmarks.degraded import FPS, Rng, cut_segment, videos_in
 from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.shots import find
-from vidsum.summary.repetition import within_shot_distance
 from vidsum.types import Features, FloatArray, Summary
 
 IntArray = npt.NDArray[np.int64]
@@ -36,6 +35,13 @@ def film_of(clips: Sequence[FloatArray], rng: Rng) -> tuple[Features, IntArray]:
     rows = [cut_segment(clips[clip], rng) for clip in order.tolist()]
     features = Features.from_array(np.concatenate(rows), FPS, extractor=DEFAULT_EXTRACTOR)
     return features, np.repeat(order, [len(part) for part in rows])
+
+
+def within_shot_distance(rows: FloatArray, shot_of: IntArray) -> float:
+    """Median cosine distance of samples [T, D] that follow each other in a shot; 0 where none do."""
+    within = shot_of[1:] == shot_of[:-1]
+    cosines = np.einsum("td,td->t", rows[1:], rows[:-1], dtype=np.float64)
+    return max(0.0, float(np.median(1 - cosines[within]))) if within.any() else 0.0
 
 
 def segment_of(summary: Summary) -> IntArray:

@@ -1,7 +1,5 @@
 """Time of the knapsack on 5,000 shots, beside the plain dynamic programme over all of them.
 
-"pairs s" is its time where each shot repeats another one.
-
 python -m docs.benchmarks.knapsack
 """
 
@@ -10,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vidsum.summary.grouped_knapsack import grouped_knapsack
 from vidsum.summary.knapsack import knapsack, values_of
 
 FPS = 30
@@ -42,17 +39,14 @@ def main() -> None:
         "scores grow with length": (lengths + 10) / 150,
     }
     print(f"{N_SHOTS} shots, {lengths.sum() / FPS / 3600:.1f} h of video at {FPS} frames/s")
-    print(f"{'instance':<28}{'budget':>8}{'ours s':>10}{'plain s':>10}{'plain/ours':>12}{'pairs s':>10}")
-    pairs = rng.permutation(N_SHOTS) // 2
+    print(f"{'instance':<28}{'budget':>8}{'ours s':>10}{'plain s':>10}{'plain/ours':>12}")
     for kind, scores in kinds.items():
         values = values_of(scores)
         for minutes in (18, 60, 120):
             capacity = minutes * 60 * FPS
             ours = min(seconds(lambda: knapsack(values, lengths, capacity)) for _ in range(3))  # noqa: B023
             other = seconds(lambda: plain(values, lengths, capacity))  # noqa: B023
-            again = np.maximum(values // 4, 1)
-            paired = seconds(lambda: grouped_knapsack(values, again, lengths, pairs, capacity))  # noqa: B023
-            row = f"{kind:<28}{minutes:>4} min{ours:>10.4f}{other:>10.3f}{other / ours:>12.1f}{paired:>10.2f}"
+            row = f"{kind:<28}{minutes:>4} min{ours:>10.4f}{other:>10.3f}{other / ours:>12.1f}"
             print(row, flush=True)
 
 

@@ -169,11 +169,12 @@ def test_texts_of_several_inputs_do_not_fit_on_stdout(run: Run, folder: Path, lo
 
 
 def test_warnings_of_a_batch_name_the_input(run: Run, folder: Path) -> None:
-    ran = run("summarize", folder, "-r", "--copy", "--output-dir", "out")
+    ran = run("summarize", folder, "-r", "--model", "uniform", "--copy", "--output-dir", "out")
     warnings = [line for line in ran.err.splitlines() if line.startswith("warning: ")]
     named = zip(("a.mp4", "below/b"), warnings, strict=True)
     assert all(line.startswith(f"warning: {folder / name}: copied") for name, line in named)
-    assert run("summarize", folder / "a.mp4", "--copy").err.startswith("warning: copied segments")
+    alone = run("summarize", folder / "a.mp4", "--model", "uniform", "--copy")
+    assert alone.err.startswith("warning: copied segments")
 
 
 def table() -> list[dict[str, str]]:
@@ -185,7 +186,7 @@ def table() -> list[dict[str, str]]:
 FACTS = {
     "extract": {"length_s": 10, "features": 20, "numbers": 1280, "extractor": "efficientnet_lite0"},
     "shots": {"length_s": 10, "method": "kts"},
-    "summarize": {"length_s": 10, "kept_s": 1, "segments": 1, "model": "uniform"},
+    "summarize": {"length_s": 10, "kept_s": 1.48, "segments": 1, "model": "uniform"},
     "highlights": {"length_s": 10},
     "info": {"length_s": 10, "fps": 25, "codec": "h264", "sound": "aac"},
 }
@@ -224,7 +225,7 @@ def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str
 def test_the_table_quotes_what_it_must_and_tells_warnings(run: Run, film: Path, loads: list[str]) -> None:
     odd = Path('a, "b"\nc.mp4')
     odd.write_bytes(film.read_bytes())
-    assert run("summarize", odd, film, "--copy", "--table", "table.csv").code == 0
+    assert run("summarize", odd, film, "--model", "uniform", "--copy", "--table", "table.csv").code == 0
     rows = table()
     assert rows[0]["input"] == str(odd)
     assert rows[1]["warnings"].startswith("copied segments")

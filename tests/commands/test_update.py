@@ -39,7 +39,7 @@ def test_an_upload_that_was_completed_is_summarized_again_and_the_rest_kept(
     place.mkdir()
     (place / "a.mp4").write_bytes(film.read_bytes())
     (place / "b.mp4").write_bytes(half)
-    how = ("summarize", place, "--update", "--storyboard", "--plot", "--table", "table.csv")
+    how = ("summarize", place, "--update", "--storyboard", "--plot", "--table", "table.csv", "-m", "uniform")
     ran = run(*how)
     assert (ran.code, "b.mp4" in ran.err, "frames decoded" in ran.err) == (0, True, True)
     assert "frames decoded" in Path("table.csv").read_text().splitlines()[2]

@@ -182,3 +182,21 @@ def test_own_features_and_scores_make_a_video(film: Path, tmp_path: Path) -> Non
     export.write_video(summary, tmp_path / "s.mp4")
     assert probe(tmp_path / "s.mp4").duration_s == pytest.approx(seconds / 2, abs=0.5)
     assert summary.segments[-1][1] == pytest.approx(seconds)
+
+
+def test_a_share_shorter_than_a_segment_is_one_segment_with_a_message() -> None:
+    features = Features.from_array(np.random.default_rng(0).normal(size=(6, 4)))
+    summary = summarize(features, model="contrastive")
+    assert summary.duration_s == pytest.approx(1)
+    assert any("15% is 0:00.45, less than a segment: taking 0:01.00" in line for line in summary.warnings)
+    assert summarize(features, "0.4s", model="contrastive").duration_s == pytest.approx(0.4)
+    assert summarize(features, model="contrastive", max_segment_s=None).duration_s < 0.46
+    short = summarize(Features.from_array(np.ones((3, 4))), model="uniform")
+    assert short.segments == ((0, 1.5),)
+
+
+def test_limits_of_segments_are_recorded_and_hold() -> None:
+    features = Features.from_array(np.random.default_rng(0).normal(size=(200, 4)))
+    summary = summarize(features, model="contrastive", min_segment_s=2.0, max_segment_s=3.0)
+    assert summary.provenance["summary"]["max_segment_s"] == 3
+    assert all(2 - 1e-6 <= end - start <= 3 + 1e-6 for start, end in summary.segments)

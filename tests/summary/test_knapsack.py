@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.summary.grouped_knapsack import grouped_knapsack
 from vidsum.summary.knapsack import SCORE_STEPS, knapsack, values_of
 
 Instance = tuple[np.ndarray, np.ndarray, int]
@@ -88,92 +87,3 @@ def test_nothing_fits_and_everything_fits() -> None:
     assert knapsack(values, weights, 9).tolist() == [False, False]
     assert knapsack(values, weights, 30).tolist() == [True, True]
     assert knapsack(values[:0], weights[:0], 30).tolist() == []
-
-
-def grouped_value(chosen: np.ndarray, values: np.ndarray, again: np.ndarray, groups: np.ndarray) -> int:
-    """The value of a choice, written out: of each group the item that gains most counts in full."""
-    total = 0
-    for number in set(groups.tolist()):
-        members = [item for item in range(len(values)) if chosen[item] and groups[item] == number]
-        best = max(members, key=lambda item: values[item] - again[item], default=None)
-        total += sum(int(values[item] if item == best else again[item]) for item in members)
-    return total
-
-
-@settings(max_examples=300, deadline=None)
-@given(instances(most_items=9), st.data())
-def test_repetitions_count_less_and_the_choice_is_the_best_of_all(
-    instance: Instance, data: st.DataObject
-) -> None:
-    values, weights, capacity = instance
-    n = len(values)
-    groups = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int64)
-    again = np.array([data.draw(st.integers(min(value, 1), value)) for value in values.tolist()], np.int64)
-    taken = grouped_knapsack(values, again, weights, groups, capacity)
-    assert weights[taken].sum() <= capacity
-    allowed = (
-        np.array(choice, bool)
-        for choice in itertools.product([1, 0], repeat=n)
-        if np.dot(choice, weights) <= capacity
-    )
-    best = max(grouped_value(choice, values, again, groups) for choice in allowed)
-    assert grouped_value(taken, values, again, groups) == best
-    left = (values > 0) & ~taken
-    assert not (weights[left] <= capacity - weights[taken].sum()).any()
-
-
-@settings(max_examples=200, deadline=None)
-@given(instances(most_items=40))
-def test_groups_of_one_are_the_plain_knapsack(instance: Instance) -> None:
-    values, weights, capacity = instance
-    groups = np.arange(len(values))[::-1]
-    taken = grouped_knapsack(values, np.minimum(values, 1), weights, groups, capacity)
-    assert taken.tolist() == knapsack(values, weights, capacity).tolist()
-
-
-@settings(max_examples=100, deadline=None)
-@given(instances(most_items=40), st.integers(1, 6))
-def test_repetitions_of_full_value_are_the_plain_knapsack(instance: Instance, n_groups: int) -> None:
-    values, weights, capacity = instance
-    groups = np.arange(len(values)) % n_groups
-    taken = grouped_knapsack(values, values, weights, groups, capacity)
-    assert values[taken].sum() == plain_best(values, weights, capacity)
-    assert weights[taken].sum() <= capacity
-
-
-def plain_grouped_best(
-    values: np.ndarray, again: np.ndarray, weights: np.ndarray, groups: np.ndarray, capacity: int
-) -> int:
-    """The best value by a dynamic programme in which any one item of a group may count in full."""
-    best = np.zeros(capacity + 1, np.int64)
-    for number in set(groups.tolist()):
-        none, one = best, np.full(capacity + 1, -(2**60))
-        for item in np.flatnonzero(groups == number):
-            weight = int(weights[item])
-            if weight > capacity:
-                continue
-            new_none, new_one = none.copy(), one.copy()
-            new_none[weight:] = np.maximum(none[weight:], none[:-weight] + again[item])
-            in_full = np.maximum(none[:-weight] + values[item], one[:-weight] + again[item])
-            new_one[weight:] = np.maximum(one[weight:], in_full)
-            none, one = new_none, new_one
-        best = np.maximum(none, one)
-    return int(best[-1])
-
-
-@pytest.mark.parametrize("kind", ["unrelated", "equal values", "equal weights", "strongly correlated"])
-@pytest.mark.parametrize("share", [0.02, 0.15, 0.5, 0.97])
-@pytest.mark.parametrize("n_groups", [8, 100])
-def test_many_shots_in_groups_against_a_plain_programme(kind: str, share: float, n_groups: int) -> None:
-    rng = np.random.default_rng(n_groups)
-    weights = np.full(200, 60) if kind == "equal weights" else rng.integers(20, 100, 200)
-    scores = {"equal values": np.ones(200), "strongly correlated": (weights + 10) / 110}.get(
-        kind, rng.random(200)
-    )
-    values, capacity = values_of(scores), int(share * weights.sum())
-    again, groups = np.maximum(values // 4, 1), rng.integers(0, n_groups, 200)
-    taken = grouped_knapsack(values, again, weights, groups, capacity)
-    assert weights[taken].sum() <= capacity
-    assert grouped_value(taken, values, again, groups) == plain_grouped_best(
-        values, again, weights, groups, capacity
-    )

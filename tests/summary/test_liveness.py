@@ -10,7 +10,7 @@ from scipy.stats import entropy
 
 from tests.conftest import real_weights
 from vidsum.features import describe, load_extractor
-from vidsum.summary.liveness import DULL_UNITS, liveness, measures
+from vidsum.summary.liveness import DULL_UNITS, liveness, measures, motion
 from vidsum.types import Features
 
 LITE = "efficientnet_lite0"
@@ -100,3 +100,15 @@ def test_of_a_clip_that_chose_no_constant_dull_versions_are_told_apart(shared_vi
     assert {kind: float(np.median(curve)) < 0.5 for kind, curve in curves.items()} == dict.fromkeys(
         curves, True
     )
+
+
+def test_an_encoder_that_draws_a_still_picture_anew_does_not_make_it_live() -> None:
+    rng = np.random.default_rng(0)
+    still = np.repeat(rng.random((1, 64), dtype=np.float32), 40, axis=0)
+    still[10:13] += 0.3 * rng.random((3, 64), dtype=np.float32)
+    assert motion(Features.from_array(still)).max() < 0.01
+    moving = still.copy()
+    moving[20:] += 0.3 * rng.random((20, 64), dtype=np.float32)
+    live = motion(Features.from_array(moving))
+    assert live[:20].max() < 0.01
+    assert live[22:].min() > 0.9

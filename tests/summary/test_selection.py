@@ -1,6 +1,7 @@
 """What is kept: never nothing, never more than the budget, and as the user insists."""
 
 import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from vidsum.summary.selection import Selected, select
 from vidsum.types import Features, Shots
 
 FPS = 25.0
+WHOLE: dict[str, tuple[float, float | None]] = {"limits_s": (1.0, None)}
+"""Whole shots, not pieces of them."""
 
 
 def video(duration_s: float, fps: float = 2.0) -> Features:
@@ -29,7 +32,7 @@ def length(selected: Selected) -> float:
 
 def test_the_shots_with_the_highest_mean_importance_are_chosen() -> None:
     importance = np.repeat([0.2, 0.9, 0.5, 0.4], 20).astype(np.float32)
-    selected = select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0)
+    selected = select(video(40), cut(0, 10, 20, 30, 40), importance, 20.0, **WHOLE)
     assert selected.segments == ((10, 30),)
     assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.9, 0.5, 0.4])
     assert [shot.selected for shot in selected.shots] == [False, True, True, False]
@@ -38,44 +41,44 @@ def test_the_shots_with_the_highest_mean_importance_are_chosen() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_choice_is_the_best_of_all_choices(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    lengths = rng.integers(1, 12, 8)  # seconds, each of 2 samples and 25 frames
+    lengths = rng.integers(1, 12, 8)  # seconds, each a sample and 25 frames
     edges = np.concatenate([[0], np.cumsum(lengths)])
-    importance = rng.random(2 * edges[-1]).astype(np.float32)
+    importance = rng.uniform(0.1, 1, edges[-1]).astype(np.float32)
     budget = int(rng.integers(12, 30))
-    sums = [importance[2 * start : 2 * end].sum() for start, end in itertools.pairwise(edges)]
+    sums = [importance[start:end].sum() for start, end in itertools.pairwise(edges)]
     best = max(
         sum(sums[i] for i in chosen)
         for size in range(9)
         for chosen in itertools.combinations(range(8), size)
         if sum(lengths[list(chosen)]) <= budget
     )
-    selected = select(video(float(edges[-1])), cut(*edges), importance, float(budget))
-    total = sum(shot.score * 2 * (shot.end_s - shot.start_s) for shot in selected.shots if shot.selected)
+    selected = select(video(float(edges[-1]), 1.0), cut(*edges), importance, float(budget), **WHOLE)
+    total = sum(shot.score * (shot.end_s - shot.start_s) for shot in selected.shots if shot.selected)
     assert total == pytest.approx(best, abs=1e-5)
 
 
 def test_one_good_shot_comes_before_short_weak_ones() -> None:
     importance = np.repeat([0.2, 0.8, 0.2, 0.2], [4, 20, 4, 4]).astype(np.float32)
-    selected = select(video(16), cut(0, 2, 12, 14, 16), importance, 10.0)
+    selected = select(video(16), cut(0, 2, 12, 14, 16), importance, 10.0, **WHOLE)
     assert selected.segments == ((2, 12),)
 
 
 def test_a_flat_curve_does_not_give_the_opening_but_as_many_shots_as_fit() -> None:
-    selected = select(video(40), cut(0, 10, 22, 27, 32, 40), np.full(80, 0.5, np.float32), 10.0)
+    selected = select(video(40), cut(0, 10, 22, 27, 32, 40), np.full(80, 0.5, np.float32), 10.0, **WHOLE)
     assert selected.segments == ((22, 32),)
 
 
-def test_a_shot_longer_than_the_budget_is_split() -> None:
-    importance = np.array([0.1] * 40 + [0.9] * 20 + [0.1] * 40, np.float32)
-    selected = select(video(50), cut(0, 50), importance, 10.0)
-    assert selected.segments == ((20, 30),)
-    assert len(selected.shots) == 5
+def test_of_a_shot_longer_than_the_budget_the_best_part_is_taken() -> None:
+    importance = np.array([0.1] * 42 + [0.9] * 20 + [0.1] * 38, np.float32)
+    selected = select(video(50), cut(0, 50), importance, 10.0, **WHOLE)
+    assert selected.segments == ((21, 31),)
+    assert [(shot.score, shot.selected) for shot in selected.shots] == [(pytest.approx(0.9), True)]
 
 
-def test_a_shot_between_two_samples_takes_the_nearest() -> None:
+def test_a_shot_between_two_samples_takes_the_one_before() -> None:
     features = Features(np.ones((2, 1), np.float32), np.array([0.0, 5.0]), 5.0, 5.0, 10.0, FPS)
     selected = select(features, cut(0, 1, 2, 4, 10), np.array([0.2, 0.8], np.float32), 3.0)
-    assert [shot.score for shot in selected.shots[:3]] == pytest.approx([0.2, 0.2, 0.8])
+    assert [shot.score for shot in selected.shots] == pytest.approx([0.2, 0.2, 0.2, 0.8])
 
 
 def test_a_video_that_fits_is_kept_whole_with_a_message() -> None:
@@ -88,17 +91,20 @@ def test_shots_that_show_nothing_do_not_fill_the_budget() -> None:
     importance = np.repeat(np.array([0.02, 1.0, 0.06, 0.5], np.float32), 4)
     features = Features.from_array(np.eye(16), fps=4.0, video_fps=4.0)
     shots = Shots(np.arange(5.0), "uniform", video_fps=4.0)
-    assert select(features, shots, importance, 3.0).segments == ((1.0, 4.0),)
+    assert select(features, shots, importance, 3.0, **WHOLE).segments == ((1.0, 4.0),)
     # with less importance in what is left, the same shot is worth its time
-    assert select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)]).segments == (
+    assert select(features, shots, importance, 2.0, drop=[(1.0, 2.0), (3.0, 4.0)], **WHOLE).segments == (
         (0.0, 1.0),
         (2.0, 3.0),
     )
     assert select(features, shots, importance, 1.0, keep=[(0.0, 1.0)]).segments == ((0.0, 1.0),)
 
 
-def test_importance_of_zero_everywhere_still_gives_a_summary() -> None:
-    assert length(select(video(40), cut(0, 10, 20, 30, 40), np.zeros(80, np.float32), 20.0)) == 20
+@pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
+def test_importance_of_zero_everywhere_still_gives_a_summary(limits_s: tuple[float, float | None]) -> None:
+    zeros = np.zeros(80, np.float32)
+    selected = select(video(40), cut(0, 10, 20, 30, 40), zeros, 20.0, limits_s=limits_s)
+    assert 15 <= length(selected) <= 20
 
 
 @pytest.mark.parametrize("duration_s", [0.04, 0.05, 0.5])
@@ -165,9 +171,19 @@ def segments(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
     return [(a, b) for a, b in zip(times[::2], times[1::2], strict=False) if b - a > 0.1]
 
 
+Limits = tuple[float, float | None]
+
+
 @settings(max_examples=300, deadline=None)
-@given(data=st.data(), duration_s=st.floats(0.05, 120), seed=st.integers(0, 99))
-def test_any_summary_obeys_budget_keep_and_drop(data: st.DataObject, duration_s: float, seed: int) -> None:
+@given(
+    data=st.data(),
+    duration_s=st.floats(0.05, 120),
+    seed=st.integers(0, 99),
+    limits_s=st.sampled_from([(1.0, 5.0), (0.5, 0.5), (2.0, 30.0), (1.0, None)]),
+)
+def test_any_summary_obeys_budget_limits_keep_and_drop(
+    data: st.DataObject, duration_s: float, seed: int, limits_s: Limits
+) -> None:
     rng = np.random.default_rng(seed)
     features = video(duration_s)
     inside = rng.uniform(0, duration_s, data.draw(st.integers(0, 12)))
@@ -176,14 +192,15 @@ def test_any_summary_obeys_budget_keep_and_drop(data: st.DataObject, duration_s:
     budget_s = data.draw(st.floats(0.01, duration_s * 1.2))
     keep, drop = data.draw(segments(duration_s)), data.draw(segments(duration_s))
     try:
-        selected = select(features, shots, importance, budget_s, keep=keep, drop=drop)
+        selected = select(features, shots, importance, budget_s, keep=keep, drop=drop, limits_s=limits_s)
     except UsageError:
         assume(False)
     frame_s = 1 / FPS
-    whole = selected.segments == ((0, duration_s),)  # then the end is the video's, not a frame's
+    whole = selected.segments[-1][1] - selected.segments[0][0] == duration_s  # the end is the video's
     assert 0 < length(selected) <= max(budget_s, frame_s) + (frame_s / 2 if whole else 1e-6)
     edges = [edge for segment in selected.segments for edge in segment]
-    assert edges == sorted(set(edges))
+    assert edges == sorted(edges)
+    assert all(start < end for start, end in selected.segments)
     assert edges[0] >= 0
     assert edges[-1] <= duration_s
     for start, end in keep:
@@ -191,3 +208,103 @@ def test_any_summary_obeys_budget_keep_and_drop(data: st.DataObject, duration_s:
     for start, end in drop:
         assert all(last <= start + frame_s or first >= end - frame_s for first, last in selected.segments)
     assert sum(shot.end_s - shot.start_s for shot in selected.shots) == pytest.approx(duration_s, abs=frame_s)
+    for shot in selected.shots:
+        overlaps = (min(end, shot.end_s) > max(start, shot.start_s) for start, end in selected.segments)
+        assert shot.selected == any(overlaps)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.floats(1.2, 30), min_size=1, max_size=12),
+    st.floats(0.02, 0.45),
+    st.integers(0, 99),
+    st.floats(0.3, 1.2),
+    st.floats(1.2, 9),
+)
+def test_pieces_lie_in_their_shots_within_the_limits_and_the_highest_is_in(
+    lengths: list[float], fraction: float, seed: int, shortest_s: float, longest_s: float
+) -> None:
+    rng, frame_s = np.random.default_rng(seed), 1 / FPS
+    edges_s = np.round(np.concatenate([[0], np.cumsum(lengths)]) * FPS) / FPS
+    features = video(float(edges_s[-1]))
+    importance = rng.random(len(features)).astype(np.float32)
+    budget_s = max(fraction * edges_s[-1], shortest_s + frame_s)
+    assume(budget_s < edges_s[-1] / 2)
+    limits_s = (shortest_s, longest_s)
+    selected = select(features, cut(*edges_s), importance, budget_s, limits_s=limits_s)
+    for start, end in selected.segments:
+        assert shortest_s - frame_s <= end - start <= longest_s + 1e-6
+        assert any(first <= start + 1e-6 and end <= last + 1e-6 for first, last in pairwise(edges_s))
+    assert max(selected.shots, key=lambda shot: shot.score).selected
+
+
+def test_every_good_shot_has_a_piece_before_one_has_two() -> None:
+    importance = np.repeat([0.9, 0.3, 0.8, 0.75], 40).astype(np.float32)
+    shots = cut(0, 20, 40, 60, 80)
+    selected = select(video(80), shots, importance, 12.0)
+    assert [shot.selected for shot in selected.shots] == [True, False, True, True]
+    assert len(selected.segments) > 3
+    assert [shot.score for shot in selected.shots] == pytest.approx([0.9, 0.3, 0.8, 0.75])
+
+
+def test_of_a_single_take_the_pieces_are_where_the_curve_is_high() -> None:
+    importance = np.full(120, 0.2, np.float32)
+    importance[[20, 21, 22, 23, 70, 71, 72, 73, 100, 101, 102, 103]] = 0.8
+    selected = select(video(60), cut(0, 60), importance, 3.0)
+    assert selected.segments == ((10.52, 11.52), (35.52, 36.52), (50.52, 51.52))
+
+
+def test_pieces_that_touch_at_a_cut_are_two_segments_unless_most_is_kept() -> None:
+    importance = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
+    shots = cut(0, 10, 20)
+    assert select(video(20), shots, importance, 2.0).segments == ((9, 10), (10, 11))
+    assert len(select(video(20), shots, importance, 14.0).segments) == 1
+    # within a shot, and over the edge in the part that is kept, there is no cut
+    assert select(video(20), shots, importance, 3.0, keep=[(9.6, 10.4)]).segments == ((8.48, 11.48),)
+
+
+def test_shots_shorter_than_a_segment_are_taken_if_there_are_no_others() -> None:
+    rising = np.arange(20, dtype=np.float32) / 20
+    short = cut(*np.arange(0, 5.5, 0.5), 10)
+    assert select(video(10), short, rising[::-1].copy(), 1.5).segments[0][0] >= 5
+    flashes = cut(*np.arange(0, 10.5, 0.5))
+    assert 0 < length(select(video(10), flashes, rising, 1.5)) <= 1.5
+
+
+@pytest.mark.parametrize("budget_s", [9.0, 1.5, 20.0])
+@pytest.mark.parametrize("limits_s", [(1.0, 5.0), (1.0, None)])
+def test_a_summary_has_no_cut_inside_a_word(budget_s: float, limits_s: Limits) -> None:
+    features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)), fps=2.0)
+    shots = Shots(np.arange(0, 31, 2.0), "uniform")
+    importance = np.random.default_rng(1).random(60).astype(np.float32)
+    words = [(start + 0.3, start + 0.9) for start in np.arange(1.5, 29, 1.0).tolist()]
+    without = select(features, shots, importance, budget_s, limits_s=limits_s).segments
+    chosen = select(features, shots, importance, budget_s, words=words, limits_s=limits_s).segments
+
+    def cuts(segments: tuple[tuple[float, float], ...]) -> int:
+        edges = [edge for segment in segments for edge in segment]
+        return sum(start < edge < end for edge in edges for start, end in words)
+
+    assert cuts(without) > 0
+    assert cuts(chosen) == 0
+    assert 0 < sum(end - start for start, end in chosen) <= budget_s + 1e-9
+
+
+def test_a_word_without_end_is_cut() -> None:
+    importance = np.arange(20, dtype=np.float32) / 20
+    assert length(select(video(10), cut(0, 10), importance, 2.0, words=[(-1.0, 11.0)])) == 2
+
+
+def test_what_is_kept_is_kept_to_the_frame() -> None:
+    features = Features.from_array(np.ones((20, 4)), fps=2.0)
+    shots = Shots(np.array([0.0, 5.0, 10.0]), "uniform")
+    keep, words = [(2.0, 3.0)], [(1.8, 2.2), (4.8, 5.2)]
+    chosen = select(features, shots, np.ones(20, np.float32), 1.0, keep=keep, words=words)
+    assert chosen.segments == ((2.0, 3.0),)
+
+
+def test_of_a_slide_show_each_slide_has_a_piece() -> None:
+    features = Features.from_array(np.repeat(np.eye(8), 20, axis=0) + 0.01, fps=2.0, video_fps=FPS)
+    selected = select(features, cut(*np.arange(0, 81, 10.0)), np.full(160, 0.3, np.float32), 22.0)
+    assert len(selected.segments) == 8
+    assert all(shot.selected for shot in selected.shots)

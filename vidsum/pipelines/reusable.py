@@ -57,10 +57,14 @@ class Summarizer:
         min_shot_s: float | None = None,
         max_shot_s: float | None = None,
         snap: Literal["auto", "speech", "none"] = "auto",
+        min_segment_s: float = Selection.min_segment_s,
+        max_segment_s: float | None = Selection.max_segment_s,
         **how: Unpack[ExtractionOptions],
     ) -> None:
         name, self._own = model_of(model)
-        self._selection = Selection(budget, name, seed, beams, snap=snap)
+        self._selection = Selection(
+            budget, name, seed, beams, snap=snap, min_segment_s=min_segment_s, max_segment_s=max_segment_s
+        )
         self._shots = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
         self._extraction = from_keywords(Summarizer, Extraction, how)
 

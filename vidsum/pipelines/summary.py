@@ -28,7 +28,7 @@ from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, o
 from vidsum.summary.score import best_score, candidates, draw_attention, weights_sha256
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
-from vidsum.times import parse_budget
+from vidsum.times import format_time, parse_budget
 from vidsum.types import Features, Interval, Progress, Shots, Summary
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def summarize(
     drop: Sequence[tuple[float, float]] = (),
     keep_said: str | Sequence[str] = (),
     snap: Literal["auto", "speech", "none"] = "auto",
+    min_segment_s: float = Selection.min_segment_s,
+    max_segment_s: float | None = Selection.max_segment_s,
     shots: ShotMethod = ShotSettings.shots,
     max_shots: int | None = None,
     min_shot_s: float | None = None,
@@ -96,6 +98,8 @@ def summarize(
         drop: segments that must not be in.
         keep_said: one text or several; what is said about them must be in.
         snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
+        min_segment_s: minimum length of a segment.
+        max_segment_s: maximum length of a segment; None takes whole shots.
         shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction`, for a video.
@@ -105,6 +109,7 @@ def summarize(
     """
     name, own = model_of(model)
     wishes = wishes_of(keep, drop, keep_said)
+    wishes |= {"min_segment_s": min_segment_s, "max_segment_s": max_segment_s}
     selection = Selection(budget, name, seed, beams, **wishes, snap=snap)
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
@@ -233,7 +238,7 @@ class SummaryPlan:
         made, changes = self.shots.input.read_with_changes(progress)
         features, shots = made[0], self.shots.cut(made[-1], changes)
         selection, device = self.selection, self.shots.input.extraction.device
-        budget_s = parse_budget(selection.budget, features.duration_s)
+        budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
         if self.own is None:
             scored = best_score(self.models, features, shots, selection, fraction, device)
@@ -247,9 +252,9 @@ class SummaryPlan:
                 features, shots, selection, fraction, device, attention, attention_part, label
             )
         keep = (*selection.keep, *kept)
-        chosen = select(
-            features, shots, scored.importance, budget_s, keep=keep, drop=selection.drop, words=words
-        )
+        limits = (selection.min_segment_s, selection.max_segment_s)
+        how: dict[str, Any] = {"keep": keep, "drop": selection.drop, "words": words, "limits_s": limits}
+        chosen = select(features, shots, scored.importance, budget_s, **how)
         return Summary(
             segments=chosen.segments,
             shots=chosen.shots,
@@ -263,7 +268,7 @@ class SummaryPlan:
             shot_method=self.shots.settings.shots,
             video=features.video,
             provenance=made_from,
-            warnings=(*features.warnings, *scored.warnings, *chosen.messages, *drawn),
+            warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages, *drawn),
         )
 
     def _speech(self, progress: Progress | None) -> tuple[list[Interval], list[Interval]]:
@@ -273,6 +278,16 @@ class SummaryPlan:
         heard = self.speech.run(progress)
         kept = kept_said(self.speech, heard, self.selection.keep_said, progress)
         return words_to_clear(self.selection, heard), kept
+
+
+def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
+    """Seconds of the summary, and a message where a share of the video would be shorter than a segment."""
+    share_s = parse_budget(selection.budget, duration_s)
+    least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
+    budget_s = parse_budget(selection.budget, duration_s, least_s)
+    fault = f"a budget of {selection.budget} is {format_time(share_s)}, less than a segment"
+    message = f"{fault}: taking {format_time(budget_s)} (--min-segment)"
+    return budget_s, () if budget_s == share_s else (message,)
 
 
 def plan_summary(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from vidsum.scaling import logistic, unit_rows
 from vidsum.types import Features, FloatArray
@@ -27,6 +28,8 @@ _FROZEN, _STEEPNESS = 2e-4, 3.0
 """Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
 On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""
 
+_MOVING = 6
+"""Samples, one after the other, that change in live footage."""
 _BLOCK = 1024
 """Rows that are measured at a time."""
 _TINY = np.finfo(np.float32).tiny
@@ -52,7 +55,8 @@ def liveness(features: Features) -> FloatArray:
 def motion(features: Features) -> FloatArray:
     """[T] how surely each sample is not frozen, in [0, 1]; 1 for a single sample.
 
-    The lesser of the changes from and to its neighbours counts: a cut does not make a picture live.
+    The lesser of the changes from and to its neighbours counts: a cut does not make a picture live. Nor do
+    fewer than `_MOVING` samples that change: an encoder draws a still picture anew from time to time.
     """
     rows = unit_rows(features.array)
     if len(rows) == 1:
@@ -61,6 +65,9 @@ def motion(features: Features) -> FloatArray:
         [_steps(rows[start : start + _BLOCK + 1]) for start in range(0, len(rows) - 1, _BLOCK)]
     )
     change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
+    width = min(_MOVING, len(change))
+    least = np.pad(sliding_window_view(change, width).min(axis=1), width - 1)
+    change = sliding_window_view(least, width).max(axis=1)
     return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS), np.float32)
 
 

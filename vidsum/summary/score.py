@@ -15,7 +15,7 @@ from vidsum.names import unknown
 from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.inputs import RIDGE_RATES
-from vidsum.summary.liveness import liveness
+from vidsum.summary.liveness import liveness, motion
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
@@ -97,17 +97,17 @@ def best_score(
     fraction: float,
     device: str = "auto",
 ) -> Scored:
-    """The curve of the first of the models (from `candidates`) that is not flat on this video.
+    """The curve of the first of the models (from `candidates`) that is not flat where this video moves.
 
     If all are flat, `auto` gives `uniform` and a warning. A named model gives its flat curve and a warning,
     except `uniform`, which is meant to be flat. The other arguments are those of `score`.
     """
-    flat: list[str] = []
+    flat, moves = list[str](), motion(features) if SHIPPED_MODEL in models else 1.0
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if selection.model != "auto":
             return scored_once(model, importance)
-        if not is_flat(importance):
+        if not is_flat(importance * moves):
             return Scored(importance, model, f"auto: {_flatness(flat) if flat else _REASONS[model]}")
         flat.append(model)
     return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_flatness(flat)}", (_unseen(flat),))

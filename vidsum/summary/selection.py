@@ -1,39 +1,53 @@
-"""From an importance curve to the segments to keep: shot scores, the knapsack, `keep` and `drop`."""
+"""From an importance curve to the segments to keep: pieces of shots, or whole shots; `keep` and `drop`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.summary.grouped_knapsack import grouped_knapsack
-from vidsum.summary.knapsack import values_of
-from vidsum.summary.repetition import repetition_groups
-from vidsum.summary.word_edges import clear_of_words, inside_words, longest_run
+from vidsum.summary.knapsack import knapsack, values_of
+from vidsum.summary.pieces import Piece, Windows, choose_pieces, held, piece_size, places_to_cut
 from vidsum.times import format_time
 from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+Limits = tuple[float, float | None]
 
 _WORTHLESS = 0.05
-"""Shots whose score is below this fraction of the highest do not fill what is left of the budget."""
+"""What has a score below this fraction of the highest does not fill what is left of the budget."""
 _SAME_S = 0.001
 """Times that differ by less are those of one frame: containers round."""
-_REPEATED = 4
-"""A shot that repeats another one of the summary counts with its value divided by this."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """Key shots, joined where they touch, and messages for the user."""
+    """Segments to keep, and messages for the user."""
 
     segments: tuple[Interval, ...]
+    """In order; two that touch are pieces of two shots."""
     shots: tuple[ScoredShot, ...]
-    """All shots, chosen or not; where a shot was split, its pieces."""
+    """All shots, cut where `keep` and `drop` begin and end; `selected` if a part of it is in."""
     messages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Video:
+    """A video in frames: [F] which must and must not be in."""
+
+    edges: IntArray
+    """[S + 1] of the shots, cut where `keep` and `drop` begin and end."""
+    kept: BoolArray
+    dropped: BoolArray
+    capacity: int
+    """Frames of the summary."""
+
+    @property
+    def n_left(self) -> int:
+        return int((~self.dropped).sum())
 
 
 def select(
@@ -45,18 +59,16 @@ def select(
     keep: Sequence[Interval] = (),
     drop: Sequence[Interval] = (),
     words: Sequence[Interval] = (),
+    limits_s: Limits = (1.0, 5.0),
 ) -> Selected:
-    """Choose the shots with the most importance in total that fit the budget.
+    """Choose the pieces of shots that fit the budget, see `choose_pieces`, or the best whole shots.
 
     Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
     of its shots stay where they are, and the summary may be longer by half a frame for each. A shot's score
-    is the mean importance of the samples in it, or if it has none, the importance of the sample nearest to
-    its middle; its size is the number of its frames, and its value score times size. A shot that is longer
-    than the budget is split into the fewest equal pieces that are not, each with a score of its own. A shot
-    that shows about the same as another one in the summary (see `repetition_groups`) counts with a quarter of
-    its value, so that others come first. A shot whose score is below a twentieth of the highest (black,
-    frozen) is not taken, though there is room. The summary is never empty, and not longer than the budget or,
-    if that is more, one frame.
+    is the mean importance of its best piece. Whole shots, of which each is at most as long as the budget,
+    have the highest sum of score times length; where all scores are equal, as many are taken as fit. A piece
+    with a score below a twentieth of the highest (black, frozen) is not taken, though there is room. The
+    summary is never empty, and not longer than the budget or, if that is more, one frame.
 
     Args:
         features: of the video.
@@ -66,11 +78,31 @@ def select(
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
         words: (start_s, end_s) of spoken words. No edge falls inside one, but for those of `keep` and `drop`,
-            and where a word is longer than half of the budget.
+            and where speech leaves no place to cut.
+        limits_s: minimum length of a piece, unless all shots or the budget are shorter, and the maximum,
+            unless the budget is more than half of the video; None: whole shots.
 
     Raises UsageError where a segment lies outside the video, `keep` and `drop` overlap, `keep` is longer than
     the budget, or `drop` leaves nothing.
     """
+    video, messages = _in_frames(features, shots, budget_s, keep, drop), []
+    if video.n_left <= video.capacity:
+        video = replace(video, kept=~video.dropped, capacity=video.n_left)
+        exception = " except --drop" if video.dropped.any() else ""
+        messages.append(
+            f"the {format_time(budget_s)} budget is longer than the video; keeping all of it{exception}"
+        )
+    places = places_to_cut(words, features.video_fps, len(video.kept))
+    chosen, scores = _choose(video, features, importance, places, limits_s)
+    is_joined = limits_s[1] is None or 2 * video.capacity > video.n_left
+    breaks = _frames(shots.edges_s[1:-1], features.video_fps)
+    breaks = breaks[:0] if is_joined else np.intersect1d(breaks, video.edges)
+    return _selected(video, chosen, breaks, scores, shots, features, tuple(messages))
+
+
+def _in_frames(
+    features: Features, shots: Shots, budget_s: float, keep: Sequence[Interval], drop: Sequence[Interval]
+) -> _Video:
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
     kept = _marked(keep, features, n_frames, "keep")
@@ -82,33 +114,65 @@ def select(
         raise UsageError("--drop leaves nothing of the video")
     # a budget of the video's length holds its last frame, of which only a part may be left
     capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
-    room = capacity - int(kept.sum())
-    if room < 0:
+    if kept.sum() > capacity:
         needed = format_time(float(kept.sum()) / fps)
         raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
-    edges = _edges(_frames(shots.edges_s, fps), kept, dropped)
-    if words:
-        edges = _clear_of(words, edges, kept, dropped, capacity, fps)
-    edges = _split_longer_than(capacity, edges, dropped)
-    sampled = np.minimum(_frames(features.timestamps, fps), n_frames - 1)
-    scores = _scores(edges, sampled, importance)
-    state, sizes = edges[:-1], np.diff(edges)
-    groups = repetition_groups(features, np.searchsorted(edges, sampled, side="right") - 1, len(sizes))
-    free = ~(kept | dropped)[state]
-    free &= scores >= _WORTHLESS * scores[~dropped[state]].max()
-    is_shown = np.isin(groups, groups[kept[state]])
-    chosen = kept[state]
-    chosen[free] = _best(scores[free], sizes[free], groups[free], is_shown[free], room)
-    messages = []
-    if n_frames - int(dropped.sum()) <= capacity:
-        chosen = ~dropped[state]
-        exception = " except --drop" if dropped.any() else ""
-        messages.append(
-            f"the {format_time(budget_s)} budget is longer than the video; keeping all of it{exception}"
-        )
-    return _selected(
-        edges, chosen, scores, _times(edges, shots, features), features.duration_s, tuple(messages)
-    )
+    return _Video(_edges(_frames(shots.edges_s, fps), kept, dropped), kept, dropped, capacity)
+
+
+def _choose(
+    video: _Video, features: Features, importance: FloatArray, places: IntArray, limits_s: Limits
+) -> tuple[BoolArray, TimeArray]:
+    """Which frames are in, and the score of each shot."""
+    fps, (shortest_s, longest_s) = features.video_fps, limits_s
+    room = video.capacity - int(video.kept.sum())
+    shortest, size = 1, max(room, 1)
+    if longest_s is not None:
+        longest = min(max(int(longest_s * fps + 1e-6), 1), video.capacity)
+        shortest = min(max(round(shortest_s * fps), 1), longest)
+        if 2 * video.capacity <= video.n_left:
+            size = piece_size(room, fps, shortest, longest)
+    sampled = np.minimum(_frames(features.timestamps, fps), len(video.kept) - 1)
+    curve = held(importance, sampled, video.edges)
+    sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
+    cells = dict(enumerate(pairwise(video.edges.tolist())))
+    anywhere = np.arange(len(sums))
+    ideal = Windows(sums, anywhere, 1)
+    scores = np.array([piece.score for each in cells.items() if (piece := ideal.best(*each, size))])
+    free = {shot: cell for shot, cell in cells.items() if not (video.kept | video.dropped)[cell[0]]}
+    pieces: list[Piece] = []
+    # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
+    for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
+        windows = Windows(sums, allowed, least_size)
+        if pieces := [piece for each in free.items() if (piece := windows.best(*each, size))]:
+            break
+    least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
+    worth = [piece for piece in pieces if piece.score >= least]
+    pieces = worth if worth or video.kept.any() else pieces  # never empty
+    if longest_s is None:
+        pieces = _knapsack(pieces, room)
+    elif pieces:
+        pieces = choose_pieces(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
+    chosen = video.kept.copy()
+    for piece in pieces:
+        chosen[piece.start : piece.end] = True
+    return chosen, scores
+
+
+def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
+    """The pieces with the most importance in total; if it is the same in every frame, as many as fit."""
+    scores = np.array([piece.score for piece in pieces])
+    sizes = np.array([piece.size for piece in pieces], np.int64)
+    is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9  # any pieces would do, for instance the opening
+    taken = knapsack(values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes, sizes, room)
+    return [piece for piece, is_in in zip(pieces, taken, strict=True) if is_in]
+
+
+def _runs(marked: BoolArray, breaks: Sequence[int] | IntArray = ()) -> list[tuple[int, int]]:
+    """The frames [start, end) of each run of marked ones; a run is cut at breaks."""
+    cuts = np.flatnonzero(np.diff(marked)) + 1
+    edges = np.unique(np.concatenate([[0], cuts, breaks, [len(marked)]]))
+    return [(start, end) for start, end in pairwise(edges.astype(int).tolist()) if marked[start]]
 
 
 def _frames(times_s: TimeArray, fps: float) -> IntArray:
@@ -140,65 +204,6 @@ def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArra
     return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
 
 
-def _clear_of(
-    words: Sequence[Interval], edges: IntArray, kept: BoolArray, dropped: BoolArray, capacity: int, fps: float
-) -> IntArray:
-    """Edges of shots moved out of words; those of `keep` and `drop` stay where they are."""
-    is_inside = inside_words(words, fps, len(kept))
-    # moving an edge makes a piece longer
-    shorter = max(capacity - longest_run(is_inside), capacity // 2, 1)
-    moved = clear_of_words(_split_longer_than(shorter, edges, dropped), is_inside)
-    fixed = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
-    return np.unique(np.concatenate([moved, *fixed]))
-
-
-def _split_longer_than(capacity: int, edges: IntArray, dropped: BoolArray) -> IntArray:
-    """Edges with those of the fewest equal pieces, none longer than the capacity, put between them."""
-    pieces = []
-    for start, end in pairwise(edges.tolist()):
-        n_pieces = 1 if dropped[start] else -(-(end - start) // capacity)
-        pieces.append(start + (end - start) * np.arange(n_pieces, dtype=np.int64) // n_pieces)
-    return np.append(np.concatenate(pieces), edges[-1])
-
-
-def _scores(edges: IntArray, sampled: IntArray, importance: FloatArray) -> TimeArray:
-    """Mean importance between edges; `sampled` are the frames of the samples."""
-    first = np.searchsorted(sampled, edges)
-    sums = np.concatenate([[0.0], np.cumsum(importance, dtype=np.float64)])
-    counts = np.diff(first)
-    scores: TimeArray = np.diff(sums[first]) / np.maximum(counts, 1)
-    empty = counts == 0
-    scores[empty] = importance[_nearest(sampled, (edges[:-1] + edges[1:])[empty] / 2)]
-    return scores
-
-
-def _nearest(times: IntArray, targets: TimeArray) -> IntArray:
-    """Index of the sample nearest to each target; the earlier of two."""
-    after = np.clip(np.searchsorted(times, targets), 1, max(1, len(times) - 1))
-    before = after - 1
-    after = np.minimum(after, len(times) - 1)
-    return np.where(targets - times[before] <= times[after] - targets, before, after)
-
-
-def _best(scores: TimeArray, sizes: IntArray, groups: IntArray, is_shown: BoolArray, room: int) -> BoolArray:
-    """Which pieces the knapsack takes: the highest sum of score times size.
-
-    Where all scores are equal it takes as many pieces as fit: the most importance would be any that fill the
-    budget, for instance the opening.
-
-    Args:
-        scores: [S].
-        sizes: [S] frames.
-        groups: [S] pieces of a group repeat each other.
-        is_shown: [S] whether a piece repeats one that is in the summary anyway.
-        room: frames.
-    """
-    is_flat = len(scores) == 0 or np.ptp(scores) == 0
-    values = values_of(np.ones_like(scores)) if is_flat else values_of(scores) * sizes
-    again = np.maximum(values // _REPEATED, np.minimum(values, 1))
-    return grouped_knapsack(np.where(is_shown, again, values), again, sizes, groups, room)
-
-
 def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     """Seconds of edges that are given in frames; those of a video's shots are where they were."""
     times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)
@@ -213,21 +218,27 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
 
 
 def _selected(
-    edges: IntArray,
+    video: _Video,
     chosen: BoolArray,
+    breaks: IntArray,
     scores: TimeArray,
-    times: TimeArray,
-    duration_s: float,
+    shots: Shots,
+    features: Features,
     messages: tuple[str, ...],
 ) -> Selected:
+    inside_kept = np.flatnonzero(video.kept[1:] & video.kept[:-1]) + 1
+    runs = _runs(chosen, np.setdiff1d(breaks, inside_kept))
+    edges = np.union1d(video.edges, np.array(runs, np.int64))
+    times = _times(edges, shots, features)
     if chosen.all():
-        times[-1] = duration_s
-    pieces = list(zip(pairwise(times.tolist()), chosen.tolist(), scores.tolist(), strict=True))
-    segments: list[Interval] = []
-    for (start, end), taken, _ in pieces:
-        if taken and segments and segments[-1][1] == start:
-            segments[-1] = (segments[-1][0], end)
-        elif taken:
-            segments.append((start, end))
-    shots = tuple(ScoredShot(start, end, score, taken) for (start, end), taken, score in pieces)
-    return Selected(tuple(segments), shots, messages)
+        times[-1] = features.duration_s
+    at_s = dict(zip(edges.tolist(), times.tolist(), strict=True))
+    scored = zip(pairwise(video.edges.tolist()), scores.tolist(), strict=True)
+    return Selected(
+        tuple((at_s[start], at_s[end]) for start, end in runs),
+        tuple(
+            ScoredShot(at_s[start], at_s[end], score, bool(chosen[start:end].any()))
+            for (start, end), score in scored
+        ),
+        messages,
+    )

@@ -1,0 +1,211 @@
+"""The best windows against plain loops, and the choice of pieces against its definition."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vidsum.summary.pieces import UNSHOWN, Piece, Windows, choose_pieces, held, piece_size, places_to_cut
+from vidsum.types import Features
+
+FPS = 10.0
+
+
+def sums_of(curve: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(curve)])
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_the_best_window_is_that_of_a_plain_loop(data: st.DataObject) -> None:
+    curve = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.float64)
+    n = len(curve)
+    places = data.draw(st.sets(st.integers(0, n)))
+    start, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
+    shortest, size = sorted(data.draw(st.tuples(st.integers(1, 12), st.integers(1, 12))))
+    windows = Windows(sums_of(curve), np.array(sorted(places), np.int64), shortest)
+    found = windows.best(7, (start, end), size)
+    allowed = [
+        (first, last)
+        for first, last in itertools.product(sorted(places), repeat=2)
+        if start <= first and last <= end and shortest <= last - first <= size
+    ]
+    if not allowed:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.start, found.end) in allowed
+    best = max(curve[first:last].sum() for first, last in allowed)
+    assert curve[found.start : found.end].sum() == best
+    assert found.score == pytest.approx(best / found.size)
+    assert (found.shot, found.cell, found.is_first) == (7, (start, end), True)
+
+
+def test_of_equal_windows_the_middle_one_is_taken() -> None:
+    windows = Windows(sums_of(np.full(100, 0.1)), np.arange(101), 5)
+    found = windows.best(0, (20, 80), 10)
+    assert found is not None
+    assert (found.start, found.end) == (45, 55)
+
+
+def test_a_sample_holds_until_the_next_but_not_into_another_shot() -> None:
+    importance = np.array([0.1, 0.5, 0.9], np.float32)
+    curve = held(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
+    assert curve.tolist() == pytest.approx([0.1] * 3 + [0.5] * 5 + [0.9] * 4)
+    assert held(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
+
+
+@given(st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8))
+def test_no_place_to_cut_lies_inside_a_word(spans: list[tuple[float, float]]) -> None:
+    words = [(start, start + length) for start, length in spans]
+    places = places_to_cut(words, FPS, 100)
+    assert {0, 100} <= set(places.tolist())
+    for place in range(1, 100):
+        is_inside = any(start + 1e-9 < place / FPS < end - 1e-9 for start, end in words)
+        assert place not in places if is_inside else True
+    for place in set(range(1, 100)) - set(places.tolist()):
+        assert any(start - 1e-6 <= place / FPS <= end + 1e-6 for start, end in words)
+
+
+@given(st.integers(1, 10**6), st.floats(1, 120), st.integers(1, 200), st.integers(1, 1000))
+def test_the_size_of_a_piece_keeps_the_limits(room: int, fps: float, shortest: int, longest: int) -> None:
+    shortest, longest = min(shortest, longest, room), min(longest, room)
+    shortest = min(shortest, longest)
+    size = piece_size(room, fps, shortest, longest)
+    assert shortest <= size <= longest
+
+
+def test_eighteen_seconds_are_seven_pieces() -> None:
+    assert [round(piece_size(round(25 * s), 25.0, 25, 125) / 25, 2) for s in (1.5, 5.4, 18, 36, 600)] == [
+        1.52,
+        1.36,
+        2.6,
+        3.6,
+        5.0,
+    ]
+
+
+class Case:
+    """Shots of a video with random looks and importance, and F written out."""
+
+    def __init__(self, seed: int, lengths: list[int], size: int, flat: bool = False) -> None:
+        rng = np.random.default_rng(seed)
+        self.edges = np.concatenate([[0], np.cumsum(lengths)])
+        n = int(self.edges[-1])
+        self.features = Features.from_array(rng.normal(size=(n, 4)), fps=FPS, video_fps=FPS)
+        self.sampled = np.arange(n)
+        curve = rng.uniform(0.85 if flat else 0.1, 1, n)
+        self.windows = Windows(sums_of(curve), np.arange(n + 1), 3)
+        self.size = size
+        cells = enumerate(itertools.pairwise(self.edges.tolist()))
+        self.firsts = [piece for each in cells if (piece := self.windows.best(*each, size))]
+
+    def look(self, start: int, end: int) -> np.ndarray:
+        rows = self.features.array.astype(np.float64)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        mean = (rows - rows.mean(axis=0))[start:end].mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    def alike(self, first: Piece, start: int, end: int) -> float:
+        return max(0.0, float(self.look(first.start, first.end) @ self.look(start, end)))
+
+    def value(self, taken: list[tuple[int, int]], kept: list[tuple[int, int]]) -> float:
+        """F of pieces (start, end), where some are kept anyway and only shown."""
+        held = sum(float(self.windows.sums[end] - self.windows.sums[start]) for start, end in taken)
+        shown = 0.0
+        for first in self.firsts:
+            alike = sum(self.alike(first, other.start, other.end) for other in self.firsts)
+            most = max((self.alike(first, *each) for each in taken + kept), default=0.0)
+            shown += first.score * first.size / max(alike, 1) * most
+        return held + UNSHOWN * shown
+
+    def slow(self, room: int, least: float, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The pieces by the rules, with every gain computed anew in each step."""
+        waiting, taken = list(self.firsts), list[tuple[int, int]]()
+        highest = max(self.firsts, key=lambda piece: piece.score)
+
+        def order(piece: Piece) -> tuple[bool, bool, float]:
+            before = self.value(taken, kept)
+            gain = (self.value([*taken, (piece.start, piece.end)], kept) - before) / piece.size
+            is_good = piece.is_first and piece.score >= 0.8 * highest.score
+            return piece.is_first and piece.shot == highest.shot, is_good, gain
+
+        while waiting and room >= self.windows.shortest:
+            piece = max(waiting, key=order)
+            waiting.remove(piece)
+            cells = [(piece.cell, piece.is_first)]
+            if piece.size <= room:
+                taken.append((piece.start, piece.end))
+                room -= piece.size
+                (start, end), gap = piece.cell, self.size
+                cells = [((start, piece.start - gap), False), ((piece.end + gap, end), False)]
+            parts = [
+                self.windows.best(piece.shot, cell, min(self.size, room), is_first=is_first)
+                for cell, is_first in cells
+            ]
+            waiting += [part for part in parts if part and part.score >= least]
+        return taken
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6), st.lists(st.integers(3, 30), min_size=1, max_size=6), st.integers(3, 8), st.data()
+)
+def test_the_pieces_are_those_of_the_rules_step_by_step(
+    seed: int, lengths: list[int], size: int, data: st.DataObject
+) -> None:
+    case = Case(seed, lengths, size)
+    room = data.draw(st.integers(min(size, sum(lengths)), sum(lengths)))
+    kept = data.draw(st.sampled_from([[], [(0, 2)]]))
+    least = data.draw(st.sampled_from([0.0, 0.5]))
+    pieces = choose_pieces(case.windows, case.firsts, case.features, case.sampled, kept, room, size, least)
+    assert [(piece.start, piece.end) for piece in pieces] == case.slow(room, least, kept)
+    assert sum(piece.size for piece in pieces) <= room
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_choice_is_near_the_best_of_all_and_never_below_its_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = Case(seed, rng.integers(3, 8, 9).tolist(), 6, flat=True)
+    room = int(rng.integers(12, 25))
+    pieces = choose_pieces(case.windows, case.firsts, case.features, case.sampled, [], room, 6)
+    chosen = [(piece.start, piece.end) for piece in pieces if piece.cell in {p.cell for p in case.firsts}]
+    highest = max(case.firsts, key=lambda piece: piece.score)
+    others = [piece for piece in case.firsts if piece is not highest]
+    best = max(
+        case.value([(piece.start, piece.end) for piece in (highest, *some)], [])
+        for n in range(len(others) + 1)
+        for some in itertools.combinations(others, n)
+        if highest.size + sum(piece.size for piece in some) <= room
+    )
+    filled = (room - 6 - highest.size) / (room - highest.size)  # until a piece did not fit
+    value = case.value(chosen, [])
+    assert value >= (1 - math.exp(-filled)) * best - 1e-9
+    assert value >= 0.85 * best
+
+
+def test_what_has_not_been_shown_comes_before_what_has() -> None:
+    rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
+    features = Features.from_array(rows, fps=FPS, video_fps=FPS)
+    curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
+    windows = Windows(sums_of(curve), np.arange(51), 5)
+    firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
+    shots = [piece.shot for piece in choose_pieces(windows, firsts, features, np.arange(50), [], 30, 10)]
+    assert shots == [0, 1, 3]
+    # what is kept has been shown
+    rest = firsts[1:]
+    kept = [(0, 10)]
+    shots = [piece.shot for piece in choose_pieces(windows, rest, features, np.arange(50), kept, 20, 10)]
+    assert shots == [2, 1]  # the highest is in all the same
+
+
+def test_equal_shots_of_a_still_picture_are_shown_all_over() -> None:
+    features = Features.from_array(np.ones((100, 3)), fps=FPS, video_fps=FPS)
+    windows = Windows(sums_of(np.full(100, 0.5)), np.arange(101), 5)
+    first = windows.best(0, (0, 100), 10)
+    assert first is not None
+    pieces = choose_pieces(windows, [first], features, np.arange(100), [], 30, 10)
+    assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]

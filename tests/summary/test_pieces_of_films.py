@@ -1,0 +1,59 @@
+"""The MP4 of a summary of joined clips holds frames of the clips it names, and of no neighbour."""
+
+import json
+import subprocess
+import sys
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+import vidsum
+
+pytestmark = [pytest.mark.shared, pytest.mark.weights]
+
+
+def thumbnails(path: Path) -> np.ndarray:
+    """[N, 36, 64] of all frames, as numbers that differences can be taken of."""
+    with av.open(str(path)) as container:
+        frames = [frame.to_ndarray(format="gray") for frame in container.decode(video=0)]
+    return np.array([cv2.resize(frame, (64, 36), interpolation=cv2.INTER_AREA) for frame in frames], float)
+
+
+def nearest(frame: np.ndarray, film: np.ndarray) -> int:
+    return int(np.abs(film - frame).mean(axis=(1, 2)).argmin())
+
+
+def test_no_frame_of_a_neighbouring_shot_is_inside(
+    shared: Path, shared_videos: Path, default_weights: Path, tmp_path: Path
+) -> None:
+    listed = json.loads((shared_videos / "clips.json").read_text())["clips"]
+    clips = [{**clip, "file": str(shared_videos / clip["file"])} for clip in listed[:6]]
+    (tmp_path / "clips.json").write_text(json.dumps({"clips": clips}))
+    film, short = tmp_path / "film.mp4", tmp_path / "short.mp4"
+    tool = shared / "tools" / "make_composite.py"
+    options = ["--seconds=30", "--size=320x180"]
+    subprocess.run([sys.executable, tool, tmp_path / "clips.json", film, *options], check=True)
+    moments = json.loads(film.with_suffix(".json").read_text())["moments"]
+    summary = vidsum.summarize(film, "30%", device="cpu", cache=False)
+    vidsum.write_video(summary, short)
+    bounds = [round(25 * moment["start"]) for moment in moments]
+
+    def clip_of(frame: int) -> int:
+        return int(np.searchsorted(bounds, frame, side="right")) - 1
+
+    expected = [{clip_of(round(25 * start)), clip_of(round(25 * end) - 1)} for start, end in summary.segments]
+    assert all(len(clips) == 1 for clips in expected)
+    assert all(end - start <= 5 for start, end in summary.segments)
+    of_film, of_summary = thumbnails(film), thumbnails(short)
+    shown = [clip_of(nearest(frame, of_film)) for frame in of_summary]
+    runs = [number for number, _ in groupby(shown)]
+    assert runs == [number for number, _ in groupby(clip for (clip,) in expected)]
+    lengths = [round(25 * (end - start)) for start, end in summary.segments]
+    assert len(shown) == sum(lengths)
+    starts = np.cumsum([0, *lengths])
+    for (start, end), (clip,) in zip(pairwise(starts), expected, strict=True):
+        assert set(shown[start:end]) == {clip}

@@ -1,0 +1,201 @@
+"""Pieces of shots, as an editor takes them: the best window of a shot, of one shot after another.
+
+`choose_pieces` maximises what the pieces P hold of the importance curve and show of the video's looks,
+
+    F(P) = sum over p of c(p) + UNSHOWN * sum over shots s of w(s) max over p of sim(s, p)
+
+c(p) is the sum of the curve in p, w(s) that of the best window of s, over the sum of the similarities of s to
+all shots. docs/algorithms/selection.md has the rules, a bound, and how the constants were chosen.
+"""
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.scaling import unit_rows
+from vidsum.types import Features, FloatArray, Interval
+
+IntArray = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+UNSHOWN = 0.2
+"""What a look that has not been shown counts, beside the importance of the shots that have it."""
+_DENSITY = 3.0
+"""A summary of B seconds has about the square root of this many times B pieces."""
+_GOOD = 0.8
+"""A shot whose score is at least this fraction of the highest is in before another shot is in twice."""
+_ROUNDING, _SAME_LOOK = 1e-9, 1e-4
+"""Sums per frame, and directions, that differ by less are equal."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A window of a shot: frames [start, end)."""
+
+    shot: int
+    start: int
+    end: int
+    cell: tuple[int, int]
+    """Where it may lie: its shot, or what another piece leaves of it."""
+    score: float
+    """Mean of the curve."""
+    is_first: bool = True
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """A curve whose best windows are looked for."""
+
+    sums: Floats
+    """[F + 1] of the curve before each frame."""
+    places: IntArray
+    """Frames before which a cut may be, ascending."""
+    shortest: int
+
+    def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Piece | None:
+        """The window of at most `size` frames with the highest sum; of several, that in their middle."""
+        first, stop = np.searchsorted(self.places, (cell[0], cell[1] - self.shortest + 1))
+        starts = self.places[first:stop]
+        ends = np.minimum(starts + size, cell[1])
+        ends = self.places[np.searchsorted(self.places, ends, side="right") - 1]
+        is_long = ends - starts >= self.shortest
+        if not is_long.any():
+            return None
+        starts, ends = starts[is_long], ends[is_long]
+        sums = self.sums[ends] - self.sums[starts]
+        equal = np.flatnonzero(sums >= sums.max() - _ROUNDING * size)
+        best = equal[len(equal) // 2]
+        start, end = int(starts[best]), int(ends[best])
+        return Piece(shot, start, end, cell, float(sums[best]) / (end - start), is_first)
+
+
+def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
+    """[F] importance of each frame: that of the sample before it, in a shot's first frames of the one after.
+
+    Args:
+        importance: [T].
+        sampled: [T] frames of the samples.
+        edges: [S + 1] of the shots, in frames.
+    """
+    number = np.searchsorted(sampled, np.arange(edges[-1]), side="right") - 1
+    after = np.searchsorted(sampled, edges)
+    for first, (start, end) in zip(after.tolist(), pairwise(edges.tolist()), strict=False):
+        if first < len(sampled) and sampled[first] < end:
+            number[start : sampled[first]] = first
+    return importance[np.maximum(number, 0)].astype(np.float64)
+
+
+def places_to_cut(words: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
+    """The frames before which a cut falls inside none of the words, (start_s, end_s); `n_frames` is one."""
+    is_inside = np.zeros(n_frames + 1, np.bool_)
+    for start_s, end_s in words:
+        first, last = int(start_s * fps) + 1, int(np.ceil(end_s * fps)) - 1
+        is_inside[max(first, 0) : max(last + 1, 0)] = True
+    is_inside[[0, -1]] = False
+    return np.flatnonzero(~is_inside)
+
+
+def piece_size(room: int, fps: float, shortest: int, longest: int) -> int:
+    """Frames of a piece: the more room, the more pieces there are, and the longer they are."""
+    several = min(round(math.sqrt(_DENSITY * room / fps)), room // shortest)
+    n_pieces = max(several, math.ceil(room / longest), 1)
+    return min(max(math.ceil(room / n_pieces), shortest), longest)
+
+
+class _Shown:
+    """How much of the looks of shots has been shown."""
+
+    def __init__(self, features: Features, sampled: IntArray, firsts: Sequence[Piece]) -> None:
+        rows = unit_rows(features.array)
+        self._rows, self._sampled = rows - rows.mean(axis=0), sampled
+        self._looks = np.stack([self._look(piece.start, piece.end) for piece in firsts])
+        alike = np.array([np.maximum(self._looks @ look, 0).sum() for look in self._looks])
+        self._weights = np.array([piece.score * piece.size for piece in firsts]) / np.maximum(alike, 1)
+        self._most_alike = np.zeros(len(firsts), np.float32)
+
+    def _look(self, start: int, end: int) -> FloatArray:
+        """[D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
+        first, stop = np.searchsorted(self._sampled, (start, end))
+        first = first if first < stop else max(first - 1, 0)  # between two samples, the one before
+        mean = self._rows[first : max(stop, first + 1)].mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return np.asarray(mean / length if length > _SAME_LOOK else mean * 0, np.float32)
+
+    def _alike(self, start: int, end: int) -> FloatArray:
+        """[S] how much frames look like the best window of each shot."""
+        return np.asarray(np.maximum(self._looks @ self._look(start, end), 0))
+
+    def gain(self, piece: Piece) -> float:
+        """What F gains by a piece, for each of its frames."""
+        unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
+        return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
+
+    def show(self, start: int, end: int) -> None:
+        self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
+
+
+def choose_pieces(
+    windows: Windows,
+    firsts: Sequence[Piece],
+    features: Features,
+    sampled: IntArray,
+    kept: Sequence[tuple[int, int]],
+    room: int,
+    size: int,
+    least: float = 0.0,
+) -> list[Piece]:
+    """The pieces of a summary, in the order in which they are taken.
+
+    The piece with the highest score comes first. Then each step takes the highest gain per frame: of the
+    first pieces of good shots as long as there are any, then of all. A piece leaves its shot two cells, a
+    piece's length away on both sides. The last piece may be shorter than the others, to fit.
+
+    Args:
+        windows: where to cut.
+        firsts: the best piece of each shot that may be in; one or more.
+        features: of the video.
+        sampled: [T] frames of its samples.
+        kept: frames [start, end) that are in the summary anyway, and shown.
+        room: frames that the pieces may have together.
+        size: maximum frames of a piece.
+        least: a piece with a lower score is not taken.
+    """
+    shown, taken = _Shown(features, sampled, firsts), list[Piece]()
+    for start, end in kept:
+        shown.show(start, end)
+    highest = max(firsts, key=lambda piece: piece.score)
+
+    def entry(piece: Piece) -> tuple[int, float, int, int, int, Piece]:
+        is_highest = piece.is_first and piece.shot == highest.shot
+        is_good = piece.is_first and piece.score >= _GOOD * highest.score
+        rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]
+        return rank, -shown.gain(piece), left, piece.start, len(taken), piece
+
+    waiting = [entry(piece) for piece in firsts]
+    heapq.heapify(waiting)
+    while waiting and room >= windows.shortest:
+        *_, n_taken, piece = heapq.heappop(waiting)
+        if n_taken < len(taken):  # gains only fall: one that is still the highest is so for certain
+            heapq.heappush(waiting, entry(piece))
+            continue
+        parts = [(piece.cell, piece.is_first)]
+        if piece.size <= room:
+            taken.append(piece)
+            shown.show(piece.start, piece.end)
+            room -= piece.size
+            start, end = piece.cell
+            parts = [((start, piece.start - size), False), ((piece.end + size, end), False)]
+        for cell, is_first in parts:
+            part = windows.best(piece.shot, cell, min(size, room), is_first=is_first)
+            if part and part.score >= least:
+                heapq.heappush(waiting, entry(part))
+    return taken
