@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.grounding.runs import Run, runs_of
 from vidsum.types import FloatArray, Moment, TimeArray
 
 _OF_SHOT = 0.75
@@ -67,58 +66,58 @@ def pieces_of(
 def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
     """The moments that stand out, best first, none in part of another; none where the levels are flat.
 
-    Each is the best run of pieces in what those before it have left. A shot beside a better one is a run of
-    its own only then: every threshold that it reaches, the better one reaches too.
+    Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
+    better one is a run of its own only then: every threshold that it reaches, the better one reaches too.
     """
     kept = list[Moment]()
     is_left = np.ones(len(pieces.levels), np.bool_)
-    while len(kept) < top_k and (found := ranked_runs(pieces, step_s, is_left)):
-        best = found[0]
+    while len(kept) < top_k and (best := best_run(pieces, step_s, is_left)):
         kept.append(replace(best, score=min(best.score, kept[-1].score)) if kept else best)
         is_left &= (pieces.edges_s[1:] <= best.start_s) | (pieces.edges_s[:-1] >= best.end_s)
     return kept
 
 
-def ranked_runs(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_] | None = None) -> list[Moment]:
-    """All runs of pieces above some threshold that stand out, best first; none where the levels are flat.
+def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
+    """The run of the pieces that are left, by `is_left` [P], that stands out most; None if none does.
 
-    The score is how far a run's mean lies above that of the rest, in deviations of the video's levels, shrunk
-    as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
-    neighbouring pieces lowers and length raises. `is_left` [P] tells which pieces a run may hold; None for
-    all.
+    The score is how far a run's mean lies above that of the rest of them, in deviations of the video's
+    levels, shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise
+    between neighbouring pieces lowers and length raises.
     """
-    levels, lengths = pieces.levels, np.diff(pieces.edges_s)
+    levels, edges_s = pieces.levels, pieces.edges_s
+    lengths = np.diff(edges_s)
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
-    if np.ptp(levels) == 0:
-        return []
-    found = np.array(sorted(_above(levels, is_left)), np.int64).reshape(-1, 2)
+    if np.ptp(levels) == 0 or not is_left.any():
+        return None
+    first, after = _above(levels, is_left)
     noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
     enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
-    usual = np.clip(levels, *np.quantile(levels, _USUAL))
-    sums, usual_sums = (np.append(0.0, np.cumsum(each * lengths)) for each in (levels, usual))
-    first, after = found[:, 0], found[:, 1] + 1
-    inside = pieces.edges_s[after] - pieces.edges_s[first]
-    outside = pieces.edges_s[-1] - pieces.edges_s[0] - inside
+    usual, left_s = np.clip(levels, *np.quantile(levels, _USUAL)), lengths * is_left
+    sums, usual_sums, left_sums = (
+        np.append(0.0, np.cumsum(each)) for each in (levels * lengths, usual * left_s, left_s)
+    )
+    inside = edges_s[after] - edges_s[first]
+    outside = left_sums[-1] - (left_sums[after] - left_sums[first])
     mean = (sums[after] - sums[first]) / inside
     others = usual_sums[-1] - (usual_sums[after] - usual_sums[first])
-    rest = np.divide(others, outside, out=mean.copy(), where=outside > 0)
+    rest = np.divide(others, outside, out=mean.copy(), where=outside > _SLIVER * step_s)
     scores = (mean - rest) / spread * np.sqrt(inside / (inside + enough_s))
-    return [
-        Moment(float(pieces.edges_s[start]), float(pieces.edges_s[end]), float(score))
-        for start, end, score in sorted(
-            zip(first.tolist(), after.tolist(), scores.tolist(), strict=True), key=lambda row: (-row[2], row)
-        )
-        if score > _LEAST_SCORE
-    ]
+    best = int(scores.argmax())
+    if not scores[best] > _LEAST_SCORE:
+        return None
+    return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(scores[best]))
 
 
-def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_] | None) -> set[Run]:
-    """Runs of the pieces that reach one of the thresholds, and are left."""
-    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(levels))) / -np.log(_NARROWER))
-    by_rank = np.quantile(levels, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
-    even = by_rank[0] + _EVEN * (levels.max() - by_rank[0])
-    thresholds = np.union1d(by_rank, even)
-    reached = levels >= thresholds[:, None]
-    return {
-        run for passes in (reached if is_left is None else reached & is_left) for run in runs_of(passes, 1)
-    }
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
+    """[R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the last.
+
+    Thresholds are of what is left: what is low beside better moments can be found once these are taken.
+    """
+    own = levels[is_left]
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(own))) / -np.log(_NARROWER))
+    by_rank = np.quantile(own, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
+    even = by_rank[0] + _EVEN * (own.max() - by_rank[0])
+    reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
+    turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]
+    return np.divmod(np.unique(first * (len(levels) + 1) + after), len(levels) + 1)
