@@ -218,10 +218,9 @@ def _table(grounding: "Grounding") -> Table:
 def _doubts(grounding: "Grounding") -> Iterator[str]:
     """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
     from vidsum.pipelines.moments import in_short
-    from vidsum.pipelines.said import SURE
 
     for query in grounding.queries:
-        if grounding.evidence == "said" and query.moments and query.moments[0].score < SURE:
+        if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
             yield f"'{in_short(query.query)}': probably not said in this video"
         is_said = bool(query.moments) and query.moments[0].evidence == "said"
         if query.present is None or is_said or (query.moments and query.present >= UNLIKELY):
