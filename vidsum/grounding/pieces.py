@@ -32,6 +32,10 @@ _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
 percentile, in deviations."""
 
 
+Places = npt.NDArray[np.int64]
+"""[R] of runs: their first pieces, or those after the last."""
+
+
 class Pieces(NamedTuple):
     """A video in pieces, none of which crosses an edge of a shot or of a clip."""
 
@@ -78,37 +82,50 @@ def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
 
 
 def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
-    """The run of the pieces that are left, by `is_left` [P], that stands out most; None if none does.
+    """The run of the pieces that are left, by `is_left` [P], that stands out most of them; None if none does.
 
-    The score is how far a run's mean lies above that of the rest of them, in deviations of the video's
-    levels, shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise
-    between neighbouring pieces lowers and length raises.
+    The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
+    shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
+    neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
     """
     levels, edges_s = pieces.levels, pieces.edges_s
-    lengths = np.diff(edges_s)
-    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
     if np.ptp(levels) == 0 or not is_left.any():
         return None
-    first, after = _above(levels, is_left)
+    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
     noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
     enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
-    usual, left_s = np.clip(levels, *np.quantile(levels, _USUAL)), lengths * is_left
-    sums, usual_sums, left_sums = (
-        np.append(0.0, np.cumsum(each)) for each in (levels * lengths, usual * left_s, left_s)
-    )
+    first, after = _above(levels, is_left)
     inside = edges_s[after] - edges_s[first]
-    outside = left_sums[-1] - (left_sums[after] - left_sums[first])
-    mean = (sums[after] - sums[first]) / inside
-    others = usual_sums[-1] - (usual_sums[after] - usual_sums[first])
-    rest = np.divide(others, outside, out=mean.copy(), where=outside > _SLIVER * step_s)
-    scores = (mean - rest) / spread * np.sqrt(inside / (inside + enough_s))
-    best = int(scores.argmax())
-    if not scores[best] > _LEAST_SCORE:
+    shrunk = np.sqrt(inside / (inside + enough_s)) / spread
+    lengths = np.diff(edges_s)
+    mean = _within(levels * lengths, first, after) / inside
+    of_left, of_all = (
+        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _SLIVER * step_s))
+        for weights in (lengths * is_left, lengths)
+    )
+    best = int(of_left.argmax())
+    if of_left[best] <= _LEAST_SCORE:
         return None
-    return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(scores[best]))
+    return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
 
 
-def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
+def _within(values: TimeArray, first: Places, after: Places) -> TimeArray:
+    """[R] the sums of values [P] over runs."""
+    sums = np.append(0.0, np.cumsum(values))
+    return np.asarray(sums[after] - sums[first])
+
+
+def _mean_outside(
+    levels: TimeArray, weights: TimeArray, first: Places, after: Places, otherwise: TimeArray, least: float
+) -> TimeArray:
+    """[R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any is."""
+    usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
+    outside = weights.sum() - _within(weights, first, after)
+    others = usual.sum() - _within(usual, first, after)
+    return np.divide(others, outside, out=otherwise.copy(), where=outside > least)
+
+
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
     """[R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the last.
 
     Thresholds are of what is left: what is low beside better moments can be found once these are taken.
