@@ -122,7 +122,8 @@ def _mean_outside(
     usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
     outside = weights.sum() - _within(weights, first, after)
     others = usual.sum() - _within(usual, first, after)
-    return np.divide(others, outside, out=otherwise.copy(), where=outside > least)
+    means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
+    return means
 
 
 def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
