@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Videos, View, Without, command
+from vidsum.commands.options import Outputs, Pad, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.parsers import lone
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
@@ -66,6 +66,7 @@ class GroundOutputs:
             metavar="[FOLDER]",
         ),
     ] = None
+    pad_s: Pad = 0.0
     plot: Annotated[
         bool, Option("Also {video}_moments.png: the saliency curve and the moments of each query.")
     ] = False
@@ -117,7 +118,7 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, "moments")
+    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "moments")
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
@@ -217,10 +218,9 @@ def _table(grounding: "Grounding") -> Table:
 def _doubts(grounding: "Grounding") -> Iterator[str]:
     """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
     from vidsum.pipelines.moments import in_short
-    from vidsum.pipelines.said import SURE
 
     for query in grounding.queries:
-        if grounding.evidence == "said" and query.moments and query.moments[0].score < SURE:
+        if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
             yield f"'{in_short(query.query)}': probably not said in this video"
         is_said = bool(query.moments) and query.moments[0].evidence == "said"
         if query.present is None or is_said or (query.moments and query.present >= UNLIKELY):

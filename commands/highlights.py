@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Videos, View, Without, command
+from vidsum.commands.options import Outputs, Pad, Videos, View, Without, command
 from vidsum.commands.outputs import moment_files
 from vidsum.commands.parsers import lone
 from vidsum.commands.records import unless_up_to_date, write_moments
@@ -47,6 +47,7 @@ class HighlightOutputs:
             metavar="[FOLDER]",
         ),
     ] = None
+    pad_s: Pad = 0.0
     plot: Annotated[bool, Option("Also {video}_highlights.png: the saliency curve and the highlights.")] = (
         False
     )
@@ -73,7 +74,7 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, "highlights")
+    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "highlights")
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:

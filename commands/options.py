@@ -22,6 +22,7 @@ from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_v
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, required
+from vidsum.times import parse_time
 
 
 def inputs_argument(help: str, metavar: str) -> Any:
@@ -34,6 +35,18 @@ Sources = Annotated[
     inputs_argument("Videos, folders of videos, or feature files (.npz, .h5).", "VIDEO|FOLDER|FEATURES"),
 ]
 Videos = Annotated[list[str], inputs_argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
+
+
+Pad = Annotated[
+    float,
+    Option(
+        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
+        min=0,
+        flags=("--pad",),
+        metavar="TIME",
+        parse=parse_time,
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,8 @@ class Files:
     """Folder of an MP4 for each moment, if these are asked for."""
     clip_stem: str = ""
     """What the names of these MP4 files begin with."""
+    clip_pad_s: float = 0.0
+    """Seconds by which they are longer than their moments on each side."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
 
@@ -186,6 +188,13 @@ class Files:
     def all(self) -> list[Path]:
         """Those with a name that does not depend on the result."""
         return list(self.named.values())
+
+    @property
+    def clip_form(self) -> str:
+        """The form in the label of these MP4 files."""
+        from vidsum.pipelines.export import padded_form
+
+        return padded_form(self.clip_pad_s)
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
@@ -205,23 +214,26 @@ class Files:
 
 
 def moment_files(
-    sources: Sequence[str], outputs: Outputs, plot: bool, clips: str | None, what: str
+    sources: Sequence[str], outputs: Outputs, plot: bool, clips: str | None, pad_s: float, what: str
 ) -> dict[str, Files]:
     """Where the moments or highlights (`what`) of each video go, checked before any work.
 
     Raises:
-        UsageError: the JSON goes to stdout, and there would be other files; two videos have the same clips,
-            or a video has the name of a clip; or see `destinations` and `check_outputs`.
+        UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
+            videos have the same clips, or a video has the name of a clip; or see `destinations` and
+            `check_outputs`.
     """
     if outputs.to_stdout and (plot or clips is not None):
         raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
+    if pad_s and clips is None:
+        raise UsageError("--pad makes clips longer, and none are asked for", hint="--clips")
     targets = {}
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
         stem = json.stem.removesuffix(f"_{what}")
         named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
         folder = None if clips is None else Path(clips) if clips else json.parent
-        targets[source] = Files(named, clip_folder=folder, clip_stem=stem)
+        targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
     if not outputs.to_stdout:
         check_outputs(
             [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders

@@ -76,7 +76,9 @@ def _options_of(form: str) -> list[str]:
     encoding = form.removesuffix("chapters").removesuffix("-")
     options = [] if encoding == form else ["--chapters"]
     codec, _, rest = encoding.partition("-")
-    if codec:
+    if codec == "pad":
+        options.append(f"--pad {rest}")
+    elif codec:
         options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
     return options
 

@@ -104,7 +104,7 @@ def _up_to_date(
         return None
     _refuse_other_playlist(document, source, files.record)
     clips = files.clips(document)
-    require_made_from(clips, provenance)
+    require_made_from(clips, provenance, files.clip_form)
     is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
     if part:
         part.check(document, files.record, is_rewritten=not is_whole)
@@ -141,11 +141,12 @@ def write_moments(
     if replaces == "outdated":
         require_own(clips, files.record)
     elif replaces == "none" and not is_taken_up(files.record, result.provenance):
-        require_made_from(clips, result.provenance)
+        require_made_from(clips, result.provenance, files.clip_form)
     gone = _clips_before(files, besides=clips) if replaces == "outdated" else []
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
-            messages += export.write_clips(result, files.clip_folder, files.clip_stem, progress=progress)
+            place = (files.clip_folder, files.clip_stem)
+            messages += export.write_clips(result, *place, pad_s=files.clip_pad_s, progress=progress)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
         for clip in gone:

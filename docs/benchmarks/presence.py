@@ -1,12 +1,14 @@
 """Whether a query is true of a video at all: `present` on joined films, by kind of query.
 
-    python -m docs.benchmarks.presence FOLDER [--fit]
+    python -m docs.benchmarks.presence FOLDER
 
 Every query of every shared clip is asked of each of ten films (docs.benchmarks.grounding joins them): it is
 true where its clip is shown, or another one that it fits. The tables are of the queries of every second clip:
-the even ones fitted the probability (`--fit` prints what they give), the odd ones no choice saw. AUC has 95 %
+the even ones fitted the probability, the odd ones no choice saw. AUC has 95 %
 of a bootstrap over clips. In the second table the answers are in fifths of what was said; true and absent
-queries count alike in sum. The last figure is the fraction of true queries that are called absent.
+queries count alike in sum. The last figure is the fraction of true queries that are called absent. The last
+table is of all clips, cross-fitted: each query is judged by curves that were fitted without its clip, in two
+folds (even and odd clips) and in ten; and by the same with a third parameter, the square of the evidence.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ from docs.benchmarks.joined import KINDS, composite, embed, known_clips, names_o
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence
 from vidsum.grounding.spaces import embed_queries
 from vidsum.settings import UNLIKELY
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import TimeArray
 
 _DRAWS = 500
 
@@ -72,29 +74,46 @@ def balanced(answers: Sequence[Asked]) -> tuple[TimeArray, TimeArray, TimeArray]
     return np.array([one.evidence for one in answers]), is_true.astype(np.float64), weights
 
 
-def reliability(answers: Sequence[Asked]) -> str:
-    """Rows of a table in Markdown: what was said, and how often it was true, in fifths."""
-    values, is_true, weights = balanced(answers)
-    said = 1 / (1 + np.exp(-SLOPE * values - OFFSET))
-    lines = []
-    for part in np.array_split(np.argsort(said), 5):
-        share = weights[part] / weights[part].sum()
-        lines.append(f"| {said[part] @ share:.2f} | {is_true[part] @ share:.2f} |")
-    return "\n".join(lines)
+def reliability(answers: Sequence[Asked], said: TimeArray) -> list[str]:
+    """Cells of a table in Markdown: what was said [N], and how often it was true, in fifths."""
+    _, is_true, weights = balanced(answers)
+    parts = np.array_split(np.argsort(said), 5)
+    shares = [weights[part] / weights[part].sum() for part in parts]
+    return [f"{said[of] @ by:.2f}, {is_true[of] @ by:.2f}" for of, by in zip(parts, shares, strict=True)]
 
 
-def fitted(answers: Sequence[Asked]) -> FloatArray:
-    """Slope and offset of the probability."""
+def shipped(answers: Sequence[Asked]) -> TimeArray:
+    """[N] what vidsum says."""
+    return np.asarray(1 / (1 + np.exp(-SLOPE * balanced(answers)[0] - OFFSET)))
+
+
+def fitted(answers: Sequence[Asked], degree: int = 1) -> LogisticRegression:
+    """The logistic curve of a polynomial of the evidence."""
     values, is_true, weights = balanced(answers)
-    curve = LogisticRegression(C=1e4).fit(values[:, None], is_true, sample_weight=weights)
-    return np.append(curve.coef_, curve.intercept_)
+    return LogisticRegression(C=1e4).fit(powers(values, degree), is_true, sample_weight=weights)
+
+
+def powers(values: TimeArray, degree: int) -> TimeArray:
+    """[N, degree]"""
+    return np.stack([values**power for power in range(1, degree + 1)], axis=1)
+
+
+def cross_fitted(answers: Sequence[Asked], n_folds: int, degree: int) -> TimeArray:
+    """[N] what curves say that did not see the clip; folds are of every `n_folds`-th clip."""
+    place = {Path(clip["file"]).name: at for at, clip in enumerate(known_clips())}
+    fold = np.array([place[one.clip] % n_folds for one in answers])
+    said = np.empty(len(answers))
+    for number in range(n_folds):
+        curve = fitted([one for one, of in zip(answers, fold, strict=True) if of != number], degree)
+        own = fold == number
+        said[own] = curve.predict_proba(powers(balanced(answers)[0][own], degree))[:, 1]
+    return said
 
 
 def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--fit", action="store_true", help="print what the even clips give")
     options = parser.parse_args()
     answers = [one for seed in range(10) for one in ask(composite(options.folder, "all", 120, seed)[0])]
     for half in ("even", "odd"):
@@ -103,13 +122,16 @@ def main() -> None:
         for kind in KINDS:
             of_kind = [one for one in own if one.kind == kind]
             print(f"| {kind} | {len(of_kind)} | {auc(of_kind)} |")
-        values, is_true, _ = balanced(own)
-        missed = (1 / (1 + np.exp(-SLOPE * values - OFFSET)) < UNLIKELY)[is_true > 0].mean()
+        said = shipped(own)
+        missed = (said < UNLIKELY)[balanced(own)[1] > 0].mean()
         print(
-            f"\n| said | true |\n|---|---|\n{reliability(own)}\n\ncalled absent: {missed:.3f} of the true\n"
+            f"\nsaid, true: {' | '.join(reliability(own, said))}\ncalled absent: {missed:.3f} of the true\n"
         )
-        if options.fit and half == "even":
-            print("slope {:.2f}, offset {:.2f}\n".format(*fitted(own)))
+        curve = fitted(own)
+        print(f"slope {curve.coef_[0, 0]:.2f}, offset {curve.intercept_[0]:.2f} would fit\n")
+    for n_folds, degree in (2, 1), (10, 1), (2, 2), (10, 2):
+        rows = reliability(answers, cross_fitted(answers, n_folds, degree))
+        print(f"| {n_folds} folds, {degree + 1} parameters | {' | '.join(rows)} |")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@
 
 The films are those of docs/benchmarks/joined.py, made in FOLDER: five of two minutes, with eight paragraphs
 each. Each is asked for the paragraphs by paraphrases (spoken_paragraphs.json), and for its clips by their
-captions. How sure a passage must be to come before what is seen is chosen by every second query; the tables
-are of the others. The last column has the paragraphs of a film half a second apart: the transcript is moved
-together, as if they were one talk. What is heard is kept in the cache of transcripts: a run that was stopped
-goes on.
+captions. The probability of passages was fitted to every second question (docs/benchmarks/narration.py); the
+table is of the other queries. The last column has the paragraphs of a film half a second apart: the
+transcript is moved together, as if they were one talk. What is heard is kept in the cache of transcripts: a
+run that was stopped goes on.
 """
 
 import json
@@ -27,7 +27,7 @@ from docs.benchmarks.voices import RATE, VOICES, spoken, with_noise, write_wav
 from vidsum.datasets.moments import MomentVideo
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.presence import probabilities
-from vidsum.grounding.said import BOUND, Passage, both, evidence_of, moments_said, passages_of, sentences_of
+from vidsum.grounding.said import Passage, both, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.intervals import iou
 from vidsum.pipelines.speech import transcribe
@@ -37,12 +37,8 @@ _PARAGRAPHS = Path(__file__).with_name("spoken_paragraphs.json")
 _FILMS, _SECONDS, _EVERY_S = 5, 120, 15
 _NOISES_DB = (np.inf, 10.0)
 _TOP_K = 5
-_MOST_LOST = 0.01
-"""Share of the captions that may be lost by what is said."""
-_LEAST, _MORE = np.arange(0.0, 0.61, 0.05).round(2).tolist(), np.arange(0.0, 0.61, 0.1).round(2).tolist()
 _GAP_S, _BREATH_S = 3.0, 0.5
 """The paragraphs are further apart than the first; as one talk, by the second."""
-Bound = tuple[float, float]
 ABOUT = ("what is said", "what is seen")
 EVIDENCE = ("seen", "said", "both", "said in one talk")
 
@@ -88,9 +84,9 @@ class Query:
     in_one_talk: "Query | None" = None
     """The same if the paragraphs are one talk; of queries about what is said."""
 
-    def hits(self, bound: Bound) -> dict[str, float]:
+    def hits(self) -> dict[str, float]:
         """Whether the first moment overlaps a true one by half, by each of `EVIDENCE`."""
-        joined = both(self.seen, self._of_said, _TOP_K, bound)
+        joined = both(self.seen, self._of_said, _TOP_K)
         hits = [self._hit(one) for one in (self.seen, self._of_said, joined)]
         talk = self.in_one_talk
         hits.append(talk._hit(talk._of_said) if talk else np.nan)
@@ -168,28 +164,14 @@ def asked(voices: Sequence[str], folder: Path) -> Asked:
     return queries
 
 
-def chosen(queries: Asked) -> Bound:
-    """The bound by which most questions find what is said, and hardly a caption loses what is seen."""
-    few = [query for of_sound in queries.values() for query in of_sound[::2]]
-    by_kind = {about: [query for query in few if query.about == about] for about in ABOUT}
-
-    def merit(bound: Bound) -> tuple[bool, float]:
-        said, seen = ([query.hits(bound) for query in by_kind[about]] for about in ABOUT)
-        lost = float(np.mean([hits["seen"] - hits["both"] for hits in seen]))
-        return lost <= _MOST_LOST, float(np.mean([hits["both"] for hits in said]))
-
-    return max(product(_LEAST, _MORE), key=merit)
-
-
-def table(queries: Asked, bound: Bound) -> Iterator[str]:
+def table(queries: Asked) -> Iterator[str]:
     """R@1 at IoU 0.5 of every other query; intervals resample the queries, not their voices."""
-    yield "sure from {:g} + {:g} * present\n".format(*bound)
     yield "| sound | queries about | n | " + " | ".join(EVIDENCE) + " |"
     yield "|---|---|---|" + "---|" * len(EVIDENCE)
     voices = list(dict.fromkeys(voice for voice, _ in queries))
     for noise_db, about in product(_NOISES_DB, ABOUT):
         by_voice = {
-            voice: [query.hits(bound) for query in queries[voice, noise_db][1::2] if query.about == about]
+            voice: [query.hits() for query in queries[voice, noise_db][1::2] if query.about == about]
             for voice in voices
         }
         groups = {"all voices": voices, **{voice: [voice] for voice in voices}}
@@ -208,14 +190,12 @@ def _share(hits: Sequence[float], of: int) -> str:
 
 
 def main() -> None:
-    """Print the tables: with the bound of vidsum, and with the one that was chosen if it is another."""
+    """Print the table."""
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--voices", nargs="+", default=VOICES)
     options = parser.parse_args()
-    queries = asked(options.voices, options.folder)
-    for bound in dict.fromkeys([BOUND, chosen(queries)]):
-        print("\n".join(table(queries, bound)), end="\n\n", flush=True)
+    print("\n".join(table(asked(options.voices, options.folder))))
 
 
 if __name__ == "__main__":

@@ -297,6 +297,36 @@ def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path
     assert Path("before_1_1.mp4").exists()
 
 
+def test_padded_clips_are_longer_than_their_moments(run: Run, film: Path) -> None:
+    ask = ("ground", film, *ASK, "-k", "1", "--clips")
+    ran = run(*ask, "--pad", "1.5s")
+    assert ran.code == 0, ran.err
+    (moment,) = json.loads(Path("film_moments.json").read_text())["queries"][0]["moments"]
+    assert (moment["start_s"], moment["end_s"]) == (2, 4)
+    with av.open("film_1_1.mp4") as container:
+        assert float(container.duration or 0) / 1e6 == pytest.approx(5, abs=0.1)
+    assert "up to date" in run(*ask, "--pad", "1.5").out
+    refused = run(*ask)
+    assert (refused.code, "made with --pad 1.5" in refused.err) == (1, True)
+    assert run(*ask, "--update").code == 0
+    refused = run(*ask, "--pad", "2")
+    assert (refused.code, "made without --pad 2" in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("pad", "fault"),
+    [
+        (["--clips", "--pad=-1"], "not a time: '-1'"),
+        (["--clips", "--pad=nan"], "not a time"),
+        (["--pad", "2"], "--pad"),
+    ],
+)
+def test_padding_that_makes_no_sense_is_refused(run: Run, film: Path, pad: list[str], fault: str) -> None:
+    ran = run("ground", film, *ASK, *pad)
+    assert (ran.code, fault in ran.err, "Traceback" in ran.err) == (2, True, False)
+    assert files_here() == []
+
+
 def test_previews_have_the_numbers_of_query_and_rank(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--query", "yellow", "-k", "1", "--preview", "mp4")
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "2 previews in film_moments_previews")

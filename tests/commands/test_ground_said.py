@@ -86,8 +86,10 @@ def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
 def test_seen_loses_nothing_in_both(run: Run, film: Path) -> None:
     seen = run("ground", film, *ASK, "--query", "green", "--in", "seen", "-o", "-").json
     both = run("ground", film, *ASK, "--query", "green", "--in", "both", "-o", "-").json
-    kept = [{**moment, "evidence": "seen"} for moment in seen["queries"][0]["moments"]]
-    assert both["queries"][0]["moments"] == kept
+    moments, kept = both["queries"][0]["moments"], seen["queries"][0]["moments"]
+    assert [{**moment, "score": 0} for moment in moments] == [
+        {**moment, "score": 0, "evidence": "seen"} for moment in kept
+    ]
     assert "evidence" not in seen
 
 

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conftest import real_weights
 from vidsum.grounding import said
 from vidsum.grounding.said import (
+    SLOPE,
     SURE,
     Passage,
     both,
@@ -112,7 +115,8 @@ def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
 @pytest.mark.parametrize(("beside", "end_s"), [(0.16, 6), (0.14, 4)])
 def test_a_moment_grows_by_a_sentence_that_fits_itself(beside: float, end_s: float) -> None:
     (found,) = moments_said(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
-    assert (found.start_s, found.end_s, found.score) == (0, end_s, 0.5)
+    assert (found.start_s, found.end_s) == (0, end_s)
+    assert found.score == pytest.approx(1 / (1 + np.exp(-SLOPE * (0.5 - SURE))))
 
 
 def test_a_moment_does_not_grow_past_a_sentence_that_does_not_fit() -> None:
@@ -129,28 +133,62 @@ def test_the_curve_is_that_of_the_best_passage_heard() -> None:
     assert curve.tolist() == pytest.approx([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5, 0])
 
 
-def test_what_is_surely_said_comes_first_and_the_rest_is_left_out() -> None:
-    flat = np.zeros(3, np.float32)
-    seen = QueryMoments("q", (Moment(0, 1, 1.7), Moment(5, 6, 0.4)), flat)
-    heard = QueryMoments(
-        "q", (Moment(2, 3, SURE + 0.1, "said"), Moment(7, 8, SURE - 0.1, "said")), flat, said=flat
-    )
-    answer = both(seen, heard, 5)
-    assert [one.start_s for one in answer.moments] == [2, 0, 5]
-    scores = [one.score for one in answer.moments]
+FLAT = np.zeros(3, np.float32)
+
+
+def seen_at(present: float | None, *found: tuple[float, float, float]) -> QueryMoments:
+    return QueryMoments("q", tuple(Moment(*one) for one in found), FLAT, present)
+
+
+def said_at(*found: tuple[float, float, float]) -> QueryMoments:
+    return QueryMoments("q", tuple(Moment(*one, "said") for one in found), FLAT, said=FLAT)
+
+
+def test_what_is_likelier_said_than_seen_comes_first_and_the_improbable_is_left_out() -> None:
+    answer = both(seen_at(0.3, (0, 1, 1.6), (5, 6, 0.4)), said_at((2, 3, 0.9), (7, 8, 0.1)), 5)
+    assert [(one.start_s, one.evidence) for one in answer.moments] == [(2, "said"), (0, "seen"), (5, "seen")]
+    assert [one.score for one in answer.moments] == pytest.approx([0.63, 0.3, 0.075])
+    assert answer.present == 0.3
+    assert answer.said is FLAT
+    assert len(both(seen_at(0.3, (0, 1, 1.6)), said_at((2, 3, 0.9)), 1).moments) == 1
+    assert both(seen_at(0.3), said_at((2, 3, 0.9)), 5).moments[0].evidence == "said"
+
+
+@pytest.mark.parametrize(("present", "first"), [(0.0, 2), (0.45, 2), (0.55, 0), (1.0, 0)])
+def test_a_query_that_pictures_show_is_about_pictures(present: float, first: float) -> None:
+    answer = both(seen_at(present, (0, 1, 1.7)), said_at((2, 3, 1.0)), 5)
+    assert answer.moments[0].start_s == first
+
+
+@pytest.mark.parametrize(("certain", "first"), [(0.4, 0), (0.6, 2)])
+def test_where_present_is_unknown_what_is_likelier_said_than_not_comes_first(
+    certain: float, first: float
+) -> None:
+    answer = both(seen_at(None, (0, 1, 1.7)), said_at((2, 3, certain)), 5)
+    assert (answer.moments[0].start_s, answer.present) == (first, None)
+
+
+def test_what_is_seen_and_told_of_there_is_likelier() -> None:
+    seen = seen_at(0.8, (0, 4, 1.0), (10, 14, 0.9))
+    assert both(seen, said_at((11, 20, 0.9)), 5).moments[0].start_s == 10
+    assert both(seen, said_at((13, 20, 0.9)), 5).moments[0].start_s == 0
+    assert both(seen, said_at((11, 20, 0.4)), 5).moments[0].start_s == 0
+
+
+@given(
+    st.floats(0, 1) | st.none(),
+    st.lists(st.tuples(st.integers(0, 9), st.floats(-1, 9)), max_size=5),
+    st.lists(st.tuples(st.integers(0, 9), st.floats(0, 1)), max_size=5),
+)
+def test_scores_of_both_are_probabilities_and_fall(
+    present: float | None, shown: list[tuple[int, float]], told: list[tuple[int, float]]
+) -> None:
+    seen = seen_at(present, *((at, at + 1.0, score) for at, score in sorted(shown, key=lambda one: -one[1])))
+    found = both(seen, said_at(*((at, at + 1.0, score) for at, score in told)), 5).moments
+    scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
-    assert len(both(seen, heard, 1).moments) == 1
-    assert both(QueryMoments("q", (), flat), heard, 5).moments[0].score == pytest.approx(SURE + 0.1)
-
-
-@pytest.mark.parametrize(("present", "n_said"), [(0.0, 2), (0.4, 1), (1.0, 0)])
-def test_what_is_said_must_be_the_surer_the_likelier_the_query_is_seen(present: float, n_said: int) -> None:
-    flat = np.zeros(3, np.float32)
-    seen = QueryMoments("q", (Moment(0, 1, 1.7),), flat, present)
-    heard = QueryMoments("q", (Moment(2, 3, 0.6, "said"), Moment(7, 8, 0.3, "said")), flat, said=flat)
-    answer = both(seen, heard, 5, (0.2, 0.5))
-    assert [one.evidence for one in answer.moments].count("said") == n_said
-    assert (answer.present, answer.moments[-1].start_s) == (present, 0)
+    assert all(0 <= score <= 1 for score in scores)
+    assert len(found) == min(5, len(shown) + sum(score >= 0.2 for _, score in told))
 
 
 @pytest.mark.weights

@@ -173,6 +173,16 @@ def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
 
 
+def test_padded_segments_stay_inside_the_video(film: Path, tmp_path: Path) -> None:
+    found = find_highlights(film, 2, device="cpu")
+    export.write_clips(found, tmp_path, "film", pad_s=1)
+    whole_s = probe(film).duration_s
+    for rank, moment in enumerate(found.moments, 1):
+        padded_s = min(moment.end_s + 1, whole_s) - max(moment.start_s - 1, 0)
+        clip = export.highlight_path(tmp_path, "film", rank)
+        assert probe(clip).duration_s == pytest.approx(padded_s, abs=0.05)
+
+
 def test_highlights_of_features_have_no_video_to_write(tmp_path: Path) -> None:
     found: Highlights = find_highlights(Features.from_array(np.eye(9)))
     with pytest.raises(UsageError, match="features only"):

@@ -218,6 +218,19 @@ def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -
         export.write_clips(found, clips[0], "film")
 
 
+@pytest.mark.parametrize(("pad_s", "lengths_s"), [(0.5, (3, 4.5)), (3, (7, 7)), (1e9, (10, 10))])
+def test_padded_clips_stay_inside_the_video(
+    film: Path, colours: list[int], tmp_path: Path, pad_s: float, lengths_s: tuple[float, float]
+) -> None:
+    found = pipeline.ground(film, ["green", "yellow"], 1, device="cpu")
+    export.write_clips(found, tmp_path, "film", pad_s=pad_s)
+    for number, seconds in enumerate(lengths_s, 1):
+        assert probe(tmp_path / f"film_{number}_1.mp4").duration_s == pytest.approx(seconds, abs=0.05)
+    for bad in (-1, float("nan")):
+        with pytest.raises(UsageError, match="pad_s must be at least 0"):
+            export.write_clips(found, tmp_path, "film", pad_s=bad)
+
+
 @pytest.mark.parametrize(("name", "whole"), [("film.npz", "film.npz"), ("tvsum.h5", "tvsum.h5#video_1")])
 def test_feature_files_are_refused_unless_texts_compare_with_them(
     tmp_path: Path, name: str, whole: str

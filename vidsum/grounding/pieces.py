@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.grounding.runs import Run, runs_of
 from vidsum.types import FloatArray, Moment, TimeArray
 
 _OF_SHOT = 0.75
@@ -31,6 +30,10 @@ _LEAST_SCORE = 1e-6
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
 """Of a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
 percentile, in deviations."""
+
+
+Places = npt.NDArray[np.int64]
+"""[R] of runs: their first pieces, or those after the last."""
 
 
 class Pieces(NamedTuple):
@@ -67,58 +70,72 @@ def pieces_of(
 def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
     """The moments that stand out, best first, none in part of another; none where the levels are flat.
 
-    Each is the best run of pieces in what those before it have left. A shot beside a better one is a run of
-    its own only then: every threshold that it reaches, the better one reaches too.
+    Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
+    better one is a run of its own only then: every threshold that it reaches, the better one reaches too.
     """
     kept = list[Moment]()
     is_left = np.ones(len(pieces.levels), np.bool_)
-    while len(kept) < top_k and (found := ranked_runs(pieces, step_s, is_left)):
-        best = found[0]
+    while len(kept) < top_k and (best := best_run(pieces, step_s, is_left)):
         kept.append(replace(best, score=min(best.score, kept[-1].score)) if kept else best)
         is_left &= (pieces.edges_s[1:] <= best.start_s) | (pieces.edges_s[:-1] >= best.end_s)
     return kept
 
 
-def ranked_runs(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_] | None = None) -> list[Moment]:
-    """All runs of pieces above some threshold that stand out, best first; none where the levels are flat.
+def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
+    """The run of the pieces that are left, by `is_left` [P], that stands out most of them; None if none does.
 
-    The score is how far a run's mean lies above that of the rest, in deviations of the video's levels, shrunk
-    as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
-    neighbouring pieces lowers and length raises. `is_left` [P] tells which pieces a run may hold; None for
-    all.
+    The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
+    shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
+    neighbouring pieces lowers and length raises. It is below 0 where a run stands out of what is left alone.
     """
-    levels, lengths = pieces.levels, np.diff(pieces.edges_s)
+    levels, edges_s = pieces.levels, pieces.edges_s
+    if np.ptp(levels) == 0 or not is_left.any():
+        return None
     spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
-    if np.ptp(levels) == 0:
-        return []
-    found = np.array(sorted(_above(levels, is_left)), np.int64).reshape(-1, 2)
     noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
     enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
-    usual = np.clip(levels, *np.quantile(levels, _USUAL))
-    sums, usual_sums = (np.append(0.0, np.cumsum(each * lengths)) for each in (levels, usual))
-    first, after = found[:, 0], found[:, 1] + 1
-    inside = pieces.edges_s[after] - pieces.edges_s[first]
-    outside = pieces.edges_s[-1] - pieces.edges_s[0] - inside
-    mean = (sums[after] - sums[first]) / inside
-    others = usual_sums[-1] - (usual_sums[after] - usual_sums[first])
-    rest = np.divide(others, outside, out=mean.copy(), where=outside > 0)
-    scores = (mean - rest) / spread * np.sqrt(inside / (inside + enough_s))
-    return [
-        Moment(float(pieces.edges_s[start]), float(pieces.edges_s[end]), float(score))
-        for start, end, score in sorted(
-            zip(first.tolist(), after.tolist(), scores.tolist(), strict=True), key=lambda row: (-row[2], row)
-        )
-        if score > _LEAST_SCORE
-    ]
+    first, after = _above(levels, is_left)
+    inside = edges_s[after] - edges_s[first]
+    shrunk = np.sqrt(inside / (inside + enough_s)) / spread
+    lengths = np.diff(edges_s)
+    mean = _within(levels * lengths, first, after) / inside
+    of_left, of_all = (
+        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _SLIVER * step_s))
+        for weights in (lengths * is_left, lengths)
+    )
+    best = int(of_left.argmax())
+    if of_left[best] <= _LEAST_SCORE:
+        return None
+    return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
 
 
-def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_] | None) -> set[Run]:
-    """Runs of the pieces that reach one of the thresholds, and are left."""
-    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(levels))) / -np.log(_NARROWER))
-    by_rank = np.quantile(levels, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
-    even = by_rank[0] + _EVEN * (levels.max() - by_rank[0])
-    thresholds = np.union1d(by_rank, even)
-    reached = levels >= thresholds[:, None]
-    return {
-        run for passes in (reached if is_left is None else reached & is_left) for run in runs_of(passes, 1)
-    }
+def _within(values: TimeArray, first: Places, after: Places) -> TimeArray:
+    """[R] the sums of values [P] over runs."""
+    sums = np.append(0.0, np.cumsum(values))
+    return np.asarray(sums[after] - sums[first])
+
+
+def _mean_outside(
+    levels: TimeArray, weights: TimeArray, first: Places, after: Places, otherwise: TimeArray, least: float
+) -> TimeArray:
+    """[R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any is."""
+    usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
+    outside = weights.sum() - _within(weights, first, after)
+    others = usual.sum() - _within(usual, first, after)
+    means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
+    return means
+
+
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+    """[R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the last.
+
+    Thresholds are of what is left: what is low beside better moments can be found once these are taken.
+    """
+    own = levels[is_left]
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(own))) / -np.log(_NARROWER))
+    by_rank = np.quantile(own, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
+    even = by_rank[0] + _EVEN * (own.max() - by_rank[0])
+    reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
+    turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]
+    return np.divmod(np.unique(first * (len(levels) + 1) + after), len(levels) + 1)

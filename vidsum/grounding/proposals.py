@@ -12,13 +12,13 @@ A run is a sequence of clips above a threshold. docs/algorithms/grounding.md exp
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.grounding.pieces import pieces_of, standing_out
-from vidsum.grounding.runs import Run, runs_of
 from vidsum.intervals import iou
 from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, Moment, TimeArray
@@ -38,6 +38,19 @@ _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 """For 75 clips of `hybrid`: number that pass for the first moment, and largest step between joined clips."""
 _BINS = 10
+
+
+class Run(NamedTuple):
+    """A sequence of clips."""
+
+    first: int
+    last: int
+    """The last clip, inside the run."""
+
+    @property
+    def length(self) -> int:
+        """Number of clips."""
+        return self.last + 1 - self.first
 
 
 def moments_of(
@@ -133,13 +146,13 @@ def _first_run(saliency: FloatArray) -> Run:
     passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
-    runs = runs_of(saliency >= threshold, apart)
+    runs = _runs_of(saliency >= threshold, apart)
     return max(runs, key=lambda run: (run.length / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
 def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, Run]]:
     """Runs at all thresholds, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in runs_of(saliency >= threshold, _APART[grouping])}
+    runs = {run for threshold in _THRESHOLDS for run in _runs_of(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
@@ -154,3 +167,14 @@ def _contrast(saliency: FloatArray, runs: list[Run], grouping: Grouping) -> Time
     reference = sums[-1] / len(saliency) if grouping == "excess" else rest / np.maximum(n_rest, 1)
     contrast = (inside / length - reference) * (length / len(saliency)) ** _LENGTH_COUNTS[grouping]
     return np.where(length < len(saliency), contrast, 0.0)
+
+
+def _runs_of(passes: npt.NDArray[np.bool_], apart: int) -> list[Run]:
+    """Runs of the clips that pass; runs at most `apart` clips from each other are joined."""
+    clips = np.flatnonzero(passes)
+    if not len(clips):
+        return []
+    breaks = np.flatnonzero(np.diff(clips) > apart)
+    starts = clips[np.concatenate([[0], breaks + 1])]
+    ends = clips[np.concatenate([breaks, [len(clips) - 1]])]
+    return [Run(first, last) for first, last in zip(starts.tolist(), ends.tolist(), strict=True)]

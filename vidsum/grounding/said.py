@@ -11,7 +11,8 @@ import numpy as np
 
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.grounding.text import load_text_encoder
-from vidsum.scaling import unit_range
+from vidsum.scaling import logistic, unit_range
+from vidsum.settings import UNLIKELY
 from vidsum.speech.transcript import Segment, Transcript, Word
 from vidsum.types import FloatArray, Moment, QueryMoments, TimeArray
 
@@ -31,10 +32,12 @@ _DOUBT = 0.25
 """Fraction of its evidence that a passage loses if all of it is uncertain."""
 _FITS = 0.15
 """A passage grows by sentences around it that have this evidence each."""
-SURE = 0.45
-"""Evidence from which a passage is taken to be what a query means."""
-BOUND = (0.2, 0.6)
-"""The same where the query is surely not seen, and what is added where it surely is."""
+SURE = 0.46
+"""Evidence from which a passage is likelier than not what a query means."""
+SLOPE = 7.1
+"""Of the logistic curve, from evidence to that probability."""
+_UNKNOWN = 1 / 3
+"""Stands for `present` where it is not known: what is likelier said than not then comes first."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +122,15 @@ def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str
 def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
     """The passages that fit a query best, by evidence [P], with the sentences around that fit too.
 
-    Of those that overlap too much, the best stays.
+    The score is the probability that a passage is what the query means, before it grew. Of those that
+    overlap too much, the best stays.
     """
     order = np.argsort(-evidence, kind="stable").tolist()
     apart = [
         one for one, value in zip(passages, evidence, strict=True) if one.n_sentences == 1 and value < _FITS
     ]
-    grown = ((_grown(passages[at], passages, apart), float(evidence[at])) for at in order)
+    certain = logistic(SLOPE * (evidence - SURE))
+    grown = ((_grown(passages[at], passages, apart), float(certain[at])) for at in order)
     ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
     return suppress(ranked, MAX_IOU, top_k)
 
@@ -148,17 +153,30 @@ def curve_said(
     return curve
 
 
-def both(
-    seen: QueryMoments, said: QueryMoments, top_k: int, bound: tuple[float, float] = BOUND
-) -> QueryMoments:
-    """What is seen and what is said: passages that surely fit come first, others are left out.
+def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
+    """What is seen and what is said, by probability, which becomes the score.
 
-    How sure they must be grows from the first to the sum of `bound` with the probability that the query is
-    present in the pictures; where that is not known it is `SURE`. Their score is added to the best score of
-    what is seen, so that scores fall from rank to rank.
+    A query is about pictures if they show it: the first moment that is seen keeps `present`, those after it
+    have it in proportion to their scores, and a passage has the probability that it is said and not seen.
+    Where a passage that is likelier said than not shares half of a moment that is seen, it is a second, as
+    sure, sign of it: noisy-or. Passages that are probably not what the query means are left out.
     """
-    sure = SURE if seen.present is None else bound[0] + bound[1] * seen.present
+    present = _UNKNOWN if seen.present is None else seen.present
+    heard = [passage for passage in said.moments if passage.score >= UNLIKELY]
     best = max((moment.score for moment in seen.moments), default=0.0)
-    fit = [replace(moment, score=best + moment.score) for moment in said.moments if moment.score >= sure]
-    kept = tuple([*fit, *seen.moments][:top_k])
+
+    def with_narration(moment: Moment) -> Moment:
+        own = present * (max(0.0, moment.score) / best if best > 0 else 1.0)
+        told = [one.score for one in heard if one.score >= 0.5 and _share_half(one, moment)]
+        return replace(moment, score=1 - (1 - own) * (1 - max(told, default=0.0) * own))
+
+    found = [replace(passage, score=passage.score * (1 - present)) for passage in heard]
+    found += map(with_narration, seen.moments)
+    kept = tuple(sorted(found, key=lambda moment: -moment.score)[:top_k])
     return replace(seen, moments=kept, said=said.said)
+
+
+def _share_half(one: Moment, other: Moment) -> bool:
+    """Whether two moments share half of the shorter one."""
+    shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
+    return shared_s >= min(one.end_s - one.start_s, other.end_s - other.start_s) / 2

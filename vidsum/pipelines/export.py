@@ -82,6 +82,7 @@ def write_clips(
     folder: PathLike,
     stem: str | None = None,
     *,
+    pad_s: float = 0.0,
     progress: Progress | None = None,
 ) -> tuple[str, ...]:
     """Write each moment as an MP4, and return warnings.
@@ -92,24 +93,32 @@ def write_clips(
         result: of a video.
         folder: made if it is not there. Files in it are replaced.
         stem: what the names begin with; the name of the video if not given.
+        pad_s: seconds by which each clip starts earlier and ends later, within the video.
         progress: called while it runs.
 
     Raises:
-        UsageError: the moments are of features made elsewhere.
+        UsageError: the moments are of features made elsewhere, or `pad_s` is negative.
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
     from vidsum.video.write import write_segments
 
-    video, comment = _video_behind(result), label_of(result.provenance)
+    if not pad_s >= 0:
+        raise UsageError(f"pad_s must be at least 0, not {pad_s}")
+    video, comment = _video_behind(result), label_of(result.provenance, padded_form(pad_s))
     place = Path(folder)
     make_folder(place)
     warnings: list[str] = []
     for path, moment in _named_moments(result, place, stem or Path(video.path).stem):
-        segment = [(moment.start_s, moment.end_s)]
+        segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
         written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
+
+
+def padded_form(pad_s: float) -> str:
+    """The form of clips that are longer than their moments, for their label; see `Encoding.form`."""
+    return f"pad-{pad_s:g}" if pad_s else ""
 
 
 def clip_path(folder: PathLike, stem: str, query: int, rank: int) -> Path:

@@ -17,7 +17,6 @@ from vidsum.grounding.said import (
     passages_of,
     sentences_of,
 )
-from vidsum.grounding.said import SURE as SURE
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.extraction import Input
