@@ -99,7 +99,7 @@ def test_importance_of_a_long_video_joins_windows_of_scores(ridge: bool) -> None
             own = np.flatnonzero(shot_of_sample(VIDEO) == shot)
             is_global[0, [own[0], own[(len(own) - 1) // 2], own[-1]]] = True
         scores = model.scores(array, whole.model.encode(array, is_global).memory)[0].numpy()
-    wanted = 1 / (1 + np.exp(-1.5 * (scores - scores.mean())))
+    wanted = 1 / (1 + np.exp(-(scores - scores.mean())))
     np.testing.assert_allclose(importance(whole, VIDEO.features, shots_of(VIDEO)), wanted, atol=1e-5)
 
 

@@ -16,9 +16,6 @@ from vidsum.types import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
-_SHARPNESS = 1.5
-"""Of the scores of single frames, whose range is narrower than that of people's."""
-
 
 def curve_over(
     model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int
@@ -37,7 +34,7 @@ def curve_over(
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
     whole = over_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
-    return whole if model.scores is None else logistic(_SHARPNESS * (whole - whole.mean()))
+    return whole if model.scores is None else logistic(whole - whole.mean())
 
 
 def decode_samples(
