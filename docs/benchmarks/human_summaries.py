@@ -5,11 +5,11 @@
         [--against ROW] [--csv FILE]
 
 Each folder holds `frame_captions.json`, and `ydata-tvsum50.mat` or `summe_protocol.npz`. A row is trained on
-four fifths of the videos, of which a part chooses its epoch or its penalty, and measured on the rest, for
-each fold and seed. A run that is finished is not made again; `--table` trains nothing and prints the rows
-that are there. `--against` also prints their differences from a row, paired by video. `--csv` puts the rows
-into a file in place of what it has of them. `--splits docs/benchmarks/tvsum_ship_folds.json` has five folds
-of the 30 videos that the shipped models are trained on: with these, recipes were chosen.
+four fifths of the videos, of which folds choose the penalty of ridge regression, and measured on the rest,
+for each fold and seed. A run that is finished is not made again; `--table` trains nothing and prints the rows
+that are there, those named by `--row` or all. `--against` also prints their differences from a row, paired
+by video; `--csv` puts the rows into a file in place of what it has of them. With five folds of the 30 videos
+that the shipped models are trained on, `--splits docs/benchmarks/tvsum_ship_folds.json`, recipes were chosen.
 """
 
 import argparse
@@ -232,7 +232,7 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
     tests = {name: data.tested[name] for split in data.splits for name in split.test}
     annotations = read_tvsum_mat(options.tvsum / MAT) if EXPERIMENTS[experiment][1] == "tvsum" else {}
     rows: dict[str, list[Measured]] = {}
-    for row in (*RIDGE, *FULLTRANSNET):
+    for row in options.row or (*RIDGE, *FULLTRANSNET):
         for seed in range(options.seeds):
             run = folder / f"{row}-{seed}"
             if not (run / "run.json").exists() or unfinished_splits(run):
@@ -243,10 +243,9 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
                 forced = predict_run(run, data.tested, "paper")
                 name = f"{row}, shown the labels"
                 rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores, annotations))
-    for name, scores in untrained(tests).items():
-        rows[name] = [measured(name, tests, scores, annotations)]
-    report = evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10)
-    for each in report.rows:
+    others = {} if options.row else untrained(tests)
+    rows |= {name: [measured(name, tests, scores, annotations)] for name, scores in others.items()}
+    for each in () if options.row else evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows:
         if each.name in (HUMAN, MEAN, OTHERS, RANDOM):
             assert isinstance(each.measures, SummaryMeasures)
             rows[each.name] = [Measured(each.measures.videos, None)]

@@ -28,8 +28,9 @@ MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
-"""What `auto` tries: what was fitted to people's scores (docs/results.md), then by the live footage in
-summaries of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
+"""What `auto` tries: what was fitted to people's scores (FullTransNet is level with ridge, and needs torch:
+docs/results.md), then by the live footage in summaries of films of which half was made dull
+(docs/benchmarks.md). `random` beat `cluster` there."""
 
 _REQUESTED = "it was asked for"
 _REASONS = {
