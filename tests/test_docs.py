@@ -11,6 +11,7 @@ from docs import console, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from vidsum.checkpoints.trained import read_trained
+from vidsum.settings import SHIPPED_MODELS
 
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
@@ -131,10 +132,11 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-def test_the_split_of_the_shipped_regression_is_there() -> None:
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_the_split_of_a_shipped_summarizer_is_there(name: str) -> None:
     """The command on its card names it."""
-    shipped = read_trained(ROOT / "weights" / "ridge-vse.safetensors").training["split"]
-    card = (ROOT / "weights" / "ridge-vse.md").read_text(encoding="utf-8")
+    shipped = read_trained(ROOT / "weights" / f"{name}-vse.safetensors").training["split"]
+    card = (ROOT / "weights" / f"{name}-vse.md").read_text(encoding="utf-8")
     (path,) = set(re.findall(r"--splits (\S+)", card))
     (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
     assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])

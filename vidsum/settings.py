@@ -16,7 +16,9 @@ from vidsum.times import parse_interval, parse_limit, parse_time
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
 SHIPPED_MODEL = "ridge"
-"""The checkpoint that comes with vidsum, by its name in the registry."""
+"""The checkpoint that `auto` takes, by its name in the registry."""
+SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
+"""All that come with vidsum."""
 SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""
 
@@ -202,8 +204,8 @@ class Selection:
     model: Annotated[
         str,
         Option(
-            "Importance model: auto, ridge, highlights, contrastive, cluster, uniform, random, or a trained "
-            "checkpoint.",
+            "Importance model: auto, ridge, fulltransnet, highlights, contrastive, cluster, uniform, random, or a "
+            "trained checkpoint.",
             flags=("--model", "--scorer", "-m"),
             metavar="NAME|FILE",
         ),

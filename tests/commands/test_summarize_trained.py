@@ -42,6 +42,15 @@ def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
     assert "model_sha256" not in plain["provenance"]["summary"]
 
 
+def test_fulltransnet_needs_no_file_and_draws_its_attention(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--model", "fulltransnet", "--plot", "attention")
+    assert ran.code == 0, ran.err
+    assert Path("film_attention.png").stat().st_size > 1000
+    document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
+    assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
+    assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
+
+
 def test_beams_may_write_another_summary(run: Run, film: Path, model: Path) -> None:
     ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
     assert ran.code == 0, ran.err

@@ -21,6 +21,7 @@ from tests.checkpoints import published_detr, published_mrnet
 from tests.golden.stored import REGENERATE, ExactDraws, Program, assert_close, numbers
 
 STORED = Path(__file__).with_name("checkpoints.json")
+SUMMARIZERS = ("ridge", "fulltransnet")
 MOMENT_MODELS = ("mrnet", "qd-detr", "qd-detr-stamp", "qd-detr-lam")
 DETR_SIZES = (16, 24, 11, 9)
 DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
@@ -36,7 +37,7 @@ def load(path: str) -> tuple[Any, Any]:
     from vidsum.summary.summarizer import summarizer_of
 
     trained = read_trained(path)
-    if trained.model == "ridge":
+    if trained.model in SUMMARIZERS:
         return summarizer_of(trained, path, "cpu").model, None
     grounder: Any = grounder_of(trained, path, "cpu")
     return grounder.model, grounder
@@ -134,16 +135,17 @@ def shipped(vidsum: Program, name: str) -> str:
 # --- tests ---
 
 
-def test_ridge(vidsum: Program) -> None:
-    tensors = tensors_of(load(shipped(vidsum, "ridge"))[0])
+@pytest.mark.parametrize("name", SUMMARIZERS)
+def test_summarizers(vidsum: Program, name: str) -> None:
+    tensors = tensors_of(load(shipped(vidsum, name))[0])
     scenes = exact("scenes", 4, 1280)[np.repeat([0, 1, 2, 0, 3], [12, 8, 10, 6, 14])]
     array = np.maximum(scenes + exact("noise", 50, 1280) / 4, 0)
     features = library.Features.from_array(array, fps=2, extractor="efficientnet_lite0")
     library.write_features(features, "f.npz")
-    ran = vidsum("summarize", "f.npz", "--model", "ridge", "-o", "-", "--device", "cpu")
+    ran = vidsum("summarize", "f.npz", "--model", name, "-o", "-", "--device", "cpu")
     document = json.loads(ran.out)
     kept = [[one["start_s"], one["end_s"]] for one in document["segments"]]
-    check("ridge", tensors, {"importance": document["importance"]["scores"], "segments": kept})
+    check(name, tensors, {"importance": document["importance"]["scores"], "segments": kept})
 
 
 @pytest.mark.parametrize("name", MOMENT_MODELS)
@@ -187,10 +189,10 @@ def test_every_model_is_here(vidsum: Program) -> None:
     """A model that is added to the registry, or to those that can be added, is stored too."""
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))
-    models = {f"{name}-vse" for name in MOMENT_MODELS} | {"ridge-vse"}
+    models = {f"{name}-vse" for name in (*SUMMARIZERS, *MOMENT_MODELS)}
     assert files == models | {"vse-efficientnet_lite0"}  # which the others read
     refused = vidsum("weights", "add", __file__, "--as", "nonsense", "--format", "mrnet-official", code=2)
     assert all(name in refused.err for name in published_mrnet.CONFIGS)
     published = {f"{name} ({kind})" for name in published_mrnet.CONFIGS for kind in ("shared", "one each")}
     published |= {"moment-detr-qvhighlights", "qd-detr-qvhighlights"}
-    assert set(stored) == {"ridge", *MOMENT_MODELS, *published}
+    assert set(stored) == {*SUMMARIZERS, *MOMENT_MODELS, *published}

@@ -1,6 +1,7 @@
 """The model that ships: when `auto` takes it, and what is done to its curve. Needs no weights but its own."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,19 +9,20 @@ import pytest
 
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
-from vidsum.checkpoints.trained import read_trained
-from vidsum.errors import UsageError
+from vidsum.checkpoints.trained import read_trained, save_trained
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.vse import load_map
+from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
-from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODEL, Extraction, Selection
+from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODELS, Extraction, Selection
 from vidsum.summary.importance import contrastive
 from vidsum.summary.inputs import Inputs
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256, is_flat, require_attention, score
 from vidsum.summary.summarizer import importance, load_summarizer
-from vidsum.types import Features
+from vidsum.types import Features, Shots
 
 CLIPS = 12
 
@@ -63,16 +65,17 @@ def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, f
     assert not is_flat(scored.importance)
 
 
-def test_it_is_what_auto_says_that_it_reads() -> None:
-    shipped = load_summarizer(device="cpu")
-    assert isinstance(shipped.model, RidgeScorer)
+@pytest.mark.parametrize(("name", "kind"), [("ridge", RidgeScorer), ("fulltransnet", FullTransNet)])
+def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
+    shipped = load_summarizer(name, "cpu")
+    assert isinstance(shipped.model, kind)
     assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
     assert shipped.inputs == Inputs("vse", ends=True)
-    trained = read_trained(named_file(SHIPPED_MODEL))
+    trained = read_trained(named_file(name))
     assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
         "vse"
     )  # the map that ships, not an older one
-    assert checkpoint_sha256(SHIPPED_MODEL) == checkpoint_sha256(str(named_file(SHIPPED_MODEL)))
+    assert checkpoint_sha256(name) == checkpoint_sha256(str(named_file(name)))
 
 
 def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
@@ -101,6 +104,34 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores)), atol=1e-4)
 
 
+def test_fulltransnet_starts_from_the_regression_that_ships() -> None:
+    """On the same videos, of the same draws but fewer: the weights are nearly those of `ridge`."""
+    model, regression = (load_summarizer(name, "cpu").model for name in SHIPPED_MODELS[::-1])
+    assert isinstance(model, FullTransNet)
+    assert isinstance(regression, RidgeScorer)
+    assert model.scores is not None
+    assert np.corrcoef(model.scores.ridge, regression.weights)[0, 1] > 0.9
+
+
+def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:
+    made, shots = features(), Shots(np.array([0, 8, 24.0]), "made up")
+    live = liveness(made)
+    own = importance(load_summarizer("fulltransnet", "cpu"), made, shots)
+    named = score(made, shots, Selection(model="fulltransnet"), 0.15, "cpu")
+    np.testing.assert_allclose(named, own * live, atol=1e-6)
+    assert not is_flat(named)
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: Path) -> None:
+    trained = read_trained(named_file(name))
+    other = {**trained.training, "weights": {**trained.training["weights"], "vse": "0" * 64}}
+    copy = tmp_path / "other.safetensors"
+    save_trained(copy, replace(trained, training=other))
+    with pytest.raises(InputError, match=r"other\.safetensors: was trained for another map"):
+        load_summarizer(str(copy), "cpu")
+
+
 def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
     made = features()
     own = importance(load_summarizer(device="cpu"), made, None)
@@ -109,7 +140,7 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
     named = score(made, None, Selection(model="ridge"), 0.15, "cpu")
     np.testing.assert_allclose(named, own * live, atol=1e-6)
     copy = tmp_path / "own.safetensors"
-    shutil.copy(named_file(SHIPPED_MODEL), copy)
+    shutil.copy(named_file("ridge"), copy)
     by_path = score(made, None, Selection(model=str(copy)), 0.15, "cpu")
     np.testing.assert_allclose(by_path, own, atol=1e-6)
     for model in ("highlights", "contrastive"):
@@ -127,8 +158,9 @@ def test_features_that_it_does_not_read_are_refused_by_name() -> None:
         candidates("ridge", DEFAULT_EXTRACTOR, 4.0, 1280, "cpu")
     with pytest.raises(UsageError, match="ridge has no attention to draw"):
         require_attention("ridge")
-    with pytest.raises(UsageError, match="unknown model 'fulltransnet'"):
-        candidates("fulltransnet", DEFAULT_EXTRACTOR, 2.0, 1280, "cpu")
+    with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
+        candidates("fulltransnet", "clip", 2.0, 1280, "cpu")
+    require_attention("fulltransnet")
 
 
 def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:

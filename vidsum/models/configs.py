@@ -119,10 +119,14 @@ class FullTransNetConfig:
         Head,
         Option(
             "linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask; "
-            "frame: a score for each frame, without the decoder."
+            "frame: pointer, and a score for each frame, which is the importance."
         ),
     ] = "linear"
-    """`linear` has t_max outputs; `pointer` compares with the encoder's output; `frame` is `FrameScorer`."""
+    """`linear` has t_max outputs, `pointer` compares with the encoder's, `frame` adds `FrameScores`."""
+    ridge: Annotated[
+        bool, Option("With --head frame: start from ridge regression.", flags=("--ridge/--no-ridge",))
+    ] = False
+    """Ours: see `FrameScores`."""
     t_max: Dimension = 1536
     """Longer videos are summarized in windows of t_max samples."""
     dropout: Dropout = 0.1
@@ -136,6 +140,8 @@ class FullTransNetConfig:
         _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
         _require(self.d % self.heads == 0 and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
+        if self.ridge and self.head != "frame":
+            raise UsageError("ridge regression gives scores of frames", hint="--head frame --ridge")
 
     @property
     def most_samples(self) -> int | None:

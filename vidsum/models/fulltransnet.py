@@ -24,6 +24,7 @@ from vidsum.models.attention.learned_mask import (
 )
 from vidsum.models.attention.local_global import local_global_attention
 from vidsum.models.configs import FullTransNetConfig
+from vidsum.models.frame_scores import FrameScores
 
 Cached = tuple[Tensor, Tensor]
 """Keys and values [B, h, *, d_k] that a layer attends to."""
@@ -66,6 +67,7 @@ class FullTransNet(nn.Module):
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         self.head = LinearHead(config) if config.head == "linear" else PointerHead(config)
         self.end = nn.Linear(config.d, 1)
+        self.scores = FrameScores(config) if config.head == "frame" else None
         self.dropout = nn.Dropout(config.dropout)
         self.apply(initialise)
         nn.init.normal_(self.start, std=config.d**-0.5)
@@ -85,9 +87,12 @@ class FullTransNet(nn.Module):
             [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t of
             sample t, the last column of the end.
         """
-        state = self.encode(features, is_global, is_valid)
+        return self.taught(self.encode(features, is_global, is_valid), key_frames)
+
+    def taught(self, state: DecoderState, key_frames: Tensor) -> Tensor:
+        """`forward` after the encoder."""
         chosen = state.embedded.gather(1, key_frames[:, :, None].expand(-1, -1, self.config.d))
-        start = self.start.expand(len(features), 1, -1)
+        start = self.start.expand(len(key_frames), 1, -1)
         return self._decode(torch.cat([start, chosen], dim=1), state)[0]
 
     def encode(self, features: Tensor, is_global: Tensor, is_valid: Tensor | None = None) -> DecoderState:
@@ -281,9 +286,11 @@ def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier for every matrix, zero for every bias (Algorithm 1); learned masks start in their own way."""
+    """Xavier for every matrix, zero for every bias (Algorithm 1); what is ours starts in its own way."""
     if isinstance(module, LearnedMask):
         module.reset_parameters()
+    if isinstance(module, FrameScores):
+        module.start_as_ridge()
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:

@@ -1,4 +1,4 @@
-"""Importance by FullTransNet: from the decoder's steps, or its encoder's scores, to a curve over a video.
+"""Importance by FullTransNet: from the decoder's steps, or the scores beside it, to a curve over a video.
 
 docs/algorithms/fulltransnet.md describes how the steps become a curve, and the alternatives compared.
 """
@@ -9,38 +9,32 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from vidsum.models.frame_scorer import FrameScorer
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
+from vidsum.scaling import logistic
 from vidsum.summary.decoding import Decoded, decode
 from vidsum.types import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
-_SHARPNESS = 3.0
-"""Of the scores of single frames, which keep to a third of the range of people's: the rest is not known."""
 
-
-def decoder_curve(
-    model: FullTransNet | FrameScorer,
-    array: FloatArray,
-    shot_of_sample: IntArray,
-    fraction: float,
-    width: int,
+def curve_over(
+    model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int
 ) -> FloatArray:
     """[T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
-    For the head `frame`, which has no decoder, see `score_samples`. The arguments are those of `importance`,
-    with the input [T, D] of the model and the shot [T] of each sample.
+    With the head `frame`, its scores of the samples less their mean, by the logistic function. The arguments
+    are those of `importance`, with the input [T, D] of the model and the shot [T] of each sample.
     """
 
     def curve(window: slice) -> FloatArray:
         rows, shots_here = array[window], shot_of_sample[window]
-        if isinstance(model, FrameScorer):
+        if model.scores is not None:
             return score_samples(model, rows, shots_here)
         return curve_of(decode_samples(model, rows, shots_here, fraction, width), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
-    return over_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
+    whole = over_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
+    return whole if model.scores is None else logistic(whole - whole.mean())
 
 
 def decode_samples(
@@ -54,12 +48,14 @@ def decode_samples(
 
 
 @torch.inference_mode()
-def score_samples(model: FrameScorer, array: FloatArray, shot_of_sample: IntArray) -> FloatArray:
-    """[T] scores of [T, D] samples that go through the model at once, in [0, 1] by the logistic function."""
+def score_samples(model: FullTransNet, array: FloatArray, shot_of_sample: IntArray) -> FloatArray:
+    """[T] scores of [T, D] samples that go through the encoder at once, by the head `frame`."""
+    assert model.scores is not None
     device = next(model.parameters()).device
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
-    scores = model(torch.tensor(array, device=device)[None], is_global[None].to(device))
-    curve: FloatArray = (_SHARPNESS * scores[0].float()).sigmoid().cpu().numpy()
+    features = torch.tensor(array, device=device)[None]
+    scores = model.scores(features, model.encode(features, is_global[None].to(device)).memory)
+    curve: FloatArray = scores[0].float().cpu().numpy()
     return curve
 
 

@@ -12,7 +12,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.memory import kept
 from vidsum.names import unknown
-from vidsum.settings import SHIPPED_MODEL, AttentionPart, Selection
+from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.inputs import RIDGE_RATES
 from vidsum.summary.liveness import liveness, motion
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 _SHIPPED_READS = ("efficientnet_lite0", 2.0, 1280)
 """Extractor, features per second and D of the checkpoint that ships."""
 
-MODELS = ("auto", *SCORERS, SHIPPED_MODEL)
+MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
-"""What `auto` tries: what was fitted to people's scores (docs/results.md), then by the live footage in
-summaries of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
+"""What `auto` tries: what was fitted to people's scores (FullTransNet is level with ridge, and needs torch:
+docs/results.md), then by the live footage in summaries of films of which half was made dull
+(docs/benchmarks.md). `random` beat `cluster` there."""
 
 _REQUESTED = "it was asked for"
 _REASONS = {
@@ -137,21 +138,21 @@ def score(
     """[T] importance in [0, 1]; errors as `candidates`.
 
     Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
-    of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the model
-    that ships are multiplied by `liveness`: people never scored footage that is black, frozen or blurred.
+    of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the models
+    that ship are multiplied by `liveness`: people never scored footage that is black, frozen or blurred.
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.summarizer import importance
 
     curve = importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
-    return curve * liveness(features) if selection.model == SHIPPED_MODEL else curve
+    return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 
 def require_attention(model: str) -> None:
     """Raise UsageError, before a video is decoded, for a model that may have no attention to draw."""
     if model == "auto" or model in (SHIPPED_MODEL, *SCORERS):
-        hint = "--model FILE, a checkpoint of `vidsum train fulltransnet`"
+        hint = "--model fulltransnet"
         raise UsageError(f"{model} has no attention to draw", hint=hint)
 
 

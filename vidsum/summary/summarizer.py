@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.errors import InputError, UsageError
@@ -23,7 +24,6 @@ from vidsum.summary.inputs import RIDGE_RATES, SENTENCES, Inputs, inputs_of
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:
-    from vidsum.models.frame_scorer import FrameScorer
     from vidsum.models.fulltransnet import FullTransNet
 
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Summarizer:
     """A trained model that is ready to use, and the features it reads."""
 
-    model: "FullTransNet | FrameScorer | RidgeScorer"
+    model: "FullTransNet | RidgeScorer"
     extractor: str
     dim: int
     """D of what it reads, before `inputs` adds to it: of the space, where features are mapped."""
@@ -54,7 +54,18 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
         extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads") from error
-    return Summarizer(model, extractor, dim, fps, name, inputs_of(reads, name))
+    inputs = inputs_of(reads, name)
+    _require_its_map(trained, inputs, name)
+    return Summarizer(model, extractor, dim, fps, name, inputs)
+
+
+def _require_its_map(trained: Trained, inputs: Inputs, name: str) -> None:
+    """Refuse with an InputError a model that learned the errors of another map than the one that is here."""
+    weights = trained.training.get("weights")
+    known = weights.get(vse.NAME) if inputs.space and isinstance(weights, dict) else None
+    if known is not None and known != checkpoints.sha256_of(vse.NAME):
+        fault = f"{name}: was trained for another map from pictures to sentences than {vse.NAME}"
+        raise InputError(fault, hint="train it anew with --space vse")
 
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:
@@ -67,12 +78,12 @@ def _ridge(trained: Trained, name: str) -> RidgeScorer:
     return model
 
 
-def _network(trained: Trained, name: str, device: str) -> "FullTransNet | FrameScorer":
+def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
     from vidsum.device import choose_device
-    from vidsum.models.frame_scorer import model_of
+    from vidsum.models.fulltransnet import FullTransNet
 
-    def make(config: Any) -> "FullTransNet | FrameScorer":
-        return model_of(FullTransNetConfig(**config))
+    def make(config: Any) -> "FullTransNet":
+        return FullTransNet(FullTransNetConfig(**config))
 
     return built(trained, "fulltransnet", make, name).to(choose_device(device))
 
@@ -80,7 +91,7 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet | FrameS
 def importance(
     summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
-    """[T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `decoder_curve`.
+    """[T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `curve_over`.
 
     Args:
         summarizer: the model.
@@ -97,11 +108,11 @@ def importance(
     model = summarizer.model
     if isinstance(model, RidgeScorer):
         return with_novelty(model, model(summarizer.inputs.of(features)), features)
-    from vidsum.summary.fulltransnet import decoder_curve
+    from vidsum.summary.fulltransnet import curve_over
 
     assert shots is not None, "only ridge does without"
     array = summarizer.inputs.of(features)
-    return decoder_curve(model, array, shots.numbers_at(features.timestamps), fraction, width)
+    return curve_over(model, array, shots.numbers_at(features.timestamps), fraction, width)
 
 
 def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:

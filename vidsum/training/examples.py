@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample
 from vidsum.evaluation.key_shots import BUDGET, at_every_frame
-from vidsum.models.frame_scorer import FrameScorer, frame_loss
+from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray
@@ -88,8 +88,11 @@ def _standard(scores: FloatArray) -> FloatArray:
     return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
 
 
-def loss_of(model: FullTransNet | FrameScorer, example: VideoExample, crop: float, noise: float) -> Tensor:
-    """Eq. 13 on one video; for the head `frame`, see `frame_loss`.
+def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: float) -> Tensor:
+    """Eq. 13 on one video; with the head `frame`, and `frame_loss` of the scores that the network learns.
+
+    Ridge regression is left out of the latter: it fits the videos that it was fitted to far better than
+    others, and what it leaves there is not what it leaves elsewhere.
 
     Args:
         model: on the example's device.
@@ -103,11 +106,12 @@ def loss_of(model: FullTransNet | FrameScorer, example: VideoExample, crop: floa
     if crop < 1:
         cropped = random_part(example.video, crop)
         part = example_of(cropped, model.config.global_tokens, part.features.device) or part
-    if isinstance(model, FrameScorer):
-        return frame_loss(model(part.features, part.is_global).float(), part.target)
     tokens = with_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
-    log_probabilities = model(part.features, part.is_global, tokens)
-    return fulltransnet_loss(log_probabilities.float(), part.key_frames)
+    state = model.encode(part.features, part.is_global)
+    loss = fulltransnet_loss(model.taught(state, tokens).float(), part.key_frames)
+    if model.scores is None:
+        return loss
+    return loss + frame_loss(model.scores.learned(state.memory).float(), part.target)
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:

@@ -4,6 +4,7 @@ The best epoch is that of the highest rank correlation on a validation part of t
 with no labels; test videos are not looked at.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,14 +19,15 @@ from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.evaluation.rank import kendall_tau_b
-from vidsum.models.frame_scorer import FrameScorer, model_of
+from vidsum.models.configs import RidgeConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.summarizer import Summarizer, importance
 from vidsum.training.examples import VideoExample, example_of, loss_of, teaching_example
 from vidsum.training.loop import FitResult, Recipe, first_weights, fit
+from vidsum.training.ridge import fit_ridge
 from vidsum.training.run import Run, split_facts, start_run
-from vidsum.training.summary_settings import FullTransNetSettings
-from vidsum.types import Progress
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
@@ -97,7 +99,9 @@ def train_split(
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
-        model = model_of(settings.model).to(choose_device(run.settings.device))
+        model = FullTransNet(settings.model).to(choose_device(run.settings.device))
+    if model.scores and settings.model.ridge:
+        model.scores.ridge.copy_(torch.from_numpy(_ridge_of(run, split)))
     facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
@@ -107,9 +111,24 @@ def train_split(
         loss=partial(loss_of, crop=settings.crop, noise=settings.noise),
         validate=_validator(run, split) if split.validation else None,
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
+        lr_share=(lambda done: half_cosine(done / settings.loop.epochs)) if settings.anneal else None,
     )
     fitted = fit(recipe, settings.loop, run.folder(number), overwrite=overwrite, progress=progress)
     return SplitResult(split, fitted, warnings)
+
+
+def _ridge_of(run: _Run, split: Split) -> FloatArray:
+    """[D] weights of ridge regression on the training videos, as `vidsum train ridge` fits them."""
+    settings = run.settings
+    basis = RidgeConfig(settings.model.dim_in)
+    ridge = RidgeSettings(basis, ends=settings.ends, seed=settings.loop.seed)
+    own = Run[RidgeSettings](**{**vars(run), "settings": ridge})
+    return fit_ridge(own, split.train).model.weights
+
+
+def half_cosine(done: float) -> float:
+    """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
+    return (1 + math.cos(math.pi * min(1.0, done))) / 2
 
 
 def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
@@ -163,11 +182,11 @@ def _as_read(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
     return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
 
 
-def _validator(run: _Run, split: Split) -> Callable[[FullTransNet | FrameScorer], float]:
+def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
     """The mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
     videos = [run.drawn(name, _VALIDATION_SEED) for name in split.validation]
 
-    def score(model: FullTransNet | FrameScorer) -> float:
+    def score(model: FullTransNet) -> float:
         taus = []
         for video in videos:
             features = video.features

@@ -9,7 +9,7 @@ simulated features cost no memory.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class RidgeResult:
     checkpoint: Path
     penalty: float
     validation: float | None
-    """Mean Spearman correlation in the folds that chose the penalty."""
+    """See `Fitted`."""
 
 
 def prepare_ridge(
@@ -66,25 +66,41 @@ def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = 
         UsageError: there are too few training videos to choose a penalty.
         OutputError: the checkpoint cannot be written.
     """
-    split, settings = run.splits[number], run.settings
-    basis = _basis((_rows(run, name, 0) for name in split.train), settings)
-    videos = []
-    for done, name in enumerate(split.train, 1):
-        videos.append(_fitted_to(run, name, basis))
-        if progress:
-            progress("videos", done, len(split.train))
-    penalty, validation = settings.penalty, None
-    if penalty is None:
-        penalty, validation = _choose(videos, settings)
-    (weights,) = _solve(videos, [penalty])
-    model = _with_weights(basis, weights, videos, settings)
-    facts = {"split": split_facts(split), "penalty": penalty, "validation": validation}
+    split = run.splits[number]
+    fitted = fit_ridge(run, split.train, progress)
+    facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}
     target = run.folder(number) / BEST
     make_folder(target.parent)
     refuse_foreign(target.parent)
     training = {**run.facts, **facts}
-    save_trained(target, Trained("ridge", asdict(settings.model), run.features, training, model.arrays))
-    return RidgeResult(split, target, penalty, validation)
+    config, tensors = asdict(run.settings.model), fitted.model.arrays
+    save_trained(target, Trained("ridge", config, run.features, training, tensors))
+    return RidgeResult(split, target, fitted.penalty, fitted.validation)
+
+
+class Fitted(NamedTuple):
+    """A regression."""
+
+    model: RidgeScorer
+    penalty: float
+    validation: float | None
+    """Mean Spearman correlation in the folds that chose the penalty."""
+
+
+def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress | None = None) -> Fitted:
+    """The regression of some videos of a run. Raises UsageError where they are too few for a penalty."""
+    settings = run.settings
+    basis = _basis((_rows(run, name, 0) for name in names), settings)
+    videos = []
+    for done, name in enumerate(names, 1):
+        videos.append(_fitted_to(run, name, basis))
+        if progress:
+            progress("videos", done, len(names))
+    penalty, validation = settings.penalty, None
+    if penalty is None:
+        penalty, validation = _choose(videos, settings)
+    (weights,) = _solve(videos, [penalty])
+    return Fitted(_with_weights(basis, weights, videos, settings), penalty, validation)
 
 
 @dataclass(frozen=True, eq=False)

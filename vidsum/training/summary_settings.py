@@ -39,6 +39,9 @@ class FullTransNetSettings:
             max=1,
         ),
     ] = 0.0
+    anneal: Annotated[
+        bool, Option("Lower the learning rate to 0 in half a cosine.", flags=("--anneal/--no-anneal",))
+    ] = False
     validation: Annotated[
         float,
         Option(
