@@ -1,0 +1,107 @@
+"""Vectors of clips, shots and passages as records of small integers.
+
+A row of length 1 takes a byte per number and a scale; class probabilities a byte each, on a logarithmic
+scale, since the likelihood of a text depends on ratios. Records of shots, which every search reads, hold a
+projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.grounding.conse import ClassMixture
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.types import FloatArray, TimeArray
+
+Records = npt.NDArray[np.void]
+
+AXES = 128
+"""Numbers of a shot's vector: 99 % of the variance of the map's rows for photographs."""
+CLASSES = 16
+"""Classes that a shot keeps."""
+_LEAST = float(np.log(1e-6))
+_STEP = -_LEAST / 255
+"""Of the logarithm of a probability."""
+
+
+def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
+    """A second of a video: its row [D] in the space, class probabilities [K], whether the picture is still."""
+    return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
+
+
+def shot_type(axes: int, classes: int) -> np.dtype[np.void]:
+    """A shot: the mean row on the axes [d], and its likeliest classes [C] with their probabilities."""
+    return np.dtype(
+        [("row", "i1", axes), ("scale", "<f4"), ("class", "<u2", classes), ("share", "u1", classes)]
+    )
+
+
+def row_type(dim: int) -> np.dtype[np.void]:
+    """A row alone, of a passage."""
+    return np.dtype([("row", "i1", dim), ("scale", "<f4")])
+
+
+def pack_clips(video: ClipEmbeddings) -> Records:
+    """[T] records of the clips of a video."""
+    (mixture,) = video.mixtures
+    records = np.zeros(len(video), clip_type(video.rows.shape[1], mixture.probabilities.shape[1]))
+    set_rows(records, video.rows)
+    records["classes"] = _levels(mixture.probabilities)
+    records["still"] = False if video.is_still is None else video.is_still
+    return records
+
+
+def unpack_clips(
+    records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
+) -> ClipEmbeddings:
+    """The clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
+    probabilities = _PROBABILITIES[records["classes"]]
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    times = np.arange(len(records), dtype=np.float64) * step_s
+    mixture = ClassMixture(probabilities, names)
+    return ClipEmbeddings(rows_of(records), times, step_s, duration_s, (mixture,), shots_s, records["still"])
+
+
+def pack_shots(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
+    """[S] records of the shots that begin with the clips `first` [S]."""
+    (mixture,) = video.mixtures
+    counts = np.diff(np.append(first, len(video)))[:, None]
+    shares = np.add.reduceat(mixture.probabilities, first) / counts
+    n_classes = min(CLASSES, shares.shape[1])
+    likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
+    records = np.zeros(len(first), shot_type(axes.shape[1], n_classes))
+    set_rows(records, np.add.reduceat(video.rows, first) / counts @ axes)
+    records["class"] = likeliest
+    records["share"] = _levels(np.take_along_axis(shares, likeliest, 1))
+    return records
+
+
+def shares_of(records: Records) -> FloatArray:
+    """[S, C] probabilities of the likeliest classes of shots."""
+    return _PROBABILITIES[records["share"]]
+
+
+def pack_rows(rows: FloatArray) -> Records:
+    """[N] records of rows [N, D]."""
+    records = np.zeros(len(rows), row_type(rows.shape[1]))
+    set_rows(records, rows)
+    return records
+
+
+def set_rows(records: Records, rows: FloatArray) -> None:
+    """Write rows [N, D] into records; each number is off by at most 1/254 of the row's largest."""
+    scales = np.abs(rows).max(axis=1, initial=0) / 127
+    records["scale"] = scales
+    records["row"] = np.rint(rows / np.where(scales > 0, scales, 1)[:, None])
+
+
+def rows_of(records: Records) -> FloatArray:
+    """[N, D] rows of records."""
+    return np.asarray(records["row"].astype(np.float32) * records["scale"][:, None], np.float32)
+
+
+def _levels(probabilities: FloatArray) -> npt.NDArray[np.uint8]:
+    logs = np.log(np.maximum(probabilities, np.float32(1e-6)))
+    return np.rint((logs - _LEAST) / _STEP).clip(0, 255).astype(np.uint8)
+
+
+_PROBABILITIES = np.exp(_LEAST + _STEP * np.arange(256)).astype(np.float32)

@@ -1,0 +1,248 @@
+"""The moments of all videos of an archive that a request describes, by what is seen.
+
+All shots are scanned by their records; the clips of the likeliest are then scored exactly; last, the edges of
+moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vidsum.archive.packed import CLASSES, Records, clip_type, rows_of, shares_of, shot_type, unpack_clips
+from vidsum.grounding.conse import SHARPNESS, log_likelihood
+from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
+from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray, Interval
+
+_AT_ONCE = 16_384
+"""Shots whose records are read at a time."""
+_VIDEOS, _SHOTS = 200, 10
+"""Videos of which clips are scored exactly, and shots of each per step."""
+_MOMENTS = 10
+"""Moments of each step of several that are tried."""
+_SAME = 0.97
+"""Moments of two videos show the same where the cosine of their mean rows is larger, ..."""
+_SAME_LENGTH = 0.5
+"""... and the shorter has at least this fraction of the other's length."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to be seen: numbers of the vectors that must be there, and of those that must not."""
+
+    wanted: tuple[int, ...]
+    unwanted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Steps that follow each other in a video, and the moments of them that are wished for."""
+
+    vectors: FloatArray
+    """[M, D] of length 1."""
+    steps: tuple[Step, ...]
+    top_k: int = 20
+    per_video: int = 3
+    min_present: float = 0.0
+    min_length_s: float = 0.0
+    duplicates: bool = False
+    """Whether moments of several videos that show the same are all listed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A moment of a video."""
+
+    video: int
+    start_s: float
+    end_s: float
+    present: float
+    """Probability that the request is true of it."""
+    row: FloatArray
+    """[D] of length 1, the mean of its clips."""
+    parts: tuple[Interval, ...] = ()
+    """The moments of the steps, where there are several."""
+    also: tuple[int, ...] = ()
+    """Videos that show the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A request, and what its vectors are compared with."""
+
+    connection: sqlite3.Connection
+    request: Request
+    names: FloatArray
+    """[K, D] of the classes."""
+    cohort: Cohort
+
+    def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Found]:
+        """The moments of some videos of a space with its axes [D, d], most probable first."""
+        request, kept = self.request, list[Found]()
+        for video, present in self._exact(self._candidates(space, axes, videos)):
+            surer = sum(each.present >= present for each in kept)
+            if surer >= request.top_k or present < request.min_present:
+                break
+            kept = self._ranked([*kept, *self._moments(video)])
+        return kept[: request.top_k]
+
+    def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
+        """The likeliest videos by the records of their shots, with the ids of the likeliest shots of each."""
+        rows, logs = list[tuple[int, int, int]](), list[FloatArray]()
+        for block in self._blocks(space, videos):
+            rows += [row[:3] for row in block]
+            logs.append(self._by_records(b"".join(row[3] for row in block), axes))
+        if not rows:
+            return {}
+        log_present, ends = np.concatenate(logs, axis=1), np.cumsum([count for _, _, count in rows])
+        best = np.maximum.reduceat(log_present, np.append(0, ends[:-1]), axis=1).sum(axis=0)
+        candidates = {}
+        for number in np.argsort(-best, kind="stable")[:_VIDEOS].tolist():
+            video, first, count = rows[number]
+            own = log_present[:, ends[number] - count : ends[number]]
+            places = np.unique(np.argsort(-own, axis=1, kind="stable")[:, :_SHOTS])
+            candidates[video] = (first + places).tolist()
+        return candidates
+
+    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[tuple[int, int, int, bytes]]]:
+        """Videos with the id of the first shot, the number of shots and their records."""
+        block, size = list[tuple[int, int, int, bytes]](), 0
+        query = "SELECT id, first_shot, n_shots, scan FROM videos WHERE space = ?"
+        for row in self.connection.execute(query, (space,)):
+            if row[0] in videos:
+                block.append(row)
+                size += row[2]
+            if size >= _AT_ONCE:
+                yield block
+                block, size = [], 0
+        if block:
+            yield block
+
+    def _by_records(self, content: bytes, axes: FloatArray) -> FloatArray:
+        """[steps, S] log-probability of each shot, by its record."""
+        vectors = self.request.vectors
+        records = np.frombuffer(content, shot_type(axes.shape[1], min(CLASSES, len(self.names))))
+        cosines = (vectors @ axes) @ rows_of(records).T
+        shares, classes = shares_of(records), records["class"]
+        left = np.maximum(1 - shares.sum(axis=1), 0)
+        near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
+        named = [np.einsum("sc,sc->s", row[classes], shares) + left * row.mean() for row in near]
+        return self._log_present(self.cohort.z(cosines, np.log(np.stack(named))))
+
+    def _log_present(self, z: FloatArray) -> FloatArray:
+        """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
+        logits = SLOPE * z + OFFSET
+        is_there, is_not = -np.logaddexp(0, -logits), -np.logaddexp(0, logits)
+        steps = [
+            is_there[list(step.wanted)].sum(axis=0) + is_not[list(step.unwanted)].sum(axis=0)
+            for step in self.request.steps
+        ]
+        return np.asarray(np.stack(steps), np.float32)
+
+    def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
+        """The candidates with their probability by the clips of their shots, best first."""
+        present = {}
+        for video, shots in candidates.items():
+            marks = ", ".join("?" * len(shots))
+            query = f"SELECT clips FROM shots WHERE id IN ({marks}) ORDER BY id"
+            parts = [self._clips(row[0]) for row in self.connection.execute(query, shots)]
+            clips = unpack_clips(np.concatenate(parts), self.names, 0.0, STEP_S)
+            lengths = [len(part) for part in parts]
+            present[video] = float(np.exp(self._smoothed(clips, lengths).max(axis=1).sum()))
+        yield from sorted(present.items(), key=lambda each: (-each[1], each[0]))
+
+    def _clips(self, content: bytes) -> Records:
+        return np.frombuffer(content, clip_type(self.request.vectors.shape[1], len(self.names)))
+
+    def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
+        """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
+
+        `lengths` are those of the runs of clips that follow each other; at their ends, the nearest three count.
+        """
+        vectors = self.request.vectors
+        z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
+        ends = np.repeat(np.cumsum(lengths), lengths)
+        starts = ends - np.repeat(lengths, lengths)
+        widths = np.minimum(3, ends - starts)
+        first = np.clip(np.arange(z.shape[1]) - 1, starts, ends - widths)
+        sums = np.concatenate([np.zeros((len(z), 1)), np.cumsum(z, axis=1, dtype=np.float64)], axis=1)
+        means = (sums[:, first + widths] - sums[:, first]) / widths
+        return self._log_present(np.asarray(means, np.float32))
+
+    def _moments(self, video: int) -> list[Found]:
+        """The moments of a video; their edges and order are those of `ground`."""
+        request = self.request
+        query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
+        duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
+        query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
+        content = b"".join(row[0] for row in self.connection.execute(query, (first, first + count)))
+        shots_s = np.frombuffer(edges, np.float64)
+        clips = unpack_clips(self._clips(content), self.names, duration_s, STEP_S, shots_s)
+        log_present = self._smoothed(clips, [len(clips)])
+        curves, several = similarity(clips, request.vectors), len(request.steps) > 1
+        by_step = []
+        for step, logs in zip(request.steps, log_present, strict=True):
+            curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
+            top_k = _MOMENTS if several else request.per_video
+            moments = moments_of(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
+            found, most = list[Found](), float(np.exp(logs.max()))
+            for moment in moments:
+                # the first is what the video is ranked by, and no other comes before it
+                own = _within(clips, moment.start_s, moment.end_s)
+                present = min(most, float(np.exp(logs[own].max()))) if found or several else most
+                most = present if not several else most
+                (row,) = unit_rows(clips.rows[own].mean(axis=0, keepdims=True))
+                found.append(Found(video, moment.start_s, moment.end_s, present, row))
+            by_step.append(found)
+        found = _chained(by_step) if several else by_step[0]
+        return [
+            each
+            for each in found
+            if each.present >= request.min_present and each.end_s - each.start_s >= request.min_length_s
+        ]
+
+    def _ranked(self, found: Sequence[Found]) -> list[Found]:
+        """Most probable first; what several videos show alike is listed once."""
+        kept = list[Found]()
+        for each in sorted(found, key=lambda one: -one.present):
+            same = () if self.request.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
+            if (number := next(iter(same), None)) is None:
+                kept.append(each)
+            else:
+                also = dict.fromkeys([*kept[number].also, each.video, *each.also])
+                kept[number] = replace(kept[number], also=tuple(also))
+        return kept
+
+
+def _within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
+    """The clips whose middles lie in a moment, one at least."""
+    first, after = np.searchsorted(clips.timestamps + clips.step_s / 2, [start_s, end_s]).tolist()
+    first = min(first, len(clips) - 1)
+    return slice(first, max(after, first + 1))
+
+
+def _is_same(one: Found, other: Found) -> bool:
+    lengths = sorted([one.end_s - one.start_s, other.end_s - other.start_s])
+    is_as_long = lengths[0] >= _SAME_LENGTH * lengths[1]
+    return one.video != other.video and is_as_long and float(one.row @ other.row) > _SAME
+
+
+def _chained(by_step: Sequence[Sequence[Found]]) -> list[Found]:
+    """The most probable chain with a moment of each step, none before the end of the last; none if there is
+    none.
+    """
+    chains = [replace(one, parts=((one.start_s, one.end_s),)) for one in by_step[0]]
+    for moments in by_step[1:]:
+        longer = list[Found]()
+        for one in moments:
+            before = [chain for chain in chains if chain.end_s <= one.start_s]
+            if before:
+                best = max(before, key=lambda chain: chain.present)
+                parts = (*best.parts, (one.start_s, one.end_s))
+                longer.append(replace(best, end_s=one.end_s, present=best.present * one.present, parts=parts))
+        chains = longer
+    return [max(chains, key=lambda chain: chain.present)] if chains else []
