@@ -91,7 +91,7 @@ def add(
         InputError: it cannot be read, or holds no video.
         WeightsError: weights are missing and cannot be fetched.
     """
-    video = os.path.abspath(path)
+    video = os.path.abspath(path)  # noqa: PTH100  # no links are followed, and .. goes
     try:
         status = Path(video).stat()
     except (OSError, ValueError):  # planning names the fault
@@ -99,8 +99,8 @@ def add(
         raise
     key, space = os.fsencode(video), made_from()
     before = connection.execute(
-        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, spoken IS NULL FROM files "
-        "JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
+        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, spoken IS NULL "
+        "FROM files JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
         (key,),
     ).fetchone()
     facts = (status.st_size, status.st_mtime_ns)
@@ -146,7 +146,7 @@ def mark_gone(connection: sqlite3.Connection, folders: Iterable[str]) -> list[st
     gone = []
     with transaction(connection):
         for folder in folders:
-            prefix = os.fsencode(os.path.join(os.path.abspath(folder), ""))  # noqa: PTH118  # a slash at its end
+            prefix = os.fsencode(os.path.abspath(folder).rstrip(os.sep) + os.sep)  # noqa: PTH100
             for (path,) in connection.execute(
                 "SELECT path FROM files WHERE substr(path, 1, ?) = ?", (len(prefix), prefix)
             ).fetchall():

@@ -24,7 +24,7 @@ _STEP = -_LEAST / 255
 
 
 def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
-    """A second of a video: its row [D] in the space, class probabilities [K], whether the picture is still."""
+    """A second of a video: its row [D] in the space, class probabilities [K], whether it is still."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
 
 

@@ -155,13 +155,20 @@ class Search:
             present[video] = float(np.exp(self._smoothed(clips, lengths).max(axis=1).sum()))
         yield from sorted(present.items(), key=lambda each: (-each[1], each[0]))
 
+    def present(self, video: int) -> float:
+        """Probability that the request is true of a video."""
+        query = "SELECT first_shot, n_shots FROM videos WHERE id = ?"
+        first, count = self.connection.execute(query, (video,)).fetchone()
+        ((_, present),) = self._exact({video: list(range(first, first + count))})
+        return present
+
     def _clips(self, content: bytes) -> Records:
         return np.frombuffer(content, clip_type(self.request.vectors.shape[1], len(self.names)))
 
     def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
 
-        `lengths` are those of the runs of clips that follow each other; at their ends, the nearest three count.
+        `lengths` are those of the runs of clips that follow each other; at an end the nearest three count.
         """
         vectors = self.request.vectors
         z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
