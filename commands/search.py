@@ -72,7 +72,6 @@ def search(
 
     def step() -> Result:
         from vidsum.archive.archive import Archive
-        from vidsum.documents import to_text
 
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, wishes)
@@ -85,7 +84,7 @@ def search(
         shown = document if outputs.to_stdout else None
         lines = _remarks(matches, extra)
         if target:
-            content = _as_csv(rows) if target.suffix == ".csv" else to_text(document)
+            content = _as_csv(rows) if target.suffix == ".csv" else _as_json(document)
             lines.append(save_text(content, target, replaces=outputs.replaces))
         return Result("search", text, document, tuple(lines), _table(matches), shown, tuple(messages))
 
@@ -149,6 +148,12 @@ def _table(matches: Sequence["Match"]) -> Table:
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "present" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
+
+
+def _as_json(document: Mapping[str, Any]) -> str:
+    from vidsum.documents import to_text
+
+    return to_text(document)
 
 
 def _as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from vidsum.archive import index
-from vidsum.archive.index import Added
 from vidsum.archive.search import Found, Request, Search, Step
 from vidsum.archive.spoken import Said, has_speech, said_in
-from vidsum.archive.store import connect, default_path, faults, space_of
+from vidsum.archive.store import connect, default_path, faults, made_from, space_of
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, UsageError
-from vidsum.features.pictures import Still, features_of_views
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import read_queries
@@ -34,18 +31,17 @@ from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.options import from_keywords
-from vidsum.pipelines.inputs import expand
 from vidsum.provenance import label_of
 from vidsum.scaling import unit_rows
 from vidsum.settings import Evidence, Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
-from vidsum.video.write import write_segments
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from vidsum.archive.index import Added
     from vidsum.settings import ReadingOptions
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -116,6 +112,8 @@ class Archive:
         Raises:
             InputError, WeightsError, OutputError: the first video that fails ends it.
         """
+        from vidsum.pipelines.inputs import expand
+
         given = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, how)
         paths = expand([os.fspath(path) for path in given], recursive=recursive)
@@ -125,16 +123,22 @@ class Archive:
         self, path: str, extraction: Extraction, *, transcribe: bool = False, progress: Progress | None = None
     ) -> Added:
         """`add` of one video with its settings."""
+        from vidsum.archive import index
+
         with faults(self.path):
             return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
 
     def remove(self, *paths: str | os.PathLike[str]) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""
+        from vidsum.archive import index
+
         with faults(self.path):
             return index.remove(self._connection, [str(Path(path).absolute()) for path in paths])
 
     def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
         """Mark the videos below folders that are not there any more: no search finds them. Return them."""
+        from vidsum.archive import index
+
         with faults(self.path):
             return index.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
 
@@ -147,7 +151,7 @@ class Archive:
         """Number of videos that other networks than today's have seen: no search finds them."""
         query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
         with faults(self.path):
-            return int(self._connection.execute(query, (index.made_from(),)).fetchone()[0])
+            return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
 
     def search(
         self,
@@ -181,7 +185,7 @@ class Archive:
     def find(self, text: str | None, wishes: Wishes) -> list[Match]:
         """`search` with its settings."""
         with faults(self.path):
-            space, axes = space_of(self._connection, index.made_from(), DIMS["minilm"])
+            space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
             if not space or not files:
                 return []
@@ -219,9 +223,11 @@ class Archive:
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
-        made_from = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
+        from vidsum.video.write import write_segments
+
+        facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         segments = [(match.start_s, match.end_s)]
-        return write_segments(match.video, segments, path, comment=label_of(made_from)).warnings
+        return write_segments(match.video, segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
         """The paths of each video that passes the filters, by its id."""
@@ -256,6 +262,9 @@ class Archive:
 
     def _row_of(self, like: str) -> FloatArray:
         """[1, D] of a picture, or of a part of a video."""
+        from vidsum.archive import index
+        from vidsum.features.pictures import Still, features_of_views
+
         path, at, part = like.rpartition("@")
         if at and not Path(like).exists():
             start_s, end_s = parse_interval(part)

@@ -11,19 +11,17 @@ from typing import Literal
 
 import numpy as np
 
-from vidsum import checkpoints
 from vidsum.archive.packed import AXES, pack_clips, pack_rows, pack_shots
-from vidsum.archive.store import space_of, transaction
+from vidsum.archive.store import made_from, space_of, transaction
 from vidsum.errors import InputError
-from vidsum.features import describe, weights_sha256
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, NAME, load_map
+from vidsum.grounding.vse import load_map
 from vidsum.pipelines.moments import MomentsPlan, plan_moments
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.provenance import digest_of, of_file
+from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval, Transcription
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
@@ -66,13 +64,6 @@ class _Spoken:
     sentences: Sequence[Passage]
     content: bytes
     """Records of their passages."""
-
-
-def made_from() -> str:
-    """Digest of the networks that vectors of today's archives come from."""
-    names = {"vse": NAME, "text": ENCODER}
-    sha256 = {what: checkpoints.sha256_of(name) for what, name in names.items()}
-    return digest_of({**sha256, "pictures": weights_sha256(describe(EXTRACTOR))})
 
 
 def add(

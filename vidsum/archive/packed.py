@@ -65,11 +65,11 @@ def pack_shots(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatA
     """[S] records of the shots that begin with the clips `first` [S]."""
     (mixture,) = video.mixtures
     counts = np.diff(np.append(first, len(video)))[:, None]
-    shares = np.add.reduceat(mixture.probabilities, first) / counts
+    shares = np.asarray(np.add.reduceat(mixture.probabilities, first) / counts, np.float32)
     n_classes = min(CLASSES, shares.shape[1])
     likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
     records = np.zeros(len(first), shot_type(axes.shape[1], n_classes))
-    set_rows(records, np.add.reduceat(video.rows, first) / counts @ axes)
+    set_rows(records, np.asarray(np.add.reduceat(video.rows, first) / counts @ axes, np.float32))
     records["class"] = likeliest
     records["share"] = _levels(np.take_along_axis(shares, likeliest, 1))
     return records
@@ -77,7 +77,7 @@ def pack_shots(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatA
 
 def shares_of(records: Records) -> FloatArray:
     """[S, C] probabilities of the likeliest classes of shots."""
-    return _PROBABILITIES[records["share"]]
+    return np.asarray(_PROBABILITIES[records["share"]])
 
 
 def pack_rows(rows: FloatArray) -> Records:

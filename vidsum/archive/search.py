@@ -126,12 +126,12 @@ class Search:
         """[steps, S] log-probability of each shot, by its record."""
         vectors = self.request.vectors
         records = np.frombuffer(content, shot_type(axes.shape[1], min(CLASSES, len(self.names))))
-        cosines = (vectors @ axes) @ rows_of(records).T
+        cosines = np.asarray((vectors @ axes) @ rows_of(records).T, np.float32)
         shares, classes = shares_of(records), records["class"]
         left = np.maximum(1 - shares.sum(axis=1), 0)
         near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
         named = [np.einsum("sc,sc->s", row[classes], shares) + left * row.mean() for row in near]
-        return self._log_present(self.cohort.z(cosines, np.log(np.stack(named))))
+        return self._log_present(self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32)))
 
     def _log_present(self, z: FloatArray) -> FloatArray:
         """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""

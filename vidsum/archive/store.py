@@ -12,8 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from vidsum import checkpoints
 from vidsum.errors import InputError, OutputError
+from vidsum.features import describe, weights_sha256
+from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.outputs import check_target, make_folder
+from vidsum.provenance import digest_of
 from vidsum.types import FloatArray
 
 APPLICATION_ID = 0x76647361
@@ -155,6 +159,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         fault = f"{path}: was made by a newer vidsum (schema {version}; this one reads {len(_MIGRATIONS)})"
         raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
     return int(version)
+
+
+def made_from() -> str:
+    """Digest of the networks that vectors of today's archives come from."""
+    names = {"vse": NAME, "text": "minilm"}
+    sha256 = {what: checkpoints.sha256_of(name) for what, name in names.items()}
+    return digest_of({**sha256, "pictures": weights_sha256(describe(EXTRACTOR))})
 
 
 def space_of(
