@@ -47,7 +47,13 @@ class SearchOutputs:
 @command
 def search(
     text: Annotated[
-        str | None, typer.Argument(help="What to look for, in English.", show_default=False, metavar="TEXT")
+        str | None,
+        typer.Argument(
+            default_factory=lambda: None,  # --like may take its place
+            help="What to look for, in English.",
+            show_default=False,
+            metavar="TEXT",
+        ),
     ],
     where: ArchiveFile,
     wishes: Wishes,

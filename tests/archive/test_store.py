@@ -117,9 +117,13 @@ def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
     with transaction(connection):
         insert(connection, "kept")
     limit = file.stat().st_size + 200_000
-    with pytest.raises(OutputError, match="cannot be used"), files_up_to(limit), faults(file):
-        with transaction(connection):
-            insert(connection, "lost", 4_000_000)
+    with (
+        pytest.raises(OutputError, match="cannot be used"),
+        files_up_to(limit),
+        faults(file),
+        transaction(connection),
+    ):
+        insert(connection, "lost", 4_000_000)
     assert connection.execute("SELECT made_from FROM spaces").fetchall() == [("kept",)]
     connection.close()
     assert spaces(file) == 1
