@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vidsum.archive.packed import CLASSES, Records, clip_type, rows_of, shares_of, shot_type, unpack_clips
+from vidsum.archive.packed import CLASSES, Records, clip_type, shares_of, shot_type, unpack_clips
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
@@ -18,10 +18,12 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
-_AT_ONCE = 16_384
+_AT_ONCE = 4096
 """Shots whose records are read at a time."""
 _VIDEOS, _SHOTS = 200, 10
 """Videos of which clips are scored exactly, and shots of each per step."""
+_VIDEOS_AT_ONCE = 50
+"""Of those: this bounds the memory."""
 _MOMENTS = 10
 """Moments of each step of several that are tried."""
 _SAME = 0.97
@@ -126,7 +128,9 @@ class Search:
         """[steps, S] log-probability of each shot, by its record."""
         vectors = self.request.vectors
         records = np.frombuffer(content, shot_type(axes.shape[1], min(CLASSES, len(self.names))))
-        cosines = np.asarray((vectors @ axes) @ rows_of(records).T, np.float32)
+        # the scale comes last: one pass over the rows less
+        cosines = np.asarray((vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
+        cosines *= records["scale"]
         shares, classes = shares_of(records), records["class"]
         left = np.maximum(1 - shares.sum(axis=1), 0)
         near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
@@ -136,23 +140,26 @@ class Search:
     def _log_present(self, z: FloatArray) -> FloatArray:
         """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
         logits = SLOPE * z + OFFSET
-        is_there, is_not = -np.logaddexp(0, -logits), -np.logaddexp(0, logits)
-        steps = [
-            is_there[list(step.wanted)].sum(axis=0) + is_not[list(step.unwanted)].sum(axis=0)
-            for step in self.request.steps
-        ]
+        steps = []
+        for step in self.request.steps:
+            signed = [*(-logits[row] for row in step.wanted), *(logits[row] for row in step.unwanted)]
+            steps.append(-np.sum([np.logaddexp(0, row) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
 
     def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
         """The candidates with their probability by the clips of their shots, best first."""
-        present = {}
-        for video, shots in candidates.items():
-            marks = ", ".join("?" * len(shots))
-            query = f"SELECT clips FROM shots WHERE id IN ({marks}) ORDER BY id"
-            parts = [self._clips(row[0]) for row in self.connection.execute(query, shots)]
-            clips = unpack_clips(np.concatenate(parts), self.names, 0.0, STEP_S)
-            lengths = [len(part) for part in parts]
-            present[video] = float(np.exp(self._smoothed(clips, lengths).max(axis=1).sum()))
+        present, videos = dict[int, float](), list(candidates)
+        for start in range(0, len(videos), _VIDEOS_AT_ONCE):
+            block = videos[start : start + _VIDEOS_AT_ONCE]
+            shots = [shot for video in block for shot in candidates[video]]
+            query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join('?' * len(shots))})"
+            clips_of = dict(self.connection.execute(query, shots))
+            lengths = [len(clips_of[shot]) // self._clip_bytes for shot in shots]
+            clips = self._clips(b"".join(clips_of[shot] for shot in shots))
+            log_present = self._smoothed(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
+            ends = np.cumsum([0, *lengths])[np.cumsum([0, *(len(candidates[video]) for video in block)])]
+            best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
+            present |= zip(block, best.tolist(), strict=True)
         yield from sorted(present.items(), key=lambda each: (-each[1], each[0]))
 
     def present(self, video: int) -> float:
@@ -164,6 +171,10 @@ class Search:
 
     def _clips(self, content: bytes) -> Records:
         return np.frombuffer(content, clip_type(self.request.vectors.shape[1], len(self.names)))
+
+    @property
+    def _clip_bytes(self) -> int:
+        return clip_type(self.request.vectors.shape[1], len(self.names)).itemsize
 
     def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
