@@ -150,7 +150,9 @@ def _table(matches: Sequence["Match"]) -> Table:
         times = (format_time(match.start_s), format_time(match.end_s))
         copies = f" (and {len(match.also)} more)" if match.also else ""
         said = (match.text,) if has_speech else ()
-        rows.append((str(rank), score, *times, f"{match.video}{copies}", *said))
+        here = Path(match.video)
+        here = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
+        rows.append((str(rank), score, *times, f"{here}{copies}", *said))
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "present" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))

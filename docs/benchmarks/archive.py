@@ -12,12 +12,11 @@ file names. Intervals are of a bootstrap over clips, 95 per cent.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +82,7 @@ def fill(file: Path, hours: int) -> None:
                 (number + 1, *facts, scan.tobytes()),
             )
             bounds = [*starts.tolist(), len(clips)]
-            for place, (start, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True), 1):
+            for place, (start, end) in enumerate(pairwise(bounds), 1):
                 connection.execute(
                     "INSERT INTO shots VALUES (?, ?, ?, ?)",
                     (last + place, start, end, clips[start:end].tobytes()),
@@ -99,16 +98,16 @@ _LAUNCHER = """
 import resource, subprocess, sys, time
 began = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 """
 """A small process: one that is started by a large one counts its memory too."""
 
 
-def timed(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds and MiB of a process."""
+def timed(command: Sequence[str]) -> list[float]:
+    """Seconds, seconds of processors and MiB of a process."""
     answer = subprocess.run([sys.executable, "-c", _LAUNCHER, *command], check=True, capture_output=True)
-    seconds, size = map(float, answer.stdout.split())
-    return seconds, size
+    return [float(number) for number in answer.stdout.split()]
 
 
 def exact(file: Path, vectors: FloatArray) -> FloatArray:
@@ -138,9 +137,8 @@ def speed(file: Path, hours: int) -> None:
     fill(file, hours)
     connection = connect(file, create=False)
     n_shots, seconds = connection.execute("SELECT sum(n_shots), sum(duration_s) FROM videos").fetchone()
-    print(
-        f"{seconds / 3600:.0f} h, {n_shots} shots, {file.stat().st_size / 1e6 / (seconds / 3600):.2f} MB per hour"
-    )
+    hours_there = seconds / 3600
+    print(f"{hours_there:.0f} h, {n_shots} shots, {file.stat().st_size / 1e6 / hours_there:.2f} MB per hour")
     search = [sys.executable, "-m", "vidsum", "search", "--archive", str(file), "--per-video", "1", "-q"]
     plain = file.with_suffix(".npy")
     if not plain.exists():
@@ -157,9 +155,10 @@ def speed(file: Path, hours: int) -> None:
     }
     for name, command in rows.items():
         runs = [timed([*command, text]) for text in (*_TEXTS, *_TEXTS)]
-        times = sorted(run[0] for run in runs)
+        (median, cpu, _), (best, least, _) = np.median(runs, axis=0), np.min(runs, axis=0)
+        size = max(run[2] for run in runs)
         print(
-            f"{name}: median {np.median(times):.2f} s, best {times[0]:.2f} s, {max(r[1] for r in runs):.0f} MiB"
+            f"{name}: median {median:.2f} s, best {best:.2f} s; processor {cpu:.2f}, {least:.2f} s; {size:.0f} MiB"
         )
     texts = [*_TEXTS, *(clip["query"] for clip in known_clips()[:15])]
     truth = np.argsort(-exact(file, embed_queries("vse", texts)), axis=1, kind="stable")[:, :20]

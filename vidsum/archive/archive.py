@@ -33,7 +33,7 @@ from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.scaling import unit_rows
-from vidsum.settings import Evidence, Extraction
+from vidsum.settings import Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.archive.index import Added
+    from vidsum.archive.wishes import WishOptions
     from vidsum.settings import ReadingOptions
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -154,33 +155,20 @@ class Archive:
             return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
 
     def search(
-        self,
-        text: str | None = None,
-        top_k: int = Wishes.top_k,
-        *,
-        evidence: Evidence = "auto",
-        like: Sequence[str] = (),
-        also: Sequence[str] = (),
-        without: Sequence[str] = (),
-        then: Sequence[str] = (),
-        path: Sequence[str] = (),
-        after: str | None = None,
-        min_length_s: float = 0.0,
-        min_present: float = 0.0,
-        per_video: int = Wishes.per_video,
-        duplicates: bool = False,
+        self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
     ) -> list[Match]:
-        """The moments of all videos that a text describes, best first; arguments are those of
-        `vidsum search` (docs/archive.md).
+        """The moments of all videos that a text describes, best first.
+
+        Args:
+            text: what is to be seen or said, in English; None with `like`.
+            top_k: maximum number of moments.
+            **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
 
         Raises:
             UsageError: nothing is asked for, or a value is not allowed.
             InputError: a picture or video of `like` cannot be read, or the archive is damaged.
         """
-        lists = (tuple(like), tuple(also), tuple(without), tuple(then), tuple(path))
-        return self.find(
-            text, Wishes(top_k, evidence, *lists, after, min_length_s, min_present, per_video, duplicates)
-        )
+        return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))
 
     def find(self, text: str | None, wishes: Wishes) -> list[Match]:
         """`search` with its settings."""

@@ -26,7 +26,7 @@ _VIDEOS_AT_ONCE = 50
 """Of those: this bounds the memory."""
 _MOMENTS = 10
 """Moments of each step of several that are tried."""
-_SAME = 0.97
+_SAME = 0.95
 """Moments of two videos show the same where the cosine of their mean rows is larger, ..."""
 _SAME_LENGTH = 0.5
 """... and the shorter has at least this fraction of the other's length."""

@@ -1,9 +1,10 @@
 """What can be chosen about an archive and a search; the fields are the options of the command line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from vidsum.errors import UsageError
 from vidsum.options import Option, check
@@ -96,3 +97,19 @@ class Wishes:
             return datetime.fromisoformat(self.after).timestamp()
         except (ValueError, OverflowError, OSError) as error:
             raise UsageError(f"not a date: {self.after!r}", hint="write 2024-05-31") from error
+
+
+class WishOptions(TypedDict, total=False):
+    """The fields of `Wishes` but `top_k`, as keyword arguments."""
+
+    evidence: Evidence
+    like: Sequence[str]
+    also: Sequence[str]
+    without: Sequence[str]
+    then: Sequence[str]
+    path: Sequence[str]
+    after: str | None
+    min_length_s: float
+    min_present: float
+    per_video: int
+    duplicates: bool
