@@ -68,8 +68,8 @@ def index(
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
-    if settings.prune and batch.from_file == "-":
-        raise UsageError("--prune needs the folders themselves", hint="vidsum index FOLDER --prune")
+    if batch.ray not in (None, "local"):
+        raise UsageError("an archive is written on one machine", hint="--jobs N, or --ray local")
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:

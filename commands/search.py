@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -82,15 +83,16 @@ def search(
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, wishes)
             rows = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, 1)]
-            messages = _save_files(archive, matches, rows, extra, outputs)
+            messages = [*archive.doubts(text, wishes)]
+            messages += _save_files(archive, matches, rows, extra, outputs)
             if outdated := archive.n_outdated():
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
             facts = {"schema": SCHEMA, "archive": str(archive.path), "query": text}
-        document = {**facts, "moments": [{k: v for k, v in row.items() if k != "shot"} for row in rows]}
+        document = {**facts, "moments": rows}
         shown = document if outputs.to_stdout else None
         lines = _remarks(matches, extra)
         if target:
-            content = _as_csv(rows) if target.suffix == ".csv" else _as_json(document)
+            content = _as_csv(rows) if target.suffix == ".csv" else json.dumps(document, indent=1) + "\n"
             lines.append(save_text(content, target, replaces=outputs.replaces))
         return Result("search", text, document, tuple(lines), _table(matches), shown, tuple(messages))
 
@@ -156,12 +158,6 @@ def _table(matches: Sequence["Match"]) -> Table:
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "present" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
-
-
-def _as_json(document: Mapping[str, Any]) -> str:
-    from vidsum.documents import to_text
-
-    return to_text(document)
 
 
 def _as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

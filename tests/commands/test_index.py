@@ -142,6 +142,7 @@ def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> N
         (("red", "--min-length", "x"), "time"),
         (("red", "--per-video", "0"), "per-video"),
         (("red", "--in", "said", "--not", "blue"), "pictures"),
+        (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
         (("red", "-o", "a.txt"), "output must end"),
         (("red", "-o", "-", "--clips", "x"), "JSON alone"),
         (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
@@ -153,6 +154,19 @@ def test_bad_options_are_one_line(run: Run, videos: Path, arguments: tuple[str, 
     assert ran.code in (1, 2), ran.out
     assert word in ran.err
     assert sum(line.startswith("error: ") for line in ran.err.splitlines()) == 1
+
+
+def test_a_text_that_is_not_english_is_warned_of(run: Run, videos: Path) -> None:
+    run("index", videos / "film.mp4", "--device", "cpu")
+    ran = run("search", "der rote Hund und die Katze")
+    assert ran.code == 0
+    assert "English" in ran.err
+
+
+def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
+    ran = run("index", videos, "--ray", "10.0.0.1:6379")
+    assert ran.code == 2
+    assert "one machine" in ran.err
 
 
 def test_watching_takes_files_whose_size_has_stopped_changing(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from vidsum.archive.search import Found, Request, Search, Step
-from vidsum.archive.spoken import Said, has_speech, said_in
+from vidsum.archive.spoken import has_speech, said_in
 from vidsum.archive.store import connect, default_path, faults, made_from, space_of
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, UsageError
@@ -67,8 +67,6 @@ class Match:
     """The moments of the steps that follow each other (`then`)."""
     also: tuple[str, ...] = ()
     """Other videos that show the same."""
-    shot: int = 0
-    """Id of the shot in the middle, for `Archive.picture`."""
 
 
 class Archive:
@@ -172,6 +170,8 @@ class Archive:
 
     def find(self, text: str | None, wishes: Wishes) -> list[Match]:
         """`search` with its settings."""
+        if not text and not wishes.like:
+            raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
         with faults(self.path):
             space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
@@ -191,7 +191,7 @@ class Archive:
                 )
                 heard = [one for one in heard if one.end_s - one.start_s >= wishes.min_length_s]
                 matches += [
-                    self._said(one, files)
+                    Match(files[one.video][0], one.start_s, one.end_s, None, one.score, "said", one.text)
                     for one in heard[: wishes.top_k]
                     if evidence == "said" or one.score >= BOUND[0] + BOUND[1] * search.present(one.video)
                 ]
@@ -202,11 +202,22 @@ class Archive:
                 ]
             return matches[: wishes.top_k]
 
+    @staticmethod
+    def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
+        """Warnings of texts that are not understood well."""
+        texts = [*([text] if text else []), *wishes.also, *wishes.without, *wishes.then]
+        return read_queries(texts).warnings if texts else ()
+
     def picture(self, match: Match) -> bytes:
         """A small JPEG of the shot in the middle of a moment; empty where the archive has none."""
+        query = (
+            "SELECT jpeg FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
+            "AND shots.id < first_shot + n_shots JOIN pictures ON shot = shots.id "
+            "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
+        )
+        middle_s = (match.start_s + match.end_s) / 2
         with faults(self.path):
-            query = "SELECT jpeg FROM pictures WHERE shot = ?"
-            row = self._connection.execute(query, (match.shot,)).fetchone()
+            row = self._connection.execute(query, (os.fsencode(match.video), middle_s)).fetchone()
             return bytes(row[0]) if row else b""
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -228,12 +239,9 @@ class Archive:
         return found
 
     def _request(self, text: str | None, wishes: Wishes) -> Request:
-        if not text and not wishes.like:
-            raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
         first = [*([text] if text else []), *wishes.also]
-        texts = [*first, *wishes.without, *wishes.then]
         vectors = [self._row_of(like) for like in wishes.like]
-        if texts:
+        if texts := [*first, *wishes.without, *wishes.then]:
             vectors.append(embed_queries("vse", read_queries(texts).texts))
         n_wanted, n_first = len(wishes.like) + len(first), len(wishes.like) + len(first) + len(wishes.without)
         steps = [Step(tuple(range(n_wanted)), tuple(range(n_wanted, n_first)))]
@@ -280,19 +288,4 @@ class Archive:
             one.present,
             parts=one.parts,
             also=(*files[one.video][1:], *(path for video in one.also for path in files[video])),
-            shot=self._shot_at(one.video, (one.start_s + one.end_s) / 2),
         )
-
-    def _said(self, one: Said, files: dict[int, list[str]]) -> Match:
-        shot = self._shot_at(one.video, (one.start_s + one.end_s) / 2)
-        return Match(
-            files[one.video][0], one.start_s, one.end_s, None, one.score, "said", one.text, shot=shot
-        )
-
-    def _shot_at(self, video: int, time_s: float) -> int:
-        query = (
-            "SELECT max(shots.id) FROM videos JOIN shots ON shots.id >= first_shot "
-            "AND shots.id < first_shot + n_shots AND (start_s <= ? OR shots.id = first_shot) "
-            "WHERE videos.id = ?"
-        )
-        return int(self._connection.execute(query, (time_s, video)).fetchone()[0])

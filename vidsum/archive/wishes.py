@@ -80,6 +80,8 @@ class Wishes:
         if self.evidence in ("said", "both") and self.is_of_pictures:
             fault = "--like, --and, --not and --then look at the pictures alone"
             raise UsageError(fault, hint="--in seen")
+        if self.like and self.min_present:
+            raise UsageError("how likely a picture is present is not known", hint="leave out --min-present")
         if self.evidence == "said" and self.min_present:
             raise UsageError("how likely a text is present is known of pictures alone", hint="--in both")
 
