@@ -3,12 +3,12 @@
     python -m docs.benchmarks.archive speed FILE [--hours 1000]
     python -m docs.benchmarks.archive answers FILE FILMS [--ask odd]
 
-`speed` fills FILE, once, with simulated videos of half an hour: shots of the shared clips with noise of their
-own, in rows (half the deviation of photographs) and in the logarithms of class probabilities (.4). It then
-times whole processes, and compares what is found first with an exact look at every clip. `answers` indexes
-the shared clips and the films that docs.benchmarks.grounding joins of them, and counts how often the right
-clip and the right moment (IoU .5) are among the first, beside `ground` on each file ranked by `present`, and
-file names. Intervals are of a bootstrap over clips, 95 per cent.
+`speed` fills FILE, once, with simulated videos of half an hour: shots of five of the shared clips each, with
+noise of their own, in rows (half the deviation of photographs) and in the logarithms of class probabilities
+(.4). It then times whole processes, and compares what is found first with an exact look at every clip.
+`answers` indexes the shared clips and the films that docs.benchmarks.grounding joins of them, and counts how
+often the right clip and the right moment (IoU .5) are among the first, beside `ground` on each file ranked by
+`present`, and file names. Intervals are of a bootstrap over clips, 95 per cent.
 """
 
 import json
@@ -20,13 +20,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import intervals
 from docs.benchmarks.joined import HALVES, KINDS, embed, known_clips, names_of
 from vidsum.archive.archive import Archive
 from vidsum.archive.index import _axes
-from vidsum.archive.packed import Records, clip_type, pack_clips, pack_shots, rows_of, set_rows, unpack_clips
+from vidsum.archive.packed import Records, clip_type, pack_clips, pack_pieces, rows_of, set_rows, unpack_clips
 from vidsum.archive.store import connect, made_from, space_of, transaction
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
@@ -35,22 +36,32 @@ from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.intervals import iou
 from vidsum.scaling import unit_rows
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import FloatArray, Interval
 from vidsum.video.probe import probe
 
+IntArray = npt.NDArray[np.int64]
 _HALF_HOUR = 1800
 _SHOT = 6
 """Seconds of a simulated shot, on average."""
+_SCENES = 5
+"""Clips that a simulated video is made of."""
 _ROW_NOISE, _LOG_NOISE = 0.5, 7
 """Deviations: of the cohort's, and in steps of 0.054 of a logarithm (.4)."""
 _TEXTS = ("a dog", "a guitar", "a bicycle in the street", "someone cooks in a kitchen", "a beach")
 _CUTS = (1, 5, 10)
 
 
-def simulated(real: Records, rng: np.random.Generator, factor: FloatArray) -> tuple[Records, TimeArray]:
-    """The clips of half an hour, and where its shots begin: runs of real clips, with noise for each shot."""
+def simulated(
+    real: Records, videos: IntArray, rng: np.random.Generator, factor: FloatArray
+) -> tuple[Records, IntArray]:
+    """The clips of half an hour, and where its shots begin: runs of clips of one of the real videos, which
+    `videos` numbers, with noise for each shot.
+    """
     lengths = rng.integers(_SHOT - 2, _SHOT + 3, size=_HALF_HOUR // _SHOT)
-    firsts = rng.integers(len(real) - lengths.max(), size=len(lengths))
+    most = _SHOT + 2
+    whole = np.flatnonzero(videos[: -most + 1] == videos[most - 1 :])
+    whole = whole[np.isin(videos[whole], rng.choice(videos.max() + 1, _SCENES, replace=False))]
+    firsts = whole[rng.integers(len(whole), size=len(lengths))]
     starts = np.cumsum(lengths) - lengths
     within = np.arange(lengths.sum()) - np.repeat(starts, lengths)
     clips = real[np.repeat(firsts, lengths) + within]
@@ -66,17 +77,18 @@ def fill(file: Path, hours: int) -> None:
     if file.exists():
         return
     names, rng = name_embeddings(EXTRACTOR), np.random.default_rng(0)
-    real = np.concatenate([pack_clips(embed(Path(clip["file"]), "vse", "auto")) for clip in known_clips()])
+    packed = [pack_clips(embed(Path(clip["file"]), "vse", "auto")) for clip in known_clips()]
+    real, videos = np.concatenate(packed), np.repeat(np.arange(len(packed)), [len(each) for each in packed])
     factor = load_map().tensors["cohort.weight"].T
     connection = connect(file, create=True)
     for number in range(2 * hours):
-        clips, starts = simulated(real, rng, factor)
+        clips, starts = simulated(real, videos, rng, factor)
         video = unpack_clips(clips, names, float(len(clips)), 1.0)
         with transaction(connection):
             space, axes = space_of(connection, made_from(), video.rows.shape[1], _axes)
-            scan, edges = (pack_shots(video, starts, axes), np.array([*starts, len(clips)], np.float64))
+            scan, edges = (pack_pieces(video, starts, axes), np.array([*starts, len(clips)], np.float64))
             (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-            facts = (str(number), 0, float(len(clips)), space, 0.0, edges.tobytes(), last + 1, len(scan))
+            facts = (str(number), 0, float(len(clips)), space, 0.0, edges.tobytes(), last + 1, len(starts))
             connection.execute(
                 "INSERT INTO videos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                 (number + 1, *facts, scan.tobytes()),
@@ -157,9 +169,8 @@ def speed(file: Path, hours: int) -> None:
         runs = [timed([*command, text]) for text in (*_TEXTS, *_TEXTS)]
         (median, cpu, _), (best, least, _) = np.median(runs, axis=0), np.min(runs, axis=0)
         size = max(run[2] for run in runs)
-        print(
-            f"{name}: median {median:.2f} s, best {best:.2f} s; processor {cpu:.2f}, {least:.2f} s; {size:.0f} MiB"
-        )
+        times = f"median {median:.2f} s, best {best:.2f} s; processor {cpu:.2f}, {least:.2f} s"
+        print(f"{name}: {times}; {size:.0f} MiB")
     texts = [*_TEXTS, *(clip["query"] for clip in known_clips()[:15])]
     truth = np.argsort(-exact(file, embed_queries("vse", texts)), axis=1, kind="stable")[:, :20]
     with Archive(file, create=False) as archive:

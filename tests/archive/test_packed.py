@@ -1,5 +1,7 @@
 """Vectors as records of small integers."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,8 +10,8 @@ from hypothesis.extra import numpy as arrays
 from tests.archive.made import unit
 from vidsum.archive.packed import (
     pack_clips,
+    pack_pieces,
     pack_rows,
-    pack_shots,
     row_type,
     rows_of,
     shares_of,
@@ -57,11 +59,12 @@ def test_clips_come_back_with_their_classes(seed: int) -> None:
     assert (back.timestamps == given_video.timestamps).all()
 
 
-def test_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
+def test_a_piece_of_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
     given_video = video(3)
-    first = np.array([0, 7, 8])
-    records = pack_shots(given_video, first, np.eye(8, dtype=np.float32))
-    for number, (start, end) in enumerate(((0, 7), (7, 8), (8, 20))):
+    records = pack_pieces(given_video, np.array([0, 7, 8]), np.eye(8, dtype=np.float32))
+    assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
+    edges = [0, 3, 6, 7, 8, 11, 14, 17, 20]
+    for number, (start, end) in enumerate(pairwise(edges)):
         assert np.allclose(rows_of(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
         mean = given_video.mixtures[0].probabilities[start:end].mean(axis=0)
         kept = records["class"][number]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from vidsum.archive.packed import AXES, pack_clips, pack_rows, pack_shots
+from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
 from vidsum.archive.store import made_from, space_of, transaction
 from vidsum.errors import InputError
 from vidsum.grounding.queries import Queries
@@ -230,12 +230,21 @@ def _insert(
     assert shots_s is not None
     space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-    scan = pack_shots(clips, np.array(seen.starts), axes)
-    facts = (sha256, size, clips.duration_s, space, time.time(), shots_s.tobytes(), last + 1, len(scan))
+    scan = pack_pieces(clips, np.array(seen.starts), axes)
+    facts = (
+        sha256,
+        size,
+        clips.duration_s,
+        space,
+        time.time(),
+        shots_s.tobytes(),
+        last + 1,
+        len(seen.starts),
+    )
     video = connection.execute(
         "INSERT INTO videos (sha256, bytes, duration_s, space, added_s, edges, first_shot, n_shots, scan) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*facts, scan.tobytes()),
+        (*facts, last + 1, len(seen.starts), scan.tobytes()),
     ).lastrowid
     assert video is not None
     records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
@@ -246,7 +255,7 @@ def _insert(
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    return video, len(scan), clips.duration_s, True
+    return video, len(seen.starts), clips.duration_s, True
 
 
 def _axes() -> FloatArray:

@@ -1,8 +1,8 @@
 """Vectors of clips, shots and passages as records of small integers.
 
 A row of length 1 takes a byte per number and a scale; class probabilities a byte each, on a logarithmic
-scale, since the likelihood of a text depends on ratios. Records of shots, which every search reads, hold a
-projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
+scale, since the likelihood of a text depends on ratios. Records of pieces of shots, which every search reads,
+hold a projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
 """
 
 import numpy as np
@@ -15,9 +15,11 @@ from vidsum.types import FloatArray, TimeArray
 Records = npt.NDArray[np.void]
 
 AXES = 128
-"""Numbers of a shot's vector: 99 % of the variance of the map's rows for photographs."""
+"""Numbers of a piece's vector: 99 % of the variance of the map's rows for photographs."""
 CLASSES = 16
-"""Classes that a shot keeps."""
+"""Classes that a piece keeps."""
+PIECE = 3
+"""Seconds of a piece of a shot, at most: as many as count for a probability."""
 _LEAST = float(np.log(1e-6))
 _STEP = -_LEAST / 255
 """Of the logarithm of a probability."""
@@ -28,11 +30,12 @@ def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
     return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
 
 
-def shot_type(axes: int, classes: int) -> np.dtype[np.void]:
-    """A shot: the mean row on the axes [d], and its likeliest classes [C] with their probabilities."""
-    return np.dtype(
-        [("row", "i1", axes), ("scale", "<f4"), ("class", "<u2", classes), ("share", "u1", classes)]
-    )
+def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
+    """A piece of a shot: the shot's number in its video, the mean row on the axes [d], and the likeliest
+    classes [C] with their probabilities.
+    """
+    row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
+    return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
 
 
 def row_type(dim: int) -> np.dtype[np.void]:
@@ -61,22 +64,26 @@ def unpack_clips(
     return ClipEmbeddings(rows_of(records), times, step_s, duration_s, (mixture,), shots_s, records["still"])
 
 
-def pack_shots(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
-    """[S] records of the shots that begin with the clips `first` [S]."""
+def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
+    """[P] records of the pieces of the shots that begin with the clips `first` [S]."""
     (mixture,) = video.mixtures
-    counts = np.diff(np.append(first, len(video)))[:, None]
-    shares = np.asarray(np.add.reduceat(mixture.probabilities, first) / counts, np.float32)
+    ends = np.append(first[1:], len(video))
+    parts = [np.arange(start, end, PIECE) for start, end in zip(first, ends, strict=True)]
+    starts = np.concatenate(parts)
+    counts = np.diff(np.append(starts, len(video)))[:, None]
+    shares = np.asarray(np.add.reduceat(mixture.probabilities, starts) / counts, np.float32)
     n_classes = min(CLASSES, shares.shape[1])
     likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
-    records = np.zeros(len(first), shot_type(axes.shape[1], n_classes))
-    set_rows(records, np.asarray(np.add.reduceat(video.rows, first) / counts @ axes, np.float32))
+    records = np.zeros(len(starts), piece_type(axes.shape[1], n_classes))
+    records["shot"] = np.repeat(np.arange(len(first)), [len(part) for part in parts])
+    set_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
     records["class"] = likeliest
     records["share"] = _levels(np.take_along_axis(shares, likeliest, 1))
     return records
 
 
 def shares_of(records: Records) -> FloatArray:
-    """[S, C] probabilities of the likeliest classes of shots."""
+    """[P, C] probabilities of the likeliest classes of pieces."""
     return np.asarray(_PROBABILITIES[records["share"]])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vidsum.archive.packed import CLASSES, Records, clip_type, shares_of, shot_type, unpack_clips
+from vidsum.archive.packed import CLASSES, Records, clip_type, piece_type, shares_of, unpack_clips
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
@@ -18,10 +18,10 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
-_AT_ONCE = 4096
-"""Shots whose records are read at a time."""
-_VIDEOS, _SHOTS = 200, 10
-"""Videos of which clips are scored exactly, and shots of each per step."""
+_BYTES_AT_ONCE = 800_000
+"""Of records that are read at a time."""
+_VIDEOS, _PIECES = 400, 5
+"""Videos of which clips are scored exactly: the shots of so many pieces of each, per step."""
 _VIDEOS_AT_ONCE = 50
 """Of those: this bounds the memory."""
 _MOMENTS = 10
@@ -93,48 +93,51 @@ class Search:
         return kept[: request.top_k]
 
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
-        """The likeliest videos by the records of their shots, with the ids of the likeliest shots of each."""
-        rows, logs = list[tuple[int, int, int]](), list[FloatArray]()
+        """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
+        rows, logs, shots = list[tuple[int, int, int]](), list[FloatArray](), list[Records]()
+        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
         for block in self._blocks(space, videos):
-            rows += [row[:3] for row in block]
-            logs.append(self._by_records(b"".join(row[3] for row in block), axes))
+            rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
+            records = np.frombuffer(b"".join(content for _, _, content in block), layout)
+            logs.append(self._by_records(records, axes))
+            shots.append(records["shot"].copy())
         if not rows:
             return {}
-        log_present, ends = np.concatenate(logs, axis=1), np.cumsum([count for _, _, count in rows])
+        log_present, shot_of = np.concatenate(logs, axis=1), np.concatenate(shots)
+        ends = np.cumsum([count for _, _, count in rows])
         best = np.maximum.reduceat(log_present, np.append(0, ends[:-1]), axis=1).sum(axis=0)
         candidates = {}
         for number in np.argsort(-best, kind="stable")[:_VIDEOS].tolist():
             video, first, count = rows[number]
-            own = log_present[:, ends[number] - count : ends[number]]
-            places = np.unique(np.argsort(-own, axis=1, kind="stable")[:, :_SHOTS])
-            candidates[video] = (first + places).tolist()
+            own = slice(ends[number] - count, ends[number])
+            places = np.argsort(-log_present[:, own], axis=1, kind="stable")[:, :_PIECES]
+            candidates[video] = (first + np.unique(shot_of[own][places])).tolist()
         return candidates
 
-    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[tuple[int, int, int, bytes]]]:
-        """Videos with the id of the first shot, the number of shots and their records."""
-        block, size = list[tuple[int, int, int, bytes]](), 0
-        query = "SELECT id, first_shot, n_shots, scan FROM videos WHERE space = ?"
+    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[tuple[int, int, bytes]]]:
+        """Videos with the id of the first shot, and their records."""
+        block, size = list[tuple[int, int, bytes]](), 0
+        query = "SELECT id, first_shot, scan FROM videos WHERE space = ?"
         for row in self.connection.execute(query, (space,)):
             if row[0] in videos:
                 block.append(row)
-                size += row[2]
-            if size >= _AT_ONCE:
+                size += len(row[2])
+            if size >= _BYTES_AT_ONCE:
                 yield block
                 block, size = [], 0
         if block:
             yield block
 
-    def _by_records(self, content: bytes, axes: FloatArray) -> FloatArray:
-        """[steps, S] log-probability of each shot, by its record."""
+    def _by_records(self, records: Records, axes: FloatArray) -> FloatArray:
+        """[steps, P] log-probability of each piece, by its record."""
         vectors = self.request.vectors
-        records = np.frombuffer(content, shot_type(axes.shape[1], min(CLASSES, len(self.names))))
         # the scale comes last: one pass over the rows less
         cosines = np.asarray((vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
         shares, classes = shares_of(records), records["class"]
         left = np.maximum(1 - shares.sum(axis=1), 0)
         near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
-        named = [np.einsum("sc,sc->s", row[classes], shares) + left * row.mean() for row in near]
+        named = [np.einsum("pc,pc->p", row[classes], shares) + left * row.mean() for row in near]
         return self._log_present(self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32)))
 
     def _log_present(self, z: FloatArray) -> FloatArray:

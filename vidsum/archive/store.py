@@ -41,7 +41,7 @@ _MIGRATIONS = (
         edges BLOB NOT NULL,                -- float64 [E + 1] seconds: the edges of its shots
         first_shot INTEGER NOT NULL,        -- id; those of a video follow each other
         n_shots INTEGER NOT NULL,
-        scan BLOB NOT NULL,                 -- [n_shots] a record per shot
+        scan BLOB NOT NULL,                 -- a record per piece of a shot
         spoken BLOB,                        -- [P] a record per passage; NULL: no transcript
         UNIQUE (sha256, space)
     );
