@@ -231,16 +231,7 @@ def _insert(
     space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     scan = pack_pieces(clips, np.array(seen.starts), axes)
-    facts = (
-        sha256,
-        size,
-        clips.duration_s,
-        space,
-        time.time(),
-        shots_s.tobytes(),
-        last + 1,
-        len(seen.starts),
-    )
+    facts = (sha256, size, clips.duration_s, space, time.time(), shots_s.tobytes())
     video = connection.execute(
         "INSERT INTO videos (sha256, bytes, duration_s, space, added_s, edges, first_shot, n_shots, scan) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -122,6 +122,8 @@ def faults(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into those of vidsum, each a line that names the file."""
     try:
         yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
+        raise
     except sqlite3.OperationalError as error:
         reason = str(error)
         if "locked" in reason or "busy" in reason:
