@@ -47,20 +47,14 @@ class SearchOutputs:
 
 @command
 def search(
-    text: Annotated[
-        str | None,
-        typer.Argument(
-            default_factory=lambda: None,  # --like may take its place
-            help="What to look for, in English.",
-            show_default=False,
-            metavar="TEXT",
-        ),
-    ],
     where: ArchiveFile,
     wishes: Wishes,
     outputs: Annotated[Outputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
+    text: Annotated[
+        str | None, typer.Argument(help="What to look for, in English.", show_default=False, metavar="TEXT")
+    ] = None,
 ) -> None:
     """Find the moments that a text describes, in all videos of an archive.
 
