@@ -96,14 +96,15 @@ def index(
         if assignment.current:
             go_through([])
             return
-        _tell_gone(archive, named, view, prune=settings.prune)
-        if not settings.watch:
-            go_through(batch.inputs(named))
-            return
-        for inputs in _settled(named, batch):
-            with contextlib.suppress(typer.Exit):  # what failed is tried again when it changes
-                go_through(inputs)
-            _tell_gone(archive, named, view, prune=settings.prune)
+        rounds = _settled(named, batch) if settings.watch else [batch.inputs(named)]
+        for inputs in rounds:
+            # what failed is tried again when it changes
+            with contextlib.suppress(*([typer.Exit] if settings.watch else [])):
+                try:
+                    if inputs:
+                        go_through(inputs)
+                finally:  # by now it is known what has moved
+                    _tell_gone(archive, named, view, prune=settings.prune)
 
 
 def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:
@@ -120,7 +121,7 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
 
 
 def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:
-    """Again and again, the videos that are new or have changed, and did not change since the last look."""
+    """At each look, the videos that are new or have changed, and did not change since the last look."""
     done, before = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
     while True:
         now = {}
@@ -130,8 +131,7 @@ def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:
                 if not Path(path).is_dir():
                     now[path] = (status.st_size, status.st_mtime_ns)
         ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
-        if ready:
-            done |= {path: now[path] for path in ready}
-            yield ready
+        done |= {path: now[path] for path in ready}
+        yield ready
         before = now
         time.sleep(_LOOK_AGAIN_S)

@@ -41,7 +41,11 @@ class SearchOutputs:
     ] = None
     pictures: Annotated[
         Path | None,
-        Option("Also a small JPEG of each moment, {rank}_{video}.jpg, in this folder.", metavar="FOLDER"),
+        Option(
+            "Also a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
+            metavar="FOLDER",
+            shared=False,
+        ),
     ] = None
 
 

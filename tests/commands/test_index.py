@@ -88,6 +88,14 @@ def test_what_is_gone_is_told_and_pruned(run: Run, videos: Path) -> None:
     assert "film" not in run("search", "red").out
 
 
+def test_pruning_keeps_what_has_moved(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    (videos / "film.mp4").rename(videos / "new.mp4")
+    ran = run("index", videos, "-r", "--prune", "--device", "cpu")
+    assert f"new.mp4: moved from {videos / 'film.mp4'}" in ran.out
+    assert "removed" not in ran.out
+
+
 def test_a_list_and_files_are_written(run: Run, videos: Path) -> None:
     run("index", videos, "-r", "--device", "cpu")
     options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")

@@ -35,6 +35,7 @@ class Wishes:
         Option(
             "Search the picture, the speech, or both. auto: both if the archive has transcripts.",
             flags=("--in",),
+            shared=False,
         ),
     ] = "auto"
     like: Annotated[
@@ -56,7 +57,11 @@ class Wishes:
     ] = ()
     path: Annotated[
         tuple[str, ...],
-        Option("Only videos whose path matches, such as '*/2024/*'. Can be repeated.", metavar="GLOB"),
+        Option(
+            "Only videos whose path matches, such as '*/2024/*'. Can be repeated.",
+            metavar="GLOB",
+            shared=False,
+        ),
     ] = ()
     after: Annotated[
         str | None, Option("Only files changed on this date or later, such as 2024-05-31.", metavar="DATE")
