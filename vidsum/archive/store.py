@@ -92,7 +92,9 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     elif not path.is_file():
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    mode = "mode=rwc" if create else "mode=rw" if may_write else "immutable=1"
+    # without permission to write, SQLite reads what nobody is writing
+    fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
     with faults(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
         connection = sqlite3.connect(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
@@ -154,7 +156,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     """The version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application != APPLICATION_ID and (version or tables):
         raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
     if version > len(_MIGRATIONS):
