@@ -150,7 +150,7 @@ class Exports:
         folder, states = self._targets(record)["previews"], {}
         for name, content in previews(document, format):
             make_folder(folder)
-            states[name] = _save(content, folder / name, replaces, record.parent)
+            states[name] = save(content, folder / name, replaces, record.parent)
         others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
         for path in [each for each in others if each.name not in states and is_preview(each.name)]:
             if is_as_written(path, record.parent):
@@ -214,10 +214,10 @@ def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
     Raises:
         OutputError: it exists, differs and is not to be replaced; or it cannot be written.
     """
-    return str(target) if _save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
+    return str(target) if save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
 
 
-def _save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
+def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
     """Whether a file was written; False where the same one is there already.
 
     `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.

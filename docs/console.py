@@ -23,13 +23,13 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).parents[1]
-VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "export", "report", "info")
+VIDEO_PAGES = ("extract", "shots", "summarize", "ground", "highlights", "archive", "export", "report", "info")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in VIDEO_PAGES))
 """The pages whose commands need the sample video and weights."""
 DATA_PAGES = ("docs/evaluate_moments.md", "docs/evaluate_highlights.md")
 """The pages whose commands need the annotations of the shared folder."""
 
-_COMPUTE = ("EXTRACT", "SHOTS", "SUMMARIZE", "GROUND", "HIGHLIGHTS")
+_COMPUTE = ("EXTRACT", "SHOTS", "SUMMARIZE", "GROUND", "HIGHLIGHTS", "INDEX")
 """The commands that run networks."""
 _BLOCK = re.compile(r"(?<!-->\n)```console\n(.*?)```", re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)

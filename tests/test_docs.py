@@ -29,6 +29,8 @@ PAGE_OF = {
     "train detr": "train_detr",
     "train vse": "train_vse",
     "help": "cli",
+    "index": "archive",
+    "search": "archive",
     "evaluate summary": "evaluate",
     "evaluate moments": "evaluate_moments",
     "evaluate highlights": "evaluate_highlights",

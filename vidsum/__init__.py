@@ -15,6 +15,7 @@ from vidsum.telemetry import turn_off
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
+    from vidsum.archive.archive import Archive as Archive
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.own_extractors import OwnExtractor as OwnExtractor
     from vidsum.features.own_extractors import register_extractor as register_extractor
@@ -66,6 +67,7 @@ _HOMES = {
     "read_frames": "vidsum.pipelines.frames",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",
+    "Archive": "vidsum.archive.archive",
     "Grounder": "vidsum.pipelines.reusable",
     "Summarizer": "vidsum.pipelines.reusable",
     "Transcriber": "vidsum.pipelines.reusable",

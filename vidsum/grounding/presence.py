@@ -13,13 +13,13 @@ the log-likelihood by what the network names, of clip t or photograph u, and w i
 docs/algorithms/presence.md tells how the probability was fitted, and how well it holds.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from vidsum.grounding.conse import log_likelihood
+from vidsum.grounding.conse import ClassMixture, log_likelihood
 from vidsum.grounding.spaces import ClipEmbeddings, weights_of
 from vidsum.grounding.vse import load_map
 from vidsum.models.vse import CLASSES
@@ -50,19 +50,45 @@ def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     return np.concatenate([largest_means(_curves(video, part)) for part in parts])
 
 
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """How queries compare with photographs, by both parts of z(q, t): [M, 1] each."""
+
+    mean: FloatArray
+    deviation: FloatArray
+    """Of the cosines."""
+    usual: FloatArray
+    spread: FloatArray
+    """Mean and deviation of the log-likelihoods by what is named."""
+    weight: FloatArray
+    """Of the second part."""
+
+    def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
+        """[M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
+        named = self.weight * (likelihoods - self.usual) / self.spread
+        return np.asarray((cosines - self.mean) / self.deviation + named, np.float32)
+
+
+def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
+    """The photographs for queries [M, D]; `names` [K, D] are those of the classes that the network knows."""
+    tensors = load_map().tensors
+    squares = np.square(tensors[CLASSES])
+    photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
+    usual = log_likelihood(photographs, queries)
+    return Cohort(
+        (queries @ tensors["cohort.mean"])[:, None],
+        _positive(np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)),
+        usual.mean(axis=1, keepdims=True),
+        _positive(usual.std(axis=1, keepdims=True)),
+        weights_of(photographs, queries)[:, None],
+    )
+
+
 def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M, T] z(q, t)."""
-    tensors = load_map().tensors
-    mean, factor = tensors["cohort.mean"], tensors["cohort.weight"]
-    deviation = np.linalg.norm(queries @ factor, axis=1, keepdims=True)
-    curves = queries @ (video.rows - mean).T / _positive(deviation)
     objects = video.mixtures[0]
-    squares = np.square(tensors[CLASSES])
-    others = replace(objects, probabilities=squares / squares.sum(axis=1, keepdims=True))
-    usual = log_likelihood(others, queries)
-    named = log_likelihood(objects, queries) - usual.mean(axis=1, keepdims=True)
-    weights = weights_of(objects, queries)[:, None]
-    return np.asarray(curves + weights * named / _positive(usual.std(axis=1, keepdims=True)), np.float32)
+    cohort = cohort_of(objects.names, queries)
+    return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
 
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:

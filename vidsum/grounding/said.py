@@ -97,19 +97,25 @@ def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
             yield replace(_joined(run), n_sentences=len(run))
 
 
-def evidence_of(passages: Sequence[Passage], queries: Sequence[str], device: str = "auto") -> FloatArray:
+def evidence_of(
+    passages: Sequence[Passage],
+    queries: Sequence[str],
+    device: str = "auto",
+    meanings: FloatArray | None = None,
+) -> FloatArray:
     """[M, P] how well each passage fits each query: cosine of meanings, and of exact words by their rarity.
 
-    Text that is uncertain counts less.
+    Text that is uncertain counts less. `meanings` [M, P] are the cosines, where they are known.
 
     Raises WeightsError where the text encoder's weights cannot be had.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    encode = load_text_encoder(ENCODER, device).encode
     texts = [passage.text for passage in passages]
     trust = np.array([1 - _DOUBT * (1 - passage.certain) for passage in passages], np.float32)
-    meanings = encode(list(queries)) @ encode(texts).T
+    if meanings is None:
+        encode = load_text_encoder(ENCODER, device).encode
+        meanings = encode(list(queries)) @ encode(texts).T
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
     try:
         counted = words.fit_transform(texts)

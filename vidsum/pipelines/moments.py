@@ -131,8 +131,7 @@ class MomentsPlan:
         texts, extraction = self.queries.texts, self.input.extraction
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
-        features, changes = self.input.read_with_changes(progress)
-        clips = self.input.once(self._seen_in, lambda: self._seen(features, changes))
+        clips, features = self.see(progress)
         answers = locate(
             self.model, clips, Request(texts, vectors), self.retrieval.top_k, device, extraction.precision
         )
@@ -151,6 +150,11 @@ class MomentsPlan:
             provenance=self.provenance,
             warnings=self._warnings(features),
         )
+
+    def see(self, progress: Progress | None = None) -> tuple[ClipEmbeddings, list[Features]]:
+        """The video in the space, and the features that it was made from."""
+        features, changes = self.input.read_with_changes(progress)
+        return self.input.once(self._seen_in, lambda: self._seen(features, changes)), features
 
     def _embedded(self, texts: Sequence[str]) -> FloatArray:
         if self.encode_text is None:

@@ -1,0 +1,137 @@
+"""`vidsum index`: bring videos into an archive that `vidsum search` looks through."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vidsum.archive.wishes import ArchiveFile
+from vidsum.commands import assignment
+from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.options import Videos, View, Without, command
+from vidsum.commands.result import Result, render
+from vidsum.commands.tally import Facts
+from vidsum.errors import UsageError
+from vidsum.options import Option
+from vidsum.settings import Extraction
+
+if TYPE_CHECKING:
+    from vidsum.archive.archive import Archive
+    from vidsum.types import Progress
+
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "shots": lambda data: data["shots"],
+    "change": lambda data: data["change"],
+}
+_LOOK_AGAIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """What is done beside adding."""
+
+    PANEL = "Archive"
+
+    transcribe: Annotated[
+        bool, Option("Also transcribe speech, of videos whose transcript is not in the cache.")
+    ] = False
+    prune: Annotated[bool, Option("Remove videos that are gone from these folders.")] = False
+    watch: Annotated[
+        bool, Option("Go on: add files as they appear, once their size stays the same.", shared=False)
+    ] = False
+
+
+@command
+def index(
+    sources: Videos,
+    batch: Batch,
+    where: ArchiveFile,
+    settings: IndexOptions,
+    extraction: Annotated[
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits", "allow_playlists"))
+    ],
+    view: View,
+) -> None:
+    """Bring videos into an archive, for vidsum search.
+
+    Adds what is new, makes anew what changed, and notices what moved or is gone. A run that was stopped goes
+    on where it was.
+
+    vidsum index ~/Videos --recursive
+
+    vidsum index recordings --archive recordings.vidsum --watch
+    """
+    named = list(sources)
+    if batch.ray not in (None, "local"):
+        raise UsageError("an archive is written on one machine", hint="--jobs N, or --ray local")
+    from vidsum.archive.archive import Archive
+
+    with Archive(where.archive) as archive:
+
+        def step(source: str, progress: "Progress | None") -> Result:
+            added = archive.add_one(source, extraction, transcribe=settings.transcribe, progress=progress)
+            data = {
+                "archive": str(archive.path),
+                "video": added.video,
+                "change": added.state,
+                "duration_s": added.duration_s,
+                "shots": added.shots,
+                "moved_from": added.moved_from,
+                "up_to_date": added.state == "unchanged",
+            }
+            origin = f" from {added.moved_from}" if added.moved_from else ""
+            line = f"{source}: {added.state}{origin}, {added.shots} shots"
+            lines = () if added.state == "unchanged" else (line,)
+            return Result("index", source, data, lines, messages=added.warnings)
+
+        def go_through(inputs: Sequence[str]) -> None:
+            run_batch("index", inputs, view, step, batch=batch, facts=_FACTS)
+
+        if assignment.current:
+            go_through([])
+            return
+        rounds = _settled(named, batch) if settings.watch else [batch.inputs(named)]
+        for inputs in rounds:
+            # what failed is tried again when it changes
+            with contextlib.suppress(*([typer.Exit] if settings.watch else [])):
+                try:
+                    if inputs:
+                        go_through(inputs)
+                finally:  # by now it is known what has moved
+                    _tell_gone(archive, named, view, prune=settings.prune)
+
+
+def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:
+    """Mark the videos that are gone from folders, or remove them; say so where there are any."""
+    before = set(archive.videos())
+    gone = archive.mark_gone(*[path for path in named if Path(path).is_dir()])
+    new = gone if prune else [path for path in gone if path in before]
+    if prune:
+        archive.remove(*gone)
+    if new:
+        what = "removed" if prune else "gone"
+        lines = (*(f"{path}: {what}" for path in new), *(() if prune else ("--prune removes what is gone",)))
+        render(Result("index", data={"archive": str(archive.path), what: new}, lines=lines), view)
+
+
+def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:
+    """At each look, the videos that are new or have changed, and did not change since the last look."""
+    done, before = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
+    while True:
+        now = {}
+        for path in batch.inputs(named):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116  # a path that no Path takes
+                if not Path(path).is_dir():
+                    now[path] = (status.st_size, status.st_mtime_ns)
+        ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
+        done |= {path: now[path] for path in ready}
+        yield ready
+        before = now
+        time.sleep(_LOOK_AGAIN_S)

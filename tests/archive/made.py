@@ -1,0 +1,79 @@
+"""Archives without weights: a second of a video is its mean colour, and so is a query."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests import media
+from tests.grounding.colours import ENCODER, use_colours
+from vidsum.archive.index import _Spoken
+from vidsum.archive.packed import pack_rows
+from vidsum.grounding.conse import ClassMixture
+from vidsum.grounding.said import Passage, passages_of
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.windows import grid, on_grid
+from vidsum.models.vse import CLASSES
+from vidsum.scaling import softmax, unit_rows
+from vidsum.types import Features, FloatArray
+
+COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
+NAMES = ENCODER.encode(list(COLOURS))
+FILM = ("red", "green", "blue", "yellow", "yellow")
+"""Two seconds each."""
+
+
+def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let archives compare colours; nothing is fetched, no network runs."""
+    use_colours(monkeypatch)
+    rng = np.random.default_rng(0)
+    tensors = {
+        "cohort.mean": np.full(3, 0.5, np.float32),
+        "cohort.weight": np.diag([0.16, 0.15, 0.14]).astype(np.float32),
+        CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
+    }
+    monkeypatch.setattr("vidsum.pipelines.moments.embed_video", embed_video)
+    for module in ("archive.archive", "archive.index", "grounding.presence"):
+        monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
+    monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
+    monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
+    monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
+
+
+def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:
+    """Mean colours on the grid of a second, and how near they are to each name."""
+    (one,) = features
+    times = grid(one.duration_s, 1.0)
+    rows = unit_rows(on_grid(one.array, one, times, 1.0))
+    mixture = ClassMixture(softmax(5 * rows @ NAMES.T), NAMES)
+    return ClipEmbeddings(rows, times, 1.0, one.duration_s, (mixture,))
+
+
+def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
+    """A video of two seconds of each colour."""
+    rng = np.random.default_rng(seed)
+    marks = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        picture = np.empty((height, width, 3), np.uint8)
+        picture[:] = COLOURS[colours[min(number // 20, len(colours) - 1)]]
+        picture[:8, :8] = marks
+        return picture
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    media.make_video(path, n_frames=20 * len(colours), fps=10, paint=paint)
+    return path
+
+
+def spoken(*texts: str) -> _Spoken:
+    """Sentences, five seconds apart."""
+    sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
+    passages = [passage.text for passage in passages_of(sentences)]
+    return _Spoken(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
+
+
+def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:
+    """Random rows of length 1."""
+    return unit_rows(rng.normal(size=(count, dim)).astype(np.float32))

@@ -1,0 +1,202 @@
+"""What an archive notices about files."""
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.archive.made import film, spoken
+from vidsum.archive import index
+from vidsum.archive.archive import Archive
+from vidsum.archive.store import connect
+from vidsum.errors import InputError
+from vidsum.settings import Extraction
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    folder = tmp_path / "videos"
+    film(folder / "a.mp4")
+    film(folder / "b.mp4", ("red", "red", "blue"), seed=1)
+    return folder
+
+
+def states(archive: Archive, folder: Path) -> dict[str, str]:
+    return {Path(one.video).name: one.state for one in archive.add(folder)}
+
+
+def count(archive: Archive, table: str) -> int:
+    connection = connect(archive.path, create=False)
+    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    connection.close()
+    return int(rows)
+
+
+def test_what_is_new_is_added_and_what_is_there_is_not_made_again(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = archive.add(videos)
+    assert [one.state for one in first] == ["added", "added"]
+    assert [one.shots for one in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
+    assert first[0].duration_s == pytest.approx(10, abs=0.2)
+    assert archive.videos() == [str(videos / "a.mp4"), str(videos / "b.mp4")]
+    monkeypatch.setattr(index, "of_file", lambda path: pytest.fail("is read"))
+    assert set(states(archive, videos).values()) == {"unchanged"}
+
+
+def test_a_file_that_was_touched_is_known_by_its_content(archive: Archive, videos: Path) -> None:
+    archive.add(videos)
+    os.utime(videos / "a.mp4", (1, 1))
+    before = count(archive, "shots")
+    assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "unchanged"}
+    assert count(archive, "shots") == before
+
+
+def test_a_file_that_changed_is_made_anew_and_nothing_of_it_stays(archive: Archive, videos: Path) -> None:
+    archive.add(videos)
+    film(videos / "a.mp4", ("blue",), seed=2)
+    assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
+    assert count(archive, "videos") == 2
+    assert count(archive, "shots") == count(archive, "pictures")
+    (found,) = archive.search("yellow", path=["*a.mp4"])
+    assert found.end_s <= 2.2
+
+
+def test_a_file_that_moved_and_a_copy_are_not_decoded(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.add(videos)
+    (videos / "below").mkdir()
+    (videos / "a.mp4").rename(videos / "below" / "new.mp4")
+    shutil.copy(videos / "b.mp4", videos / "copy.mp4")
+    monkeypatch.setattr(index, "_see", lambda *rest: pytest.fail("is decoded"))
+    added = {Path(one.video).name: one for one in archive.add(videos, recursive=True)}
+    assert {name: one.state for name, one in added.items()} == {
+        "new.mp4": "moved",
+        "b.mp4": "unchanged",
+        "copy.mp4": "added",
+    }
+    assert added["new.mp4"].moved_from == str(videos / "a.mp4")
+    assert count(archive, "videos") == 2
+    match = archive.search("red", 1, path=["*b.mp4", "*copy.mp4"])[0]
+    assert (match.video, match.also) == (str(videos / "b.mp4"), (str(videos / "copy.mp4"),))
+
+
+def test_what_is_gone_is_not_found_until_it_is_back(archive: Archive, videos: Path, tmp_path: Path) -> None:
+    archive.add(videos)
+    (videos / "a.mp4").rename(tmp_path / "away")
+    assert archive.mark_gone(videos) == [str(videos / "a.mp4")]
+    assert archive.videos() == [str(videos / "b.mp4")]
+    assert {match.video for match in archive.search("green")} == {str(videos / "b.mp4")}
+    (tmp_path / "away").rename(videos / "a.mp4")
+    assert states(archive, videos)["a.mp4"] == "unchanged"
+    assert len(archive.videos()) == 2
+
+
+def test_a_folder_with_a_similar_name_is_not_looked_at(archive: Archive, tmp_path: Path) -> None:
+    path = film(tmp_path / "videos2" / "a.mp4")
+    archive.add(path)
+    path.unlink()
+    (tmp_path / "videos").mkdir()
+    assert archive.mark_gone(tmp_path / "videos") == []
+    assert archive.mark_gone(tmp_path / "videos2") == [str(path)]
+
+
+def test_what_is_removed_leaves_nothing(archive: Archive, videos: Path) -> None:
+    archive.add(videos)
+    assert archive.remove(videos / "a.mp4", videos / "none.mp4") == 1
+    assert archive.videos() == [str(videos / "b.mp4")]
+    archive.remove(videos / "b.mp4")
+    assert [count(archive, table) for table in ("videos", "files", "shots", "pictures")] == [0, 0, 0, 0]
+    assert archive.search("red") == []
+
+
+def test_a_run_that_ends_in_the_middle_keeps_whole_videos_and_goes_on(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = index._insert
+
+    def stop_at_b(*arguments: object) -> object:
+        result = insert(*arguments)  # type: ignore[arg-type]
+        if count_of.append(1) or len(count_of) == 2:
+            raise KeyboardInterrupt
+        return result
+
+    count_of = list[int]()
+    monkeypatch.setattr(index, "_insert", stop_at_b)
+    with pytest.raises(KeyboardInterrupt):
+        archive.add(videos)
+    assert archive.videos() == [str(videos / "a.mp4")]
+    assert (count(archive, "videos"), count(archive, "shots")) == (1, count(archive, "pictures"))
+    monkeypatch.setattr(index, "_insert", insert)
+    assert states(archive, videos) == {"a.mp4": "unchanged", "b.mp4": "added"}
+
+
+def test_two_writers_do_not_lose_or_double_anything(archive: Archive, videos: Path, tmp_path: Path) -> None:
+    for number in range(4):
+        film(videos / f"{number}.mp4", ("green", "blue"), seed=10 + number)
+
+    def work(_: int) -> list[str]:
+        with Archive(archive.path) as own:
+            return [one.state for one in own.add(videos)]
+
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(work, range(3)))
+    assert all(len(each) == 6 for each in done)
+    assert count(archive, "videos") == count(archive, "files") == 6
+    assert count(archive, "shots") == count(archive, "pictures")
+    spans = connect(archive.path, create=False).execute("SELECT first_shot, n_shots FROM videos ORDER BY 1")
+    ends = [first + length for first, length in spans]
+    assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize("name", ["ünïcode – 日本.mp4", os.fsdecode(b"not-\xff\xfe-utf8.mp4"), "a'b\"c.mp4"])
+def test_any_name_of_a_file_is_kept(archive: Archive, tmp_path: Path, name: str) -> None:
+    try:
+        path = film(tmp_path / "made.mp4").rename(tmp_path / name)
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has no such names")
+    (added,) = archive.add(path)
+    assert added.video == str(path)
+    assert archive.search("green", 1)[0].video == str(path)
+    assert archive.remove(path) == 1
+
+
+def test_a_bad_file_is_told_and_leaves_nothing(archive: Archive, tmp_path: Path) -> None:
+    (tmp_path / "bad.mp4").write_bytes(b"no video")
+    with pytest.raises(InputError, match=r"bad\.mp4"):
+        archive.add(tmp_path / "bad.mp4")
+    with pytest.raises(InputError, match=r"none\.mp4"):
+        archive.add(tmp_path / "none.mp4")
+    assert archive.videos() == []
+
+
+def test_other_networks_see_the_videos_again(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.add(videos)
+    for module in ("archive", "index"):
+        monkeypatch.setattr(f"vidsum.archive.{module}.made_from", lambda: "newer")
+    assert archive.n_outdated() == 2
+    assert archive.search("red") == []
+    assert set(states(archive, videos).values()) == {"changed"}
+    assert (archive.n_outdated(), count(archive, "videos")) == (0, 2)
+    assert archive.search("red")
+
+
+def test_transcripts_are_added_when_they_are_asked_for(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
+        return spoken("we paint it green.", "then red.") if transcribe else None
+
+    monkeypatch.setattr(index, "_hear", hear)
+    archive.add(videos)
+    assert count(archive, "sentences") == 0
+    archive.add(videos / "a.mp4", transcribe=True)
+    archive.add(videos / "a.mp4", transcribe=True)
+    assert (count(archive, "sentences"), count(archive, "videos")) == (2, 2)
+    archive.remove(videos / "a.mp4")
+    assert count(archive, "sentences") == 0

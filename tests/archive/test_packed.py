@@ -1,0 +1,72 @@
+"""Vectors as records of small integers."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tests.archive.made import unit
+from vidsum.archive.packed import (
+    pack_clips,
+    pack_pieces,
+    pack_rows,
+    row_type,
+    rows_of,
+    shares_of,
+    unpack_clips,
+)
+from vidsum.grounding.conse import ClassMixture
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.scaling import softmax
+from vidsum.types import FloatArray
+
+ROWS = arrays.arrays(
+    np.float32,
+    st.tuples(st.integers(1, 6), st.integers(1, 9)),
+    elements=st.floats(-1, 1, width=32, allow_subnormal=False),
+)
+
+
+def video(seed: int, count: int = 20, classes: int = 30) -> ClipEmbeddings:
+    rng = np.random.default_rng(seed)
+    shares = softmax(rng.normal(size=(count, classes)).astype(np.float32) * 3)
+    mixture = ClassMixture(shares, unit(rng, classes, 8))
+    still = rng.random(count) < 0.3
+    return ClipEmbeddings(
+        unit(rng, count, 8), np.arange(count, dtype=np.float64), 1.0, count - 0.5, (mixture,), None, still
+    )
+
+
+@given(ROWS)
+def test_rows_come_back_to_half_a_step(rows: FloatArray) -> None:
+    content = pack_rows(rows).tobytes()
+    back = rows_of(np.frombuffer(content, row_type(rows.shape[1])))
+    steps = np.abs(rows).max(axis=1, keepdims=True) / 127
+    assert (np.abs(back - rows) <= steps / 2 + 1e-6).all()
+
+
+@given(st.integers(0, 1000))
+def test_clips_come_back_with_their_classes(seed: int) -> None:
+    given_video = video(seed)
+    back = unpack_clips(pack_clips(given_video), given_video.mixtures[0].names, 19.5, 1.0)
+    shares, found = given_video.mixtures[0].probabilities, back.mixtures[0].probabilities
+    assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
+    large = shares > 1e-5
+    assert np.allclose(found[large], shares[large], rtol=0.06)
+    assert (back.is_still == given_video.is_still).all()
+    assert (back.timestamps == given_video.timestamps).all()
+
+
+def test_a_piece_of_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
+    given_video = video(3)
+    records = pack_pieces(given_video, np.array([0, 7, 8]), np.eye(8, dtype=np.float32))
+    assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
+    edges = [0, 3, 6, 7, 8, 11, 14, 17, 20]
+    for number, (start, end) in enumerate(pairwise(edges)):
+        assert np.allclose(rows_of(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
+        mean = given_video.mixtures[0].probabilities[start:end].mean(axis=0)
+        kept = records["class"][number]
+        assert set(kept) == set(np.argsort(-mean)[:16])
+        assert np.allclose(shares_of(records)[number], mean[kept], rtol=0.06, atol=1e-6)

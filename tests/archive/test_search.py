@@ -1,0 +1,201 @@
+"""What an archive finds."""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import vidsum
+from tests.archive.made import COLOURS, film, spoken, unit
+from vidsum.archive import index
+from vidsum.archive.archive import Archive, Match
+from vidsum.archive.packed import pack_rows, rows_of
+from vidsum.errors import InputError, UsageError
+
+
+@pytest.fixture
+def videos(archive: Archive, tmp_path: Path) -> Path:
+    """`film` has all colours, `grass` no red and no blue, `sea` blue before green."""
+    folder = tmp_path / "videos"
+    film(folder / "film.mp4")
+    film(folder / "grass.mp4", ("green", "green", "green", "yellow"), seed=1)
+    film(folder / "sea.mp4", ("blue", "blue", "green"), seed=2)
+    archive.add(folder)
+    return folder
+
+
+def names(matches: list[Match]) -> list[str]:
+    return [Path(match.video).name for match in matches]
+
+
+def test_a_search_finds_the_moments_that_ground_finds(archive: Archive, videos: Path) -> None:
+    for path in sorted(videos.iterdir()):
+        for text in COLOURS:
+            asked = vidsum.ground(path, text, 3, space="vse", device="cpu")
+            best, found = asked.queries[0].moments[0], archive.search(text, 3, path=[str(path)])
+            assert (found[0].start_s, found[0].end_s) == (best.start_s, best.end_s), (path, text)
+            assert [one.present for one in found] == sorted((one.present for one in found), reverse=True)
+
+
+def test_the_same_with_real_networks(
+    default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
+    texts = ["a meadow with flowers", "a cave", "a bird"]
+    with Archive(tmp_path / "real.vidsum") as archive:
+        archive.add(sample, device="cpu")
+        asked = vidsum.ground(sample, texts, 1, space="vse", device="cpu")
+        for text, answer in zip(texts, asked.queries, strict=True):
+            (found,) = archive.search(text, 1)
+            best = answer.moments[0]
+            assert (found.start_s, found.end_s) == pytest.approx((best.start_s, best.end_s))
+            assert found.present == pytest.approx(answer.present, abs=0.01)
+
+
+def test_the_likeliest_comes_first_over_all_videos(archive: Archive, videos: Path) -> None:
+    first = archive.search("red", 1)[0]
+    assert (Path(first.video).name, first.start_s, first.end_s) == ("film.mp4", 0, 2)
+    found = archive.search("green", duplicates=True, per_video=1)
+    assert set(names(found)) == {"film.mp4", "grass.mp4", "sea.mp4"}
+    assert all(0 < one.present <= 1 and one.score == one.present for one in found if one.present)
+
+
+def test_near_duplicates_are_listed_once(archive: Archive, videos: Path) -> None:
+    found = archive.search("blue")[0]
+    assert len(found.also) == 1
+    assert {Path(found.video).name, Path(found.also[0]).name} == {"film.mp4", "sea.mp4"}
+    assert len(archive.search("blue", per_video=1, duplicates=True)) == 3
+
+
+def test_steps_follow_each_other(archive: Archive, videos: Path) -> None:
+    found = archive.search("green", then=["blue"], path=["*film*", "*sea*"], duplicates=True)
+    best = found[0]
+    assert Path(best.video).name == "film.mp4"
+    assert best.parts == ((2, 4), (4, 6))
+    assert (best.start_s, best.end_s) == (2, 6)
+    assert Path(archive.search("blue", then=["green"])[0].video).name == "sea.mp4"
+    for one in found:
+        for before, after in zip(one.parts, one.parts[1:], strict=False):
+            assert before[1] <= after[0]
+    assert best.present is not None
+    assert best.present < archive.search("green", 1, path=["*film*"])[0].present  # type: ignore[operator]
+
+
+def test_what_must_not_be_seen_lowers_the_rank(archive: Archive, videos: Path) -> None:
+    plain = {one.start_s: one.present for one in archive.search("yellow", path=["*film*"])}
+    without = {
+        one.start_s: one.present for one in archive.search("yellow", without=["yellow"], path=["*film*"])
+    }
+    assert max(map(float, without.values())) < max(map(float, plain.values()))  # type: ignore[arg-type]
+
+
+def test_both_must_be_seen(archive: Archive, videos: Path) -> None:
+    alone = archive.search("red", 1)[0]
+    both = archive.search("red", 1, also=["blue"])[0]
+    assert alone.present is not None
+    assert both.present is not None
+    assert both.present < alone.present
+
+
+def test_filters(archive: Archive, videos: Path) -> None:
+    assert set(names(archive.search("green", path=["*/gra*"]))) == {"grass.mp4"}
+    assert archive.search("green", path=["nothing*"]) == []
+    os.utime(videos / "grass.mp4", (86400 * 365, 86400 * 365))
+    archive.add(videos)
+    assert "grass.mp4" not in names(archive.search("green", after="2001-01-01", duplicates=True))
+    assert "grass.mp4" in names(archive.search("green", after="1970-02-01", duplicates=True))
+    assert all(one.end_s - one.start_s >= 3 for one in archive.search("green", min_length_s=3))
+    assert all(float(one.present or 0) >= 0.5 for one in archive.search("green", min_present=0.5))
+    assert archive.search("green", min_present=1.0) == []
+    assert len(archive.search("green", 2)) == 2
+    assert len(archive.search("green", per_video=1, path=["*film*"])) == 1
+
+
+def test_a_part_of_a_video_is_a_query(archive: Archive, videos: Path) -> None:
+    found = archive.search(like=[f"{videos / 'film.mp4'}@4-6"], top_k=2, duplicates=True)
+    assert {(Path(one.video).name, one.start_s) for one in found} == {("film.mp4", 4), ("sea.mp4", 0)}
+    assert all(one.present is None for one in found)
+
+
+def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = videos / "red.png"
+    Image.new("RGB", (8, 8), COLOURS["red"]).save(picture)
+    monkeypatch.setattr(
+        "vidsum.features.pictures.features_of_views",
+        lambda stills, extractor, views: np.array([[COLOURS["red"]]], np.float32),
+    )
+    monkeypatch.setattr("vidsum.archive.archive.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
+    (found,) = archive.search(like=[str(picture)], top_k=1)
+    assert (Path(found.video).name, found.start_s) == ("film.mp4", 0)
+
+
+def test_each_moment_has_a_small_picture(archive: Archive, videos: Path) -> None:
+    (found,) = archive.search("blue", 1, path=["*film*"])
+    picture = Image.open(io.BytesIO(archive.picture(found)))
+    assert picture.format == "JPEG"
+    assert max(picture.size) <= 160
+    assert np.argmax(np.asarray(picture)[20:].mean(axis=(0, 1))) == 2
+
+
+def test_what_is_said_is_found_by_words_and_meaning(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
+    monkeypatch.setattr(index, "_hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
+    archive.add([videos / name for name in texts], transcribe=True)
+    found = archive.search("blue", evidence="said")
+    assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)
+    assert "sky" in found[0].text
+    assert found[0].present is None
+    both = archive.search("blue")
+    assert both[0].evidence == "said"
+    assert {one.evidence for one in both} == {"seen", "said"}
+    assert {one.evidence for one in archive.search("blue", evidence="seen")} == {"seen"}
+    assert archive.search("blue", evidence="said", path=["*grass*"]) == []
+
+
+@pytest.mark.parametrize(
+    ("wishes", "fault"),
+    [
+        ({"text": None}, "nothing to search"),
+        ({"text": "  ?! "}, "no text"),
+        ({"text": "red", "top_k": 0}, "top_k"),
+        ({"text": "red", "evidence": "heard"}, "evidence"),
+        ({"text": "red", "after": "May"}, "not a date"),
+        ({"text": "red", "min_present": 2.0}, "min_present"),
+        ({"text": "red", "evidence": "said", "then": ["blue"]}, "pictures alone"),
+        ({"text": "red", "evidence": "said", "min_present": 0.5}, "pictures alone"),
+        ({"text": "red", "then": [""]}, "no text"),
+        ({"like": ["none.jpg"]}, "no such file"),
+        ({"like": ["none.mp4@1-x"]}, "not a time"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_one_line(
+    archive: Archive, videos: Path, wishes: dict[str, object], fault: str
+) -> None:
+    with pytest.raises((UsageError, InputError), match=fault) as raised:
+        archive.search(**wishes)  # type: ignore[arg-type]
+    assert "\n" not in raised.value.message
+
+
+def test_an_empty_archive_finds_nothing(archive: Archive) -> None:
+    assert archive.search("red") == []
+
+
+def test_the_library_has_it(tmp_path: Path) -> None:
+    assert vidsum.Archive is Archive
+    with pytest.raises(InputError, match="no such archive"):
+        vidsum.Archive(tmp_path / "none.vidsum", create=False)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_integers_keep_the_nearest_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, queries = unit(rng, 5000, 128), unit(rng, 20, 128)
+    exact, packed = queries @ rows.T, queries @ rows_of(pack_rows(rows)).T
+    best, found = (np.argsort(-each, axis=1) for each in (exact, packed))
+    recall = np.mean([np.isin(best[row, :20], found[row, :40]).mean() for row in range(len(queries))])
+    assert recall >= 0.99

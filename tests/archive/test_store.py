@@ -1,0 +1,157 @@
+"""The file of an archive: what is wrong with it is one line, and nothing is lost."""
+
+import os
+import signal
+import sqlite3
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from tests.full_disk import files_up_to
+from vidsum.archive import store
+from vidsum.archive.store import APPLICATION_ID, connect, faults, transaction
+from vidsum.errors import InputError, OutputError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "folder" / "a.vidsum"
+    connect(path, create=True).close()
+    return path
+
+
+def spaces(path: Path) -> int:
+    connection = connect(path, create=False)
+    (count,) = connection.execute("SELECT count(*) FROM spaces").fetchone()
+    connection.close()
+    return int(count)
+
+
+def insert(connection: sqlite3.Connection, name: str, size: int = 10) -> None:
+    connection.execute("INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (name, b"\0" * size))
+
+
+def test_a_new_archive_says_what_it_is(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    assert [each.name for each in file.parent.iterdir()] == ["a.vidsum"]
+
+
+def test_a_missing_archive_names_the_command_that_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such archive") as raised:
+        connect(tmp_path / "none.vidsum", create=False)
+    assert "vidsum index" in str(raised.value.hint)
+
+
+def test_a_file_of_a_newer_vidsum_stays_as_it_is(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = file.read_bytes()
+    with pytest.raises(InputError, match="newer vidsum"):
+        connect(file, create=True)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"hello, not a database" * 99, b"SQLite format 3\0" + b"\xff" * 4000])
+def test_a_file_that_is_no_archive_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.vidsum"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"not an archive|is damaged"):
+        connect(path, create=True)
+    assert path.read_bytes() == content
+
+
+def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    with pytest.raises(InputError, match="not an archive"):
+        connect(path, create=True)
+
+
+def test_an_empty_file_becomes_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.vidsum"
+    path.touch()
+    connect(path, create=True).close()
+    assert spaces(path) == 0
+
+
+def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
+    connection = connect(file, create=False)
+    for number in range(200):
+        insert(connection, str(number), 500)
+    connection.close()
+    content = bytearray(file.read_bytes())
+    content[4096 * 3 :] = b"\xa5" * (len(content) - 4096 * 3)
+    file.write_bytes(content)
+    connection = connect(file, create=False)
+    with pytest.raises(InputError, match="is damaged") as raised, faults(file):
+        connection.execute("SELECT sum(length(axes)), group_concat(made_from) FROM spaces").fetchall()
+    assert "\n" not in raised.value.message
+    connection.close()
+
+
+def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_WAIT_S", 0.05)
+    one, other = connect(file, create=False), connect(file, create=False)
+    with transaction(one):
+        insert(one, "first")
+        assert other.execute("SELECT count(*) FROM spaces").fetchone() == (0,)  # readers go on
+        with pytest.raises(OutputError, match="another process"), faults(file), transaction(other):
+            pass
+    with transaction(other):
+        insert(other, "second")
+    one.close()
+    other.close()
+    assert spaces(file) == 2
+
+
+def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
+    connection = connect(file, create=False)
+    with transaction(connection):
+        insert(connection, "kept")
+    limit = file.stat().st_size + 200_000
+    with (
+        pytest.raises(OutputError, match="cannot be used"),
+        files_up_to(limit),
+        faults(file),
+        transaction(connection),
+    ):
+        insert(connection, "lost", 4_000_000)
+    assert connection.execute("SELECT made_from FROM spaces").fetchall() == [("kept",)]
+    connection.close()
+    assert spaces(file) == 1
+
+
+def test_a_process_that_is_killed_leaves_whole_transactions(file: Path) -> None:
+    process = get_context("fork").Process(target=_die_in_the_middle, args=(file,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert spaces(file) == 1
+
+
+def _die_in_the_middle(file: Path) -> None:
+    connection = connect(file, create=False)
+    with transaction(connection):
+        insert(connection, "whole")
+    with transaction(connection):
+        insert(connection, "half", 1_000_000)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_an_archive_that_may_only_be_read_can_be_searched(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert spaces(file) == 0
+    connection = connect(file, create=False)
+    with pytest.raises(OutputError, match="readonly"), faults(file):
+        insert(connection, "no")
+    connection.close()

@@ -1,0 +1,200 @@
+"""`vidsum index` and `vidsum search`."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.archive.made import film, use_archive
+from tests.commands.conftest import Run
+from vidsum.commands import index as index_command
+from vidsum.provenance import hash_file
+
+SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
+RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries are colours, no real network is loaded, and the archive is the test's own."""
+    use_archive(monkeypatch)
+    monkeypatch.setenv("VIDSUM_ARCHIVE", "a.vidsum")
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    folder = tmp_path / "videos"
+    film(folder / "film.mp4")
+    film(folder / "below" / "sea.mp4", ("blue", "blue", "green"), seed=2)
+    return folder
+
+
+def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
+    ran = run("index", videos, "--recursive", "--device", "cpu")
+    assert ran.code == 0, ran.err
+    assert "film.mp4: added" in ran.out
+    assert "2 inputs: 2 done" in ran.out
+    ran = run("search", "red", "-k", "1")
+    assert ran.code == 0, ran.err
+    head, first, *_ = ran.out.splitlines()
+    assert head.split() == ["rank", "present", "start", "end", "video"]
+    assert first.split()[3:] == ["0:00.00", "0:02.00", str(videos / "film.mp4")]
+    again = run("index", videos, "--recursive", "--device", "cpu")
+    assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]
+
+
+def test_json_is_one_object(run: Run, videos: Path) -> None:
+    lines = run("index", videos, "-r", "--device", "cpu", "--json").json_lines
+    assert [line["data"]["change"] for line in lines] == ["added", "added"]
+    found = run("search", "blue", "--json").json
+    for line in (*lines, found):
+        jsonschema.validate(line, RESULT_SCHEMA)
+    assert [one["rank"] for one in found["data"]["moments"]] == list(
+        range(1, len(found["data"]["moments"]) + 1)
+    )
+    assert "shot" not in found["data"]["moments"][0]
+    assert run("search", "blue", "-o", "-").json == found["data"]
+
+
+def test_a_bad_file_is_reported_and_the_rest_go_on(run: Run, videos: Path) -> None:
+    (videos / "bad.mp4").write_bytes(b"no video")
+    ran = run("index", videos, "--device", "cpu")
+    assert ran.code == 1
+    assert "1 done, 1 failed" in ran.out
+    assert "bad.mp4" in ran.err
+    assert run("search", "red", "-k", "1").code == 0
+
+
+def test_workers_fill_one_archive(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (videos / "bad.mp4").write_bytes(b"no video")  # real workers have no colours: they read, and fail alike
+    (videos / "worse.mp4").write_bytes(b"no video")
+    ran = run("index", videos / "bad.mp4", videos / "worse.mp4", "--jobs", "2", "--device", "cpu")
+    assert ran.code == 1
+    assert "2 failed" in ran.out
+    assert "bad.mp4" in ran.err
+
+
+def test_what_is_gone_is_told_and_pruned(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    (videos / "film.mp4").unlink()
+    ran = run("index", videos, "-r", "--device", "cpu")
+    assert f"{videos / 'film.mp4'}: gone" in ran.out
+    assert "--prune" in ran.out
+    assert "gone" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
+    assert "film.mp4: removed" in run("index", videos, "-r", "--prune", "--device", "cpu").out
+    assert "film" not in run("search", "red").out
+
+
+def test_pruning_keeps_what_has_moved(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    (videos / "film.mp4").rename(videos / "new.mp4")
+    ran = run("index", videos, "-r", "--prune", "--device", "cpu")
+    assert f"new.mp4: moved from {videos / 'film.mp4'}" in ran.out
+    assert "removed" not in ran.out
+
+
+def test_a_list_and_files_are_written(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
+    ran = run("search", "blue", *options, "-o", "found.csv")
+    assert ran.code == 0, ran.err
+    rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
+    assert [row["rank"] for row in rows] == ["1", "2"]
+    assert float(rows[0]["end_s"]) > float(rows[0]["start_s"])
+    assert len(list(Path("pictures").glob("*.jpg"))) == len(list(Path("clips").glob("*.mp4"))) == 2
+    run("search", "blue", "-o", "found.json")
+    assert json.loads(Path("found.json").read_text())["schema"] == "vidsum.search/1"
+    Path("found.csv").write_text("my own")
+    assert run("search", "blue", "-o", "found.csv").code == 1
+    assert Path("found.csv").read_text() == "my own"
+
+
+def test_clips_of_others_are_not_replaced(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    Path("clips").mkdir()
+    own = Path("clips") / "01_film.mp4"
+    own.write_bytes(b"mine")
+    ran = run("search", "red", "-k", "1", "--clips", "clips")
+    assert ran.code == 1
+    assert "already exists" in ran.err
+    assert own.read_bytes() == b"mine"
+
+
+def test_without_an_archive_a_line_tells_how_to_make_one(run: Run) -> None:
+    ran = run("search", "red")
+    assert ran.code == 3
+    assert "no such archive" in ran.err
+    assert "vidsum index FOLDER" in ran.err
+    assert not Path("a.vidsum").exists()
+
+
+def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> None:
+    before = hash_file(videos / "film.mp4")
+    ran = run("index", videos, "--archive", videos / "film.mp4", "--device", "cpu")
+    assert ran.code == 3
+    assert "not an archive" in ran.err
+    assert hash_file(videos / "film.mp4") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((), "nothing to search"),
+        (("red", "-k", "0"), "top-k"),
+        (("red", "--in", "heard"), "heard"),
+        (("red", "--after", "May"), "date"),
+        (("red", "--min-present", "7"), "min-present"),
+        (("red", "--min-length", "x"), "time"),
+        (("red", "--per-video", "0"), "per-video"),
+        (("red", "--in", "said", "--not", "blue"), "pictures"),
+        (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
+        (("red", "-o", "a.txt"), "output must end"),
+        (("red", "-o", "-", "--clips", "x"), "JSON alone"),
+        (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
+    ],
+)
+def test_bad_options_are_one_line(run: Run, videos: Path, arguments: tuple[str, ...], word: str) -> None:
+    run("index", videos / "film.mp4", "--device", "cpu")
+    ran = run("search", *arguments)
+    assert ran.code in (1, 2), ran.out
+    assert word in ran.err
+    assert sum(line.startswith("error: ") for line in ran.err.splitlines()) == 1
+
+
+def test_a_text_that_is_not_english_is_warned_of(run: Run, videos: Path) -> None:
+    run("index", videos / "film.mp4", "--device", "cpu")
+    ran = run("search", "der rote Hund und die Katze")
+    assert ran.code == 0
+    assert "English" in ran.err
+
+
+def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
+    ran = run("index", videos, "--ray", "10.0.0.1:6379")
+    assert ran.code == 2
+    assert "one machine" in ran.err
+
+
+def test_watching_takes_files_whose_size_has_stopped_changing(
+    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (videos / "below" / "sea.mp4").read_bytes()
+    recorded = videos / "recorded.mp4"
+    looks = list[int]()
+
+    def sleep(seconds: float) -> None:
+        looks.append(1)
+        if len(looks) <= 3:  # a recorder writes
+            recorded.write_bytes(whole[: len(whole) * len(looks) // 3])
+            os.utime(recorded, (len(looks), len(looks)))
+        elif len(looks) == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(index_command.time, "sleep", sleep)
+    ran = run("index", videos, "--watch", "--device", "cpu")
+    assert ran.code == 130
+    assert [line.split(":")[0] for line in ran.out.splitlines()] == [str(videos / "film.mp4"), str(recorded)]
+    assert "recorded.mp4" not in ran.err
+    assert run("search", "blue", "--path", "*recorded*").out.count("recorded.mp4") >= 1

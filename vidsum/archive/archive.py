@@ -1,0 +1,291 @@
+"""`vidsum.Archive`: many videos in one file, and what can be asked of them.
+
+with vidsum.Archive("videos.vidsum") as archive:
+    archive.add("holiday", recursive=True)
+    for moment in archive.search("a sailing boat", top_k=5):
+        print(moment.video, moment.start_s, moment.present)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from vidsum.archive.search import Found, Request, Search, Step
+from vidsum.archive.spoken import has_speech, said_in
+from vidsum.archive.store import connect, default_path, faults, made_from, space_of
+from vidsum.archive.wishes import Wishes
+from vidsum.errors import InputError, UsageError
+from vidsum.grounding.conse import name_embeddings
+from vidsum.grounding.presence import cohort_of
+from vidsum.grounding.queries import read_queries
+from vidsum.grounding.said import BOUND
+from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.text import DIMS
+from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.options import from_keywords
+from vidsum.provenance import label_of
+from vidsum.scaling import unit_rows
+from vidsum.settings import Extraction
+from vidsum.times import parse_interval
+from vidsum.types import FloatArray, Interval, Progress
+from vidsum.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.archive.index import Added
+    from vidsum.archive.wishes import WishOptions
+    from vidsum.settings import ReadingOptions
+
+_PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+
+
+@dataclass(frozen=True)
+class Match:
+    """A moment [start_s, end_s) of a video that an archive holds."""
+
+    video: str
+    """Absolute path."""
+    start_s: float
+    end_s: float
+    present: float | None
+    """Probability that the request is true of the moment; None of what is said, and for pictures."""
+    score: float
+    """Orders moments of one kind: `present`, or the evidence of what is said."""
+    evidence: Literal["seen", "said"] = "seen"
+    text: str = ""
+    """What is said."""
+    parts: tuple[Interval, ...] = ()
+    """The moments of the steps that follow each other (`then`)."""
+    also: tuple[str, ...] = ()
+    """Other videos that show the same."""
+
+
+class Archive:
+    """Many videos in one file. Raises InputError where the file is no archive, is damaged or of a newer
+    schema; OutputError where it cannot be made or written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
+        self.path = default_path() if path is None else Path(path)
+        self._connection = connect(self.path, create=create)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def add(
+        self,
+        videos: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        recursive: bool = False,
+        transcribe: bool = False,
+        progress: Progress | None = None,
+        **how: Unpack[ReadingOptions],
+    ) -> list[Added]:
+        """Bring videos, or those of folders, into the archive, unless they are there and have not changed.
+
+        Args:
+            videos: files and folders.
+            recursive: go into the folders below.
+            transcribe: write down what is said, where no transcript is in the cache.
+            progress: called while it runs.
+            **how: fields of `vidsum.settings.Extraction`.
+
+        Raises:
+            InputError, WeightsError, OutputError: the first video that fails ends it.
+        """
+        from vidsum.pipelines.inputs import expand
+
+        given = [videos] if isinstance(videos, str | os.PathLike) else videos
+        extraction = from_keywords(Archive.add, Extraction, how)
+        paths = expand([os.fspath(path) for path in given], recursive=recursive)
+        return [self.add_one(path, extraction, transcribe=transcribe, progress=progress) for path in paths]
+
+    def add_one(
+        self, path: str, extraction: Extraction, *, transcribe: bool = False, progress: Progress | None = None
+    ) -> Added:
+        """`add` of one video with its settings."""
+        from vidsum.archive import index
+
+        with faults(self.path):
+            return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
+
+    def remove(self, *paths: str | os.PathLike[str]) -> int:
+        """Remove videos from the archive, not from the disk; return how many were in it."""
+        from vidsum.archive import index
+
+        with faults(self.path):
+            return index.remove(self._connection, [str(Path(path).absolute()) for path in paths])
+
+    def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
+        """Mark the videos below folders that are not there any more: no search finds them. Return them."""
+        from vidsum.archive import index
+
+        with faults(self.path):
+            return index.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
+
+    def videos(self) -> list[str]:
+        """The absolute paths of the videos that can be found."""
+        with faults(self.path):
+            return sorted(path for paths in self._files(Wishes()).values() for path in paths)
+
+    def n_outdated(self) -> int:
+        """Number of videos that other networks than today's have seen: no search finds them."""
+        query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
+        with faults(self.path):
+            return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
+
+    def search(
+        self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
+    ) -> list[Match]:
+        """The moments of all videos that a text describes, best first.
+
+        Args:
+            text: what is to be seen or said, in English; None with `like`.
+            top_k: maximum number of moments.
+            **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
+
+        Raises:
+            UsageError: nothing is asked for, or a value is not allowed.
+            InputError: a picture or video of `like` cannot be read, or the archive is damaged.
+        """
+        return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))
+
+    def find(self, text: str | None, wishes: Wishes) -> list[Match]:
+        """`search` with its settings."""
+        if not text and not wishes.like:
+            raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
+        with faults(self.path):
+            space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
+            files = self._files(wishes)
+            if not space or not files:
+                return []
+            request = self._request(text, wishes)
+            names = name_embeddings(EXTRACTOR)
+            search = Search(self._connection, request, names, cohort_of(names, request.vectors))
+            evidence = wishes.evidence
+            if evidence == "auto":
+                with_speech = text and not wishes.is_of_pictures and has_speech(self._connection, space)
+                evidence = "both" if with_speech else "seen"
+            matches = list[Match]()
+            if evidence != "seen" and text:
+                heard = said_in(
+                    self._connection, space, (text, request.vectors[0]), set(files), wishes.per_video
+                )
+                heard = [one for one in heard if one.end_s - one.start_s >= wishes.min_length_s]
+                matches += [
+                    Match(files[one.video][0], one.start_s, one.end_s, None, one.score, "said", one.text)
+                    for one in heard[: wishes.top_k]
+                    if evidence == "said" or one.score >= BOUND[0] + BOUND[1] * search.present(one.video)
+                ]
+            if evidence != "said":
+                matches += [
+                    self._seen(one, files, is_probability=not wishes.like)
+                    for one in search.run(space, axes, set(files))
+                ]
+            return matches[: wishes.top_k]
+
+    @staticmethod
+    def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
+        """Warnings of texts that are not understood well."""
+        texts = [*([text] if text else []), *wishes.also, *wishes.without, *wishes.then]
+        return read_queries(texts).warnings if texts else ()
+
+    def picture(self, match: Match) -> bytes:
+        """A small JPEG of the shot in the middle of a moment; empty where the archive has none."""
+        query = (
+            "SELECT jpeg FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
+            "AND shots.id < first_shot + n_shots JOIN pictures ON shot = shots.id "
+            "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
+        )
+        middle_s = (match.start_s + match.end_s) / 2
+        with faults(self.path):
+            row = self._connection.execute(query, (os.fsencode(match.video), middle_s)).fetchone()
+            return bytes(row[0]) if row else b""
+
+    def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
+        from vidsum.video.write import write_segments
+
+        facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
+        segments = [(match.start_s, match.end_s)]
+        return write_segments(match.video, segments, path, comment=label_of(facts)).warnings
+
+    def _files(self, wishes: Wishes) -> dict[int, list[str]]:
+        """The paths of each video that passes the filters, by its id."""
+        found: dict[int, list[str]] = {}
+        query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns >= ? ORDER BY path"
+        for video, path in self._connection.execute(query, (int(wishes.after_s * 1e9),)):
+            name = os.fsdecode(path)
+            if not wishes.path or any(fnmatchcase(name, glob) for glob in wishes.path):
+                found.setdefault(video, []).append(name)
+        return found
+
+    def _request(self, text: str | None, wishes: Wishes) -> Request:
+        first = [*([text] if text else []), *wishes.also]
+        vectors = [self._row_of(like) for like in wishes.like]
+        if texts := [*first, *wishes.without, *wishes.then]:
+            vectors.append(embed_queries("vse", read_queries(texts).texts))
+        n_wanted, n_first = len(wishes.like) + len(first), len(wishes.like) + len(first) + len(wishes.without)
+        steps = [Step(tuple(range(n_wanted)), tuple(range(n_wanted, n_first)))]
+        steps += [Step((n_first + number,)) for number in range(len(wishes.then))]
+        return Request(
+            np.concatenate(vectors),
+            tuple(steps),
+            wishes.top_k,
+            wishes.per_video,
+            wishes.min_present,
+            wishes.min_length_s,
+            wishes.duplicates,
+        )
+
+    def _row_of(self, like: str) -> FloatArray:
+        """[1, D] of a picture, or of a part of a video."""
+        from vidsum.archive import index
+        from vidsum.features.pictures import Still, features_of_views
+
+        path, at, part = like.rpartition("@")
+        if at and not Path(like).exists():
+            start_s, end_s = parse_interval(part)
+        else:
+            path, start_s, end_s = like, 0.0, np.inf
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
+        if Path(path).suffix.lower() in _PICTURES:
+            (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
+            if np.isnan(row).any():
+                raise InputError(f"{path}: the picture cannot be read")
+            return load_map()(row[None])
+        clips, _ = index.plan_of(path, Extraction()).see()
+        if start_s >= clips.duration_s:
+            raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
+        within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
+        return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
+
+    def _seen(self, one: Found, files: dict[int, list[str]], *, is_probability: bool) -> Match:
+        return Match(
+            files[one.video][0],
+            one.start_s,
+            one.end_s,
+            one.present if is_probability else None,
+            one.present,
+            parts=one.parts,
+            also=(*files[one.video][1:], *(path for video in one.also for path in files[video])),
+        )

@@ -1,0 +1,272 @@
+"""Videos into an archive: what is new, has changed, moved or is gone."""
+
+import io
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
+from vidsum.archive.store import made_from, space_of, transaction
+from vidsum.errors import InputError
+from vidsum.grounding.queries import Queries
+from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import load_map
+from vidsum.pipelines.moments import MomentsPlan, plan_moments
+from vidsum.pipelines.speech import plan_transcript
+from vidsum.provenance import of_file
+from vidsum.settings import Extraction, Retrieval, Transcription
+from vidsum.types import FloatArray, Progress, VideoInfo
+from vidsum.video.frames import LongSide
+from vidsum.video.stills import read_frames_at
+
+State = Literal["added", "changed", "moved", "unchanged"]
+
+_SIDE, _JPEG_QUALITY = 160, 75
+"""Of the pictures of shots."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of a video that was to be in an archive."""
+
+    video: str
+    """Its absolute path."""
+    state: State
+    duration_s: float
+    shots: int
+    moved_from: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What an archive keeps of the pictures of a video."""
+
+    clips: ClipEmbeddings
+    starts: Sequence[int]
+    """The first clip of each shot; shots without the middle of a clip have no part in it."""
+    pictures: Sequence[bytes]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Spoken:
+    """What it keeps of a transcript."""
+
+    sentences: Sequence[Passage]
+    content: bytes
+    """Records of their passages."""
+
+
+def add(
+    connection: sqlite3.Connection,
+    path: str | os.PathLike[str],
+    extraction: Extraction,
+    *,
+    transcribe: bool = False,
+    progress: Progress | None = None,
+) -> Added:
+    """Bring a video into the archive, unless the same is there.
+
+    A file is known by its size and time, else by its SHA-256: one that moved, or a copy, is not decoded.
+
+    Raises:
+        InputError: it cannot be read, or holds no video.
+        WeightsError: weights are missing and cannot be fetched.
+    """
+    video = os.path.abspath(path)  # noqa: PTH100  # no links are followed, and .. goes
+    try:
+        status = Path(video).stat()
+    except (OSError, ValueError):  # planning names the fault
+        plan_of(video, extraction)
+        raise
+    key, space = os.fsencode(video), made_from()
+    before = connection.execute(
+        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, spoken IS NULL "
+        "FROM files JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
+        (key,),
+    ).fetchone()
+    facts = (status.st_size, status.st_mtime_ns)
+    if before and (before[1:3], before[5]) == (facts, space) and not (transcribe and before[6]):
+        with transaction(connection):
+            connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
+        return Added(video, "unchanged", before[4], before[3])
+    sha256 = of_file(Path(video))["sha256"]
+    known = _known(connection, sha256, space)
+    seen = _see(video, extraction, progress) if known is None else None
+    lacks_spoken = known is None or (transcribe and known[3])
+    spoken = _hear(video, extraction, progress, transcribe=transcribe) if lacks_spoken else None
+    with transaction(connection):
+        known = _known(connection, sha256, space)  # another process may have been first
+        if known is None:
+            if seen is None:
+                raise InputError(f"{video}: was removed from the archive meanwhile", hint="try again")
+            known = _insert(connection, sha256, status.st_size, space, seen)
+        if spoken and known[3]:
+            _set_spoken(connection, known[0], spoken)
+        moved_from = None if before else _forget_moved(connection, known[0])
+        connection.execute(
+            "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
+            "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
+            (key, known[0], *facts),
+        )
+        drop_orphans(connection)
+    state: State = "changed" if before else "moved" if moved_from else "added"
+    if before and seen is None and before[0] == known[0]:
+        state = "unchanged"
+    return Added(video, state, known[2], known[1], moved_from, seen.warnings if seen else ())
+
+
+def plan_of(video: str, extraction: Extraction) -> MomentsPlan:
+    """What an archive asks of a video: the clips that `ground` sees."""
+    plan = plan_moments(video, Queries(()), Retrieval(space="vse", evidence="seen"), extraction)
+    assert isinstance(plan, MomentsPlan)
+    return plan
+
+
+def mark_gone(connection: sqlite3.Connection, folders: Iterable[str]) -> list[str]:
+    """Mark the files below some folders that are not there any more, and return all so marked."""
+    gone = []
+    with transaction(connection):
+        for folder in folders:
+            prefix = os.fsencode(os.path.abspath(folder).rstrip(os.sep) + os.sep)  # noqa: PTH100
+            for (path,) in connection.execute(
+                "SELECT path FROM files WHERE substr(path, 1, ?) = ?", (len(prefix), prefix)
+            ).fetchall():
+                if not os.path.lexists(path):
+                    gone.append(os.fsdecode(path))
+                    connection.execute(
+                        "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?", (time.time(), path)
+                    )
+    return gone
+
+
+def remove(connection: sqlite3.Connection, paths: Iterable[str]) -> int:
+    """Remove files from the archive, not from the disk; return how many were in it."""
+    with transaction(connection):
+        count = sum(
+            connection.execute("DELETE FROM files WHERE path = ?", (os.fsencode(path),)).rowcount
+            for path in paths
+        )
+        drop_orphans(connection)
+    return count
+
+
+def drop_orphans(connection: sqlite3.Connection) -> None:
+    """Remove the videos that no file holds any more; inside a transaction."""
+    orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
+    for video, first, count in connection.execute(orphans).fetchall():
+        for table, key in (("pictures", "shot"), ("shots", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
+        connection.execute("DELETE FROM sentences WHERE video = ?", (video,))
+        connection.execute("DELETE FROM videos WHERE id = ?", (video,))
+
+
+def _known(connection: sqlite3.Connection, sha256: str, space: str) -> tuple[int, int, float, bool] | None:
+    """Id, number of shots and length of a video, and whether it lacks a transcript; None if it is new."""
+    found: tuple[int, int, float, bool] | None = connection.execute(
+        "SELECT videos.id, n_shots, duration_s, spoken IS NULL FROM videos "
+        "JOIN spaces ON spaces.id = space WHERE sha256 = ? AND made_from = ?",
+        (sha256, space),
+    ).fetchone()
+    return found
+
+
+def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen:
+    clips, features = plan_of(video, extraction).see(progress)
+    info = features[-1].video
+    assert info is not None
+    assert clips.shots_s is not None
+    shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
+    shots, starts = np.unique(shot_of, return_index=True)
+    middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
+    warnings = tuple(dict.fromkeys(warning for one in features for warning in one.warnings))
+    return _Seen(clips, starts.tolist(), _pictures(info, middles.tolist()), warnings)
+
+
+def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
+    from PIL import Image
+
+    pictures = []
+    size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
+    for frame in read_frames_at(info.path, times_s, size, info=info):
+        Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
+        pictures.append(content.getvalue())
+    return pictures
+
+
+def _hear(
+    video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool
+) -> _Spoken | None:
+    """What is said, in English; None where that is not known, and is not to be found out."""
+    try:
+        plan = plan_transcript(video, Transcription(), extraction)
+    except InputError:  # no sound
+        return _Spoken((), b"") if transcribe else None
+    heard = plan.run(progress) if transcribe else plan.cached()
+    plan = plan.in_english(heard) if heard else plan
+    english = plan.run(progress) if transcribe else plan.cached()
+    if english is None:
+        return None
+    sentences = sentences_of(english)
+    texts = [passage.text for passage in passages_of(sentences)]
+    vectors = load_text_encoder(ENCODER, extraction.device).encode(texts) if texts else None
+    return _Spoken(sentences, b"" if vectors is None else pack_rows(vectors).tobytes())
+
+
+def _insert(
+    connection: sqlite3.Connection, sha256: str, size: int, made: str, seen: _Seen
+) -> tuple[int, int, float, bool]:
+    """Write a video; what `_known` says of it then."""
+    clips, shots_s = seen.clips, seen.clips.shots_s
+    assert shots_s is not None
+    space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
+    scan = pack_pieces(clips, np.array(seen.starts), axes)
+    facts = (sha256, size, clips.duration_s, space, time.time(), shots_s.tobytes())
+    video = connection.execute(
+        "INSERT INTO videos (sha256, bytes, duration_s, space, added_s, edges, first_shot, n_shots, scan) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*facts, last + 1, len(seen.starts), scan.tobytes()),
+    ).lastrowid
+    assert video is not None
+    records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
+    for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):
+        end_s = min(clips.timestamps[end - 1] + clips.step_s, clips.duration_s)
+        connection.execute(
+            "INSERT INTO shots VALUES (?, ?, ?, ?)",
+            (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
+        )
+        connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
+    return video, len(seen.starts), clips.duration_s, True
+
+
+def _axes() -> FloatArray:
+    """[D, d] the directions in which the map's rows for photographs vary most."""
+    factor = load_map().tensors["cohort.weight"]
+    _, directions = np.linalg.eigh(factor @ factor.T)
+    return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
+
+
+def _set_spoken(connection: sqlite3.Connection, video: int, spoken: _Spoken) -> None:
+    rows = [(one.text, video, one.start_s, one.end_s, one.certain) for one in spoken.sentences]
+    connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
+    connection.execute("UPDATE videos SET spoken = ? WHERE id = ?", (spoken.content, video))
+
+
+def _forget_moved(connection: sqlite3.Connection, video: int) -> str | None:
+    """Remove a file of a video that is gone, and return its path: the video has moved."""
+    paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
+    for (path,) in paths:
+        if not os.path.lexists(path):
+            connection.execute("DELETE FROM files WHERE path = ?", (path,))
+            return os.fsdecode(path)
+    return None

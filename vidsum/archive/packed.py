@@ -1,0 +1,114 @@
+"""Vectors of clips, shots and passages as records of small integers.
+
+A row of length 1 takes a byte per number and a scale; class probabilities a byte each, on a logarithmic
+scale, since the likelihood of a text depends on ratios. Records of pieces of shots, which every search reads,
+hold a projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.grounding.conse import ClassMixture
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.types import FloatArray, TimeArray
+
+Records = npt.NDArray[np.void]
+
+AXES = 128
+"""Numbers of a piece's vector: 99 % of the variance of the map's rows for photographs."""
+CLASSES = 16
+"""Classes that a piece keeps."""
+PIECE = 3
+"""Seconds of a piece of a shot, at most: as many as count for a probability."""
+_LEAST = float(np.log(1e-6))
+_STEP = -_LEAST / 255
+"""Of the logarithm of a probability."""
+
+
+def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
+    """A second of a video: its row [D] in the space, class probabilities [K], whether it is still."""
+    return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
+
+
+def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
+    """A piece of a shot: the shot's number in its video, the mean row on the axes [d], and the likeliest
+    classes [C] with their probabilities.
+    """
+    row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
+    return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
+
+
+def row_type(dim: int) -> np.dtype[np.void]:
+    """A row alone, of a passage."""
+    return np.dtype([("row", "i1", dim), ("scale", "<f4")])
+
+
+def pack_clips(video: ClipEmbeddings) -> Records:
+    """[T] records of the clips of a video."""
+    (mixture,) = video.mixtures
+    records = np.zeros(len(video), clip_type(video.rows.shape[1], mixture.probabilities.shape[1]))
+    set_rows(records, video.rows)
+    records["classes"] = _levels(mixture.probabilities)
+    records["still"] = False if video.is_still is None else video.is_still
+    return records
+
+
+def unpack_clips(
+    records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
+) -> ClipEmbeddings:
+    """The clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
+    probabilities = _PROBABILITIES[records["classes"]]
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    times = np.arange(len(records), dtype=np.float64) * step_s
+    mixture = ClassMixture(probabilities, names)
+    return ClipEmbeddings(rows_of(records), times, step_s, duration_s, (mixture,), shots_s, records["still"])
+
+
+def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
+    """[P] records of the pieces of the shots that begin with the clips `first` [S]."""
+    (mixture,) = video.mixtures
+    ends = np.append(first[1:], len(video))
+    parts = [np.arange(start, end, PIECE) for start, end in zip(first, ends, strict=True)]
+    starts = np.concatenate(parts)
+    counts = np.diff(np.append(starts, len(video)))[:, None]
+    shares = np.asarray(np.add.reduceat(mixture.probabilities, starts) / counts, np.float32)
+    n_classes = min(CLASSES, shares.shape[1])
+    likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
+    records = np.zeros(len(starts), piece_type(axes.shape[1], n_classes))
+    records["shot"] = np.repeat(np.arange(len(first)), [len(part) for part in parts])
+    set_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
+    records["class"] = likeliest
+    records["share"] = _levels(np.take_along_axis(shares, likeliest, 1))
+    return records
+
+
+def shares_of(records: Records) -> FloatArray:
+    """[P, C] probabilities of the likeliest classes of pieces."""
+    return np.asarray(_PROBABILITIES[records["share"]])
+
+
+def pack_rows(rows: FloatArray) -> Records:
+    """[N] records of rows [N, D]."""
+    records = np.zeros(len(rows), row_type(rows.shape[1]))
+    set_rows(records, rows)
+    return records
+
+
+def set_rows(records: Records, rows: FloatArray) -> None:
+    """Write rows [N, D] into records; each number is off by at most 1/254 of the row's largest."""
+    scales = np.abs(rows).max(axis=1, initial=0) / 127
+    records["scale"] = scales
+    records["row"] = np.rint(rows / np.where(scales > 0, scales, 1)[:, None])
+
+
+def rows_of(records: Records) -> FloatArray:
+    """[N, D] rows of records."""
+    return np.asarray(records["row"].astype(np.float32) * records["scale"][:, None], np.float32)
+
+
+def _levels(probabilities: FloatArray) -> npt.NDArray[np.uint8]:
+    logs = np.log(np.maximum(probabilities, np.float32(1e-6)))
+    return np.rint((logs - _LEAST) / _STEP).clip(0, 255).astype(np.uint8)
+
+
+_PROBABILITIES = np.exp(_LEAST + _STEP * np.arange(256)).astype(np.float32)

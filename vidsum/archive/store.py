@@ -1,0 +1,190 @@
+"""The file of an archive: an SQLite database, its tables and versions, and its faults in one line.
+
+docs/formats.md lists the tables. A writer changes one video per transaction, so that a run that is killed
+leaves whole videos, and several processes can write and read at once.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.errors import InputError, OutputError
+from vidsum.features import describe, weights_sha256
+from vidsum.grounding.vse import EXTRACTOR, NAME
+from vidsum.outputs import check_target, make_folder
+from vidsum.provenance import digest_of
+from vidsum.types import FloatArray
+
+APPLICATION_ID = 0x76647361
+"""In the header of the file: `vdsa`."""
+_WAIT_S = 30.0
+"""Longest wait for another process that writes."""
+_MIGRATIONS = (
+    """
+    CREATE TABLE spaces (
+        id INTEGER PRIMARY KEY,
+        made_from TEXT NOT NULL UNIQUE,     -- digest of the networks
+        axes BLOB NOT NULL                  -- float32 [D, d]: what the vectors of shots are projected on
+    );
+    CREATE TABLE videos (
+        id INTEGER PRIMARY KEY,
+        sha256 TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        duration_s REAL NOT NULL,
+        space INTEGER NOT NULL REFERENCES spaces(id),
+        added_s REAL NOT NULL,              -- seconds since 1970
+        edges BLOB NOT NULL,                -- float64 [E + 1] seconds: the edges of its shots
+        first_shot INTEGER NOT NULL,        -- id; those of a video follow each other
+        n_shots INTEGER NOT NULL,
+        scan BLOB NOT NULL,                 -- a record per piece of a shot
+        spoken BLOB,                        -- [P] a record per passage; NULL: no transcript
+        UNIQUE (sha256, space)
+    );
+    CREATE TABLE files (
+        path BLOB PRIMARY KEY,              -- absolute, in the file system's bytes
+        video INTEGER NOT NULL REFERENCES videos(id),
+        bytes INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        gone_s REAL                         -- seconds since 1970; NULL: it was there
+    );
+    CREATE INDEX files_of_video ON files(video);
+    CREATE TABLE shots (
+        id INTEGER PRIMARY KEY,
+        start_s REAL NOT NULL,
+        end_s REAL NOT NULL,
+        clips BLOB NOT NULL                 -- a record per second
+    );
+    CREATE TABLE pictures (shot INTEGER PRIMARY KEY REFERENCES shots(id), jpeg BLOB NOT NULL);
+    CREATE VIRTUAL TABLE sentences USING fts5(
+        text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
+    );
+    """,
+)
+"""From each version of the schema to the next; `PRAGMA user_version` counts them."""
+
+
+def default_path() -> Path:
+    """`archive.vidsum` in the user's data folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("vidsum", appauthor=False)) / "archive.vidsum"
+
+
+def connect(path: Path, *, create: bool) -> sqlite3.Connection:
+    """Open the file of an archive; an older schema is brought up to date.
+
+    Args:
+        path: of the file.
+        create: make it, and its folder, if it is missing.
+
+    Raises:
+        InputError: it is missing, damaged, not an archive, or of a newer schema.
+        OutputError: it cannot be made or written, or another process holds it.
+    """
+    if create and not path.exists():
+        make_folder(path.parent)
+        check_target(path)
+    elif not path.is_file():
+        raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
+    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    # without permission to write, SQLite reads what nobody is writing
+    fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
+    with faults(path):
+        uri = f"{path.absolute().as_uri()}?{mode}"
+        connection = sqlite3.connect(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
+        try:
+            _prepare(connection, path, may_write=may_write or create)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All changes, or none; no other process writes meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def faults(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into those of vidsum, each a line that names the file."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
+        raise
+    except sqlite3.OperationalError as error:
+        reason = str(error)
+        if "locked" in reason or "busy" in reason:
+            fault = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
+            raise OutputError(fault, hint="try again when it is done") from error
+        raise OutputError(f"{path}: cannot be used ({reason})") from error
+    except sqlite3.DatabaseError as error:
+        what = "is not an archive of vidsum" if "not a database" in str(error) else "is damaged"
+        hint = "--archive FILE" if "not a database" in str(error) else "remove it, and index the videos again"
+        raise InputError(f"{path}: {what} ({error})", hint=hint) from error
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, *, may_write: bool) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    if may_write:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    if _version(connection, path) < len(_MIGRATIONS):
+        with transaction(connection):
+            for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
+                for statement in script.split(";\n"):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the schema; 0 of an empty file."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION_ID and (version or tables):
+        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
+    if version > len(_MIGRATIONS):
+        fault = f"{path}: was made by a newer vidsum (schema {version}; this one reads {len(_MIGRATIONS)})"
+        raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
+    return int(version)
+
+
+def made_from() -> str:
+    """Digest of the networks that vectors of today's archives come from."""
+    names = {"vse": NAME, "text": "minilm"}
+    sha256 = {what: checkpoints.sha256_of(name) for what, name in names.items()}
+    return digest_of({**sha256, "pictures": weights_sha256(describe(EXTRACTOR))})
+
+
+def space_of(
+    connection: sqlite3.Connection, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
+) -> tuple[int, FloatArray]:
+    """The number and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
+
+    Number 0, without axes, where no video is in it.
+    """
+    query = "SELECT id, axes FROM spaces WHERE made_from = ?"
+    row = connection.execute(query, (made_from,)).fetchone()
+    if row is None and axes is not None:
+        connection.execute(
+            "INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (made_from, axes().tobytes())
+        )
+        row = connection.execute(query, (made_from,)).fetchone()
+    number, content = row or (0, b"")
+    return number, np.frombuffer(content, np.float32).reshape(dim, -1)
