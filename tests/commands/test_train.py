@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Ran, Run
+from tests.synthetic import write_annotated
 from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.training.videos import toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.summaries import write_annotated
 
 ROOT = Path(__file__).parents[2]
 SIZES = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--device", "cpu")
