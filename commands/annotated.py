@@ -12,7 +12,7 @@ from vidsum.options import Option
 from vidsum.settings import CaptionSpace
 
 if TYPE_CHECKING:
-    from vidsum.captioned.sources import Simulation
+    from vidsum.datasets.captioned import Simulation
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
 
@@ -96,8 +96,8 @@ class AnnotatedVideos:
 
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
-    from vidsum.captioned.sources import draw_of, read_captioned
     from vidsum.datasets.annotations import paired, read_all
+    from vidsum.datasets.captioned import draw_of, read_captioned
     from vidsum.datasets.splits import by_dataset, splits_of
 
     pairs = paired(data.data, data.annotations) if data.data else {}

@@ -15,8 +15,7 @@ from vidsum.commands.result import Result, render
 from vidsum.options import Option, build
 from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
-from vidsum.training.vse_settings import VSEData, VSESettings
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 
 if TYPE_CHECKING:
     from vidsum.training.data import MomentData

@@ -16,8 +16,8 @@ from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
-    from vidsum.features.own_extractors import OwnExtractor as OwnExtractor
-    from vidsum.features.own_extractors import register_extractor as register_extractor
+    from vidsum.features.extractor import OwnExtractor as OwnExtractor
+    from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
     from vidsum.memory import unload as unload
@@ -60,8 +60,8 @@ turn_off()
 
 _HOMES = {
     "VidsumError": "vidsum.errors",
-    "OwnExtractor": "vidsum.features.own_extractors",
-    "register_extractor": "vidsum.features.own_extractors",
+    "OwnExtractor": "vidsum.features.extractor",
+    "register_extractor": "vidsum.features.extractor",
     "read_features": "vidsum.features.store",
     "read_frames": "vidsum.pipelines.frames",
     "write_features": "vidsum.features.store",

@@ -21,10 +21,10 @@ import torch
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.top_clips import clips_of, measure_top_clips
-from vidsum.captioned.sources import Draw, draw_of, in_space, read_captioned
+from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.datasets.captioned import Draw, draw_of, in_space, read_captioned
 from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig

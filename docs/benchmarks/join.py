@@ -29,8 +29,8 @@ from vidsum.models.configs import VSEConfig
 from vidsum.scaling import unit_rows
 from vidsum.training.captions import shortened
 from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import VSESettings
 from vidsum.training.vse import TrainedMap, batches, contrastive_loss, lr_share, standard_of, standardise
-from vidsum.training.vse_settings import VSESettings
 from vidsum.types import FloatArray, TimeArray
 
 VIEWS, EPOCHS, TOPICS, HALVINGS, FILMS, PICTURES, ASKED = (0, 2, 3), 15, 8, 2, 200, 24, 4

@@ -1,4 +1,4 @@
-"""How the map's noise changes in time, on clips that one caption each describes: `vidsum.captioned.sources`.
+"""How the map's noise changes in time, on clips that one caption each describes: `vidsum.datasets.captioned`.
 
     python -m docs.benchmarks.vse_noise FOLDER [FOLDER ...]
 
@@ -14,7 +14,7 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks import argument_parser
-from vidsum.captioned.sources import noise_of
+from vidsum.datasets.captioned import noise_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.types import FloatArray

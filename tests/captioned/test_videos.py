@@ -21,8 +21,7 @@ from tests.captioned.made import (
 )
 from tests.conftest import real_weights
 from vidsum import shots
-from vidsum.captioned.sources import read_captioned
-from vidsum.captioned.videos import captioned_videos, shots_of_captions
+from vidsum.datasets.captioned import captioned_videos, read_captioned, shots_of_captions
 from vidsum.errors import InputError, UsageError
 
 

@@ -16,7 +16,7 @@ from docs.benchmarks.top_clips import (
     measure_top_clips,
     top_precisions,
 )
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
+from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
 from vidsum.errors import UsageError
 
 

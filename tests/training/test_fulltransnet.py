@@ -17,7 +17,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.evaluation.summary_metrics import kendall_tau_b
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file

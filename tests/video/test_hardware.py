@@ -9,8 +9,8 @@ import pytest
 
 from tests import media
 from vidsum.errors import UsageError
-from vidsum.features import own_extractors
-from vidsum.features.own_extractors import OwnExtractor, register_extractor
+from vidsum.features import extractor
+from vidsum.features.extractor import OwnExtractor, register_extractor
 from vidsum.pipelines.extraction import extract
 from vidsum.types import Features
 from vidsum.video import hardware, pyav_reader
@@ -25,7 +25,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own_extractors, "_registered", {})
+    monkeypatch.setattr(extractor, "_registered", {})
     register_extractor(
         OwnExtractor("colour", lambda frames: frames.mean(axis=(1, 2)), dim=3, fps=5.0, size=32)
     )

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast, get_args
 
+from vidsum.datasets.clip_captions import is_unicode
 from vidsum.datasets.entries import Entry, entry_of, number_of
-from vidsum.datasets.frame_captions import is_unicode
 from vidsum.errors import InputError
 from vidsum.features.pictures import Still
 from vidsum.text_files import named, numbered, read_json, read_packed_text, read_text, shown

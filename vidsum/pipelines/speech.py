@@ -16,21 +16,26 @@ from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
-from vidsum.speech.languages import LANGUAGES, SWITCH, Heard, changes_of, language_of, with_main_language
 from vidsum.speech.recognize import (
     BEAMS,
     CERTAIN,
     CHECKPOINT,
     CLEAR,
+    LANGUAGES,
     NO_REPEAT,
     NO_SPEECH,
     NO_SPEECH_LOG_PROBABILITY,
     NO_WORDS,
     SPLIT,
+    SWITCH,
+    Heard,
+    changes_of,
     in_one_language,
+    language_of,
     load_recognizer,
     precision_on,
     recognize,
+    with_main_language,
 )
 from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcript
 from vidsum.speech.transcript import as_text as as_text

@@ -38,8 +38,8 @@ from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
 from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
+from vidsum.training.summary_settings import VSEData, VSESettings
 from vidsum.training.vse_measured import FOLDS, cohort_classes, measured
-from vidsum.training.vse_settings import VSEData, VSESettings
 from vidsum.types import FloatArray, Progress
 
 _LEAST_SCALE = 1e-3
