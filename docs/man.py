@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from docs.options import commands, value_of
-from vidsum.commands.app import whole
+from vidsum.commands.program import whole
 from vidsum.version import __version__
 
 

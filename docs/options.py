@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from vidsum.commands.app import whole
+from vidsum.commands.program import whole
 
 PAGE = Path(__file__).with_name("options.md")
 _HEAD = """# Options
