@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from tests.commands.conftest import Run
-from vidsum.commands.app import whole
+from vidsum.commands.program import whole
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.training.settings import DETRLossSettings, DETRSettings, LoopSettings, LossSettings, MRNetSettings
