@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vidsum.datasets.annotations import read_summe_protocol
-from vidsum.evaluation.key_shots import f_measures
+from vidsum.evaluation.reference import f_measures
 
 
 @pytest.mark.shared

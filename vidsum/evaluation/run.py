@@ -15,10 +15,9 @@ from vidsum.datasets.people import read_people
 from vidsum.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
-from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.evaluation.people import with_people
-from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS, BoolArray
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.evaluation.sources import (

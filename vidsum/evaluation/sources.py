@@ -15,8 +15,7 @@ from vidsum.document_faults import kind_of
 from vidsum.documents import read_document, read_result
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
-from vidsum.evaluation.key_shots import BUDGET, BoolArray
-from vidsum.evaluation.reference import STEP
+from vidsum.evaluation.reference import BUDGET, STEP, BoolArray
 from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file

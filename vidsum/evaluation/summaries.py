@@ -9,8 +9,7 @@ from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation import summary_metrics
-from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
-from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
+from vidsum.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, BoolArray, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
 from vidsum.evaluation.summary_metrics import (

@@ -9,8 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from vidsum.evaluation.key_shots import BoolArray, IntArray, at_every_frame, coverages, f_measures, key_shots
-from vidsum.evaluation.reference import DRAWN, Reference
+from vidsum.evaluation.reference import (
+    DRAWN,
+    BoolArray,
+    IntArray,
+    Reference,
+    at_every_frame,
+    coverages,
+    f_measures,
+    key_shots,
+)
 from vidsum.types import FloatArray, TimeArray
 
 HUMAN: Final = "human"

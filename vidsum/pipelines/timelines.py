@@ -134,8 +134,7 @@ def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.timelines.formats import to_editor
-    from vidsum.timelines.otio import one_line
+    from vidsum.timelines.formats import one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:

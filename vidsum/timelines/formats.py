@@ -1,19 +1,100 @@
-"""The files that editors read, each written by an adapter of OpenTimelineIO."""
+"""The files that editors read, each written by an adapter of OpenTimelineIO.
+
+A timeline has one video track, and tracks of sound beside it. FCPXML is written at every rate and with sound:
+its adapter (1.0.0) writes no frame duration at 23.976, 29.97 and 59.94 Hz, misplaces sound there, and asks
+ffprobe for the size of the picture. What is replaced here writes one `asset-clip` per clip, which has picture
+and sound.
+"""
 
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
 
 import opentimelineio as otio
+from otio_fcpx_xml_adapter.fcpx_xml import FcpxOtio, from_rational_time
 
+from vidsum.outputs import as_utf8
 from vidsum.timelines.cuts import Cut
 from vidsum.timelines.media import Media, check_place, url_of
-from vidsum.timelines.otio import Layout, timeline_of
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file format wants of a timeline."""
+
+    name: str
+    """Of the timeline."""
+    target: str
+    """Path or URL of the video."""
+    rate: float
+    counts_time_code: bool = True
+    """Frames of the video count from its time code; else from 0."""
+    n_sound_tracks: int = 1
+    """Where the video has sound."""
+
+
+def timeline_of(cuts: Sequence[Cut], media: Media, layout: Layout) -> Any:
+    """The cuts one after the other; each clip has a marker with its label.
+
+    Raises:
+        ValueError: the video's time code is none of its frame rate.
+    """
+    rate, start = layout.rate, 0
+    if layout.counts_time_code and media.time_code is not None:
+        start = int(otio.opentime.from_timecode(media.time_code, rate).value)
+    reference = otio.schema.ExternalReference(layout.target, _range(start, start + media.n_frames, rate))
+    if media.time_code is not None or media.is_drop_frame:
+        display = "DF" if media.is_drop_frame else "NDF"
+        reference.metadata["fcp_xml"] = {"timecode": {"displayformat": display}}
+    timeline = otio.schema.Timeline(layout.name, global_start_time=otio.opentime.RationalTime(0, rate))
+    timeline.tracks.append(otio.schema.Track("Video", kind=otio.schema.TrackKind.Video))
+    for number in range(1, min(layout.n_sound_tracks, media.n_channels) + 1):
+        timeline.tracks.append(otio.schema.Track(f"Audio {number}", kind=otio.schema.TrackKind.Audio))
+    name = one_line(media.path.name)
+    for cut in cuts:
+        first, end = media.frames(cut.start_s, cut.end_s)
+        source = _range(start + first, start + end, rate)
+        for number, track in enumerate(timeline.tracks):
+            clip = otio.schema.Clip(name, reference.clone(), source, {"cmx_3600": {"reel": "AX"}})
+            if number == 0:
+                clip.markers.append(_marker(cut, start + first, rate))
+                clip.metadata["vidsum"] = _facts(cut)
+            else:
+                track_of = {"mediatype": "audio", "trackindex": str(number)}
+                clip.metadata["fcp_xml"] = {"sourcetrack": track_of}
+            track.append(clip)
+    return timeline
+
+
+def one_line(text: str) -> str:
+    """A text without what ends a line or cannot stand in XML."""
+    return "".join(letter if letter.isprintable() else "_" for letter in as_utf8(text))
+
+
+def _range(first: int, end: int, rate: float) -> Any:
+    start = otio.opentime.RationalTime(first, rate)
+    return otio.opentime.TimeRange(start, otio.opentime.RationalTime(end - first, rate))
+
+
+def _marker(cut: Cut, first: int, rate: float) -> Any:
+    score = "" if cut.score is None else f" {cut.score:.3f} {cut.evidence}".rstrip()
+    return otio.schema.Marker(
+        f"{one_line(cut.label)}{score}", _range(first, first + 1, rate), otio.schema.MarkerColor.CYAN
+    )
+
+
+def _facts(cut: Cut) -> dict[str, Any]:
+    facts = {"start_s": cut.start_s, "end_s": cut.end_s, "label": cut.label, "score": cut.score}
+    return {name: value for name, value in facts.items() if value is not None}
+
 
 Timeline = Any
 
@@ -55,7 +136,6 @@ def _to_edl(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
 
 
 def _to_fcpxml(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
-    from vidsum.timelines.fcpxml import Fcpxml
 
     layout = Layout(name, url_of(place), float(media.rate), n_sound_tracks=0)
     return str(Fcpxml(timeline_of(cuts, media, layout), media).to_xml())
@@ -118,3 +198,57 @@ def _profile(media: Media) -> dict[str, str]:
         "progressive": "1",
         "colorspace": "709",
     }
+
+
+class Fcpxml(FcpxOtio):  # type: ignore[misc]
+    """The document of a timeline whose clips are all of one video."""
+
+    def __init__(self, timeline: Any, media: Media) -> None:
+        self.media = media
+        super().__init__(timeline)
+
+    def _stack_to_sequence(self, stack: Any, compound_clip: bool = False) -> Element:
+        sequence: Element = super()._stack_to_sequence(stack, compound_clip)
+        sequence.set("tcStart", "0s")
+        sequence.set("tcFormat", self._code_format())
+        return sequence
+
+    def _find_or_create_format_from(self, clip: Any) -> Element:
+        found: Element | None = self.resource_element.find("format")
+        if found is not None:
+            return found
+        return SubElement(
+            self.resource_element,
+            "format",
+            id=self._resource_id_generator(),
+            frameDuration=f"{1 / self.media.rate}s",
+            width=str(self.media.width),
+            height=str(self.media.height),
+        )
+
+    def _add_asset(self, clip: Any, compound_only: bool = False) -> str:
+        asset: Element = self._create_asset_element(clip, self._find_or_create_format_from(clip))
+        asset.set("hasVideo", "1")
+        if self.media.n_channels:
+            asset.set("hasAudio", "1")
+            asset.set("audioSources", "1")
+            asset.set("audioChannels", str(self.media.n_channels))
+        return asset.attrib["id"]
+
+    def _element_for_clip(self, item: Any, asset_id: str, duration: str, lane: int | None) -> Element:
+        return Element(
+            "asset-clip",
+            ref=asset_id,
+            name=item.name,
+            offset=from_rational_time(item.trimmed_range_in_parent().start_time),
+            start=from_rational_time(item.source_range.start_time),
+            duration=duration,
+            tcFormat=self._code_format(),
+        )
+
+    def _code_format(self) -> str:
+        return "DF" if self.media.is_drop_frame else "NDF"
+
+    @staticmethod
+    def _framerate_to_frame_duration(framerate: float) -> str:
+        return f"{1 / Fraction(framerate).limit_denominator(1001)}s"

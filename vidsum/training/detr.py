@@ -21,9 +21,8 @@ from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.intervals import stacked
 from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import Detections
+from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
-from vidsum.models.spans import centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.names import unknown
 from vidsum.training.data import MomentData
 from vidsum.training.loop import FitResult
