@@ -131,8 +131,7 @@ def on_cluster(
         progress_of: gives the function to report the progress of an input to, by its place.
         done: is called with a result when it is there, which may be before its turn.
 
-    Raises:
-        UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
+    Raises UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
     """
     takes_gpu = _takes_gpu(call)
     with own_stdout() as out, _connected(address) as ray:
@@ -193,11 +192,7 @@ def _as_they_finish(
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected to a cluster.
-
-    Raises:
-        UsageError: it is not installed, or there is no cluster.
-    """
+    """Ray, connected to a cluster. Raises UsageError: it is not installed, or there is no cluster."""
     if address == "local":
         # Ray reads these when it is imported
         os.environ.update({**_LOCAL, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
@@ -259,8 +254,7 @@ def _refuse_unreachable(address: str) -> None:
 def _takes_gpu(call: Call) -> bool:
     """Whether a command runs on a GPU where there is one.
 
-    Raises:
-        UsageError: `--device` names one of several GPUs.
+    Raises UsageError: `--device` names one of several GPUs.
     """
     device = next((each.device for each in call.arguments.values() if hasattr(each, "device")), "cpu")
     kind, _, number = device.partition(":")

@@ -165,8 +165,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
     """Optional settings that came as a mapping, as JSON has them; settings and None pass through.
 
-    Raises:
-        UsageError: the mapping has a key that is not a field, or a value that is not allowed.
+    Raises UsageError: the mapping has a key that is not a field, or a value that is not allowed.
     """
     if value is None or isinstance(value, kind):
         return value
@@ -207,8 +206,7 @@ def build(
         choices: the values that were chosen.
         preset: values for what was not; those of optional settings count only where these are switched on.
 
-    Raises:
-        UsageError: a value is not allowed, or no option has such a name.
+    Raises UsageError: a value is not allowed, or no option has such a name.
     """
     left = {**(preset or {}), **choices}
     settings = _build(kind, left, choices, None)
@@ -232,11 +230,7 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
 
 
 def several_texts(name: str, given: object) -> list[str]:
-    """One text or several of an argument as a list.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """One text or several of an argument as a list. Raises UsageError: it is neither."""
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise UsageError(f"{name} must be a text or several, not {given!r}")

@@ -151,9 +151,8 @@ class SumMeVideo:
 def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, SumMeVideo]:
     """Read what people chose of all videos: by name, video_2 before video_10.
 
-    Raises:
-        InputError: the file is missing, is not an `.npz` or holds no video; or an array of a video is
-            missing or does not match the others. The message names the file, the video and the array.
+    Raises InputError: the file is missing, is not an `.npz` or holds no video; or an array of a video is
+    missing or does not match the others. The message names the file, the video and the array.
     """
     source = Path(path)
     videos: dict[str, dict[str, Any]] = {}
@@ -236,8 +235,7 @@ def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Pat
 def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
     """The videos of several files or folders, by name; `pairs` is from `paired`.
 
-    Raises:
-        InputError, UsageError: see `read_annotated` and `read_labels`.
+    Raises InputError, UsageError: see `read_annotated` and `read_labels`.
     """
     videos: dict[str, AnnotatedVideo] = {}
     for path, annotations in pairs.items():

@@ -69,8 +69,7 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
         captions: a file or a folder, see above.
         folder: the names of files are relative to it.
 
-    Raises:
-        InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
+    Raises InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")

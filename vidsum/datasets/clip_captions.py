@@ -43,10 +43,9 @@ class FrameCaptions:
 def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
     """Read the captions of all videos of a file: by name, in the order of the file.
 
-    Raises:
-        InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
-            numbers of a video are not whole, do not increase, or do not match its captions, or a caption is
-            not text. The message names the file, the video and the fault.
+    Raises InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
+    numbers of a video are not whole, do not increase, or do not match its captions, or a caption is not text.
+    The message names the file, the video and the fault.
     """
     where = os.fspath(path)
     videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
@@ -97,9 +96,8 @@ def is_captions(source: Path) -> bool:
 def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
     """The captions of each video's clips, in their order.
 
-    Raises:
-        InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts; the
-            message names the line.
+    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts;
+    the message names the line.
     """
     source = Path(path)
     text = read_packed_text(source)

@@ -34,10 +34,9 @@ class PeopleAnswers:
 def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
     """Read the answers of all CSV files of a folder: one entry per query, in the order of their first lines.
 
-    Raises:
-        InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or holds
-            no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
-            answer. The message names the file, and the line or query.
+    Raises InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or
+    holds no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
+    answer. The message names the file, and the line or query.
     """
     source = Path(folder)
     if not source.is_dir():
@@ -53,11 +52,7 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
 
 
 def people_files(folder: Path) -> list[Path]:
-    """The CSV files of a folder, by name.
-
-    Raises:
-        InputError: there is none, or the folder cannot be read.
-    """
+    """The CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be read."""
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix == ".csv")
     except OSError as error:

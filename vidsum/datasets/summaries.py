@@ -81,11 +81,7 @@ def lacks_importance(path: Path) -> bool:
 
 
 def annotated_files(path: Path) -> list[Path]:
-    """The h5 files of a dataset: those of a folder, or the one.
-
-    Raises:
-        InputError: the folder has none.
-    """
+    """The h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has none."""
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))

@@ -53,8 +53,7 @@ def with_people(
             before them; sentences are compared by their words.
         comparison: as for `evaluate_moments`.
 
-    Raises:
-        InputError: no query that people answered is in the data.
+    Raises InputError: no query that people answered is in the data.
     """
     windows = [_windows_of(answers, videos) for answers in people]
     known = [(each, of_query) for each, of_query in zip(people, windows, strict=True) if of_query]

@@ -179,11 +179,7 @@ class Reference:
         return 0 if rows is None else len(rows)
 
     def shots(self, segmentation: str, rng: np.random.Generator) -> IntArray:
-        """[S, 2] first and last frame of each shot.
-
-        Raises:
-            UsageError: the data has no shots.
-        """
+        """[S, 2] first and last frame of each shot. Raises UsageError: the data has no shots."""
         if segmentation != CHANGE_POINTS:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
         if self.change_points is None:
@@ -198,8 +194,7 @@ class Reference:
     def scores_of_frames(self, segmentation: str) -> FloatArray:
         """[U, n_frames] importance scores of each annotator, to make the summaries that the data lacks.
 
-        Raises:
-            UsageError: the data lacks them too.
+        Raises UsageError: the data lacks them too.
         """
         if self.frame_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"

@@ -28,8 +28,7 @@ from vidsum.version import __version__
 def checkpoint_of(run: Path) -> tuple[str, Path]:
     """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
 
-    Raises:
-        WeightsError: see `vidsum.checkpoints.named.named_file`.
+    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
     """
     return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
 
@@ -138,8 +137,7 @@ def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> di
 def _extent(source: Path) -> dict[str, Any]:
     """The size of features: hashing those of a data set takes as long as using them.
 
-    Raises:
-        InputError: there are none, or they cannot be read.
+    Raises InputError: there are none, or they cannot be read.
     """
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
@@ -179,8 +177,7 @@ class Finished:
 def summary_files(path: Path) -> list[Path]:
     """The summaries of a row: those among the JSON files of a folder, or the file.
 
-    Raises:
-        InputError: a file of the folder cannot be read, or none is a summary.
+    Raises InputError: a file of the folder cannot be read, or none is a summary.
     """
     if not path.is_dir():
         return [path]
@@ -199,9 +196,8 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         labels: of people, which know the names of files; may be empty. A summary is of the video that
             `labels_of` finds by the name of its video file, or of its own before `_summary`.
 
-    Raises:
-        InputError: a file is not a summary, its video is not among these or has another length; or two are
-            of one video.
+    Raises InputError: a file is not a summary, its video is not among these or has another length; or two are
+    of one video.
     """
     names = dict(_names_of(videos, labels))
     scores: dict[str, FloatArray] = {}

@@ -59,9 +59,8 @@ def evaluate_summaries(
         Rows `human`, `mean annotator`, `mean of the others`, the predictions, `random`, `uniform`. Facts:
         `n_tests` is larger than `n_videos` where several splits test the same one; the means are over tests.
 
-    Raises:
-        UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
-            number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
+    Raises UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
+    number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
     """
     if not videos:
         raise UsageError("no video to evaluate on")

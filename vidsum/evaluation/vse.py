@@ -65,8 +65,7 @@ def readable(
 ) -> tuple[list[CaptionedPicture], FloatArray, list[str]]:
     """Pictures and their features [V, N, D] without those that could not be read, and a warning of these.
 
-    Raises:
-        InputError: fewer than `least` could be read.
+    Raises InputError: fewer than `least` could be read.
     """
     read = [number for number in range(len(pictures)) if not np.isnan(features[:, number]).any()]
     if len(read) == len(pictures):

@@ -91,8 +91,7 @@ class DETR(nn.Module):
             words: [B, W, dim_query]; W at most `words`.
             is_word: [B, W] bool, False for padding.
 
-        Raises:
-            ValueError: there are more clips or words than the config has.
+        Raises ValueError: there are more clips or words than the config has.
         """
         memory, positions, is_token, saliency = self.encode(video, is_clip, words, is_word)
         logits, spans = self.decoder(memory, positions, is_token)

@@ -45,11 +45,7 @@ def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
 
 
 def path_of(source: VideoPath | Video) -> str:
-    """The path of a video or feature file.
-
-    Raises:
-        UsageError: this is no path.
-    """
+    """The path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
         hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
@@ -70,8 +66,7 @@ def has_pictures(source: VideoPath | Video) -> bool:
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
     """What is known of a video; asked again in one run, it is not probed again unless the file changed.
 
-    Raises:
-        InputError: see `vidsum.probe`.
+    Raises InputError: see `vidsum.probe`.
     """
     try:
         status = Path(source).stat()

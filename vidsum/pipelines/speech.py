@@ -209,8 +209,7 @@ def hear_query(
 def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextFormat) -> None:
     """Write a transcript as subtitles or plain text, in UTF-8.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
         part.write_text(as_text(transcript.segments, form), encoding="utf-8")
@@ -237,8 +236,7 @@ def plan_transcript(
 ) -> TranscriptPlan:
     """Plan a transcript: the file is probed and hashed, not decoded.
 
-    Raises:
-        InputError, UsageError: see `transcribe`.
+    Raises InputError, UsageError: see `transcribe`.
     """
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
@@ -250,8 +248,7 @@ def plan_transcript(
 def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
     """Whether a transcript of a file is in the cache; the file is only hashed.
 
-    Raises:
-        InputError: the file cannot be read.
+    Raises InputError: the file cannot be read.
     """
     made_from = _made_from(Path(path), Transcription(), extraction.device)
     return extraction.cache and cached.get(made_from) is not None

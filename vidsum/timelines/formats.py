@@ -44,8 +44,7 @@ class Layout:
 def timeline_of(cuts: Sequence[Cut], media: Media, layout: Layout) -> Any:
     """The cuts one after the other; each clip has a marker with its label.
 
-    Raises:
-        ValueError: the video's time code is none of its frame rate.
+    Raises ValueError: the video's time code is none of its frame rate.
     """
     rate, start = layout.rate, 0
     if layout.counts_time_code and media.time_code is not None:

@@ -47,11 +47,7 @@ class Encoder:
     """Its other options."""
 
     def options(self, crf: int | None, preset: str | None) -> dict[str, str]:
-        """FFmpeg's options for a quality and a preset.
-
-        Raises:
-            UsageError: it does not have these.
-        """
+        """FFmpeg's options for a quality and a preset. Raises UsageError: it does not have these."""
         if crf is not None and not 1 <= crf <= self.max_crf:
             raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
         if preset is not None and preset not in self.presets:
@@ -111,8 +107,7 @@ def choose_encoder(
         size: (width, height) of the pictures.
         is_usable: whether an encoder can be used here for such pictures; asks FFmpeg if None.
 
-    Raises:
-        UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
+    Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
     """
     software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
     if name is not None and name not in ("auto", *ENCODERS):
