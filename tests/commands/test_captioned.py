@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import vidsum
-from tests.captioned.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
 from tests.commands.conftest import Ran, Run
+from tests.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
 from tests.synthetic import write_annotated
 from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from tests.training.videos import toy_videos

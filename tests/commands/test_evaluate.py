@@ -7,8 +7,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.captioned.made import write_protocol
 from tests.commands.conftest import Run
+from tests.datasets.made import write_protocol
 from tests.evaluation.annotated import dataset
 from tests.synthetic import write_annotated
 
