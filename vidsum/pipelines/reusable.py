@@ -60,8 +60,10 @@ class Summarizer:
         **how: Unpack[ExtractionOptions],
     ) -> None:
         name, self._own = model_of(model)
-        self._selection = Selection(budget, name, seed, beams, snap=snap)
-        self._shots = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
+        self._selection = Selection(budget=budget, model=name, seed=seed, beams=beams, snap=snap)
+        self._shots = ShotSettings(
+            shots=shots, max_shots=max_shots, min_shot_s=min_shot_s, max_shot_s=max_shot_s
+        )
         self._extraction = from_keywords(Summarizer, Extraction, how)
 
     def __call__(
@@ -94,7 +96,7 @@ class Transcriber:
         device: str = "auto",
         cache: bool = True,
     ) -> None:
-        self._settings = Transcription(language, translate)
+        self._settings = Transcription(language=language, translate=translate)
         self._extraction = Extraction(device=device, cache=cache)
 
     def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
@@ -122,7 +124,14 @@ class Grounder:
         **how: Unpack[ReadingOptions],
     ) -> None:
         self._retrieval = Retrieval(
-            top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough
+            top_k=top_k,
+            model=os.fspath(model),
+            space=space,
+            snap=snap,
+            min_present=min_present,
+            mask=mask,
+            evidence=evidence,
+            thorough=thorough,
         )
         self._extraction = from_keywords(Grounder, Extraction, how)
         self._encode_text = encode_text
