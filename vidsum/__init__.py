@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
     from vidsum.pipelines.extraction import extract as extract
-    from vidsum.pipelines.frames import read_frames as read_frames
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.report import write_report as write_report
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
     from vidsum.pipelines.sources import Video as Video
+    from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
@@ -63,7 +63,7 @@ _HOMES = {
     "OwnExtractor": "vidsum.features.extractor",
     "register_extractor": "vidsum.features.extractor",
     "read_features": "vidsum.features.store",
-    "read_frames": "vidsum.pipelines.frames",
+    "read_frames": "vidsum.pipelines.sources",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",
     "Grounder": "vidsum.pipelines.reusable",

@@ -18,8 +18,7 @@ from sklearn.cluster import KMeans
 
 from docs.benchmarks import argument_parser
 from vidsum.datasets.captioned_pictures import read_captioned_pictures
-from vidsum.evaluation.retrieval_metrics import Ranks
-from vidsum.evaluation.vse import embed_sentences, sentences_of
+from vidsum.evaluation.vse import Ranks, embed_sentences, sentences_of
 from vidsum.features import describe, kept_extractor
 from vidsum.features.pictures import features_of_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings

@@ -108,7 +108,7 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
 
 def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
-        arguments = (*SIZES, "--epochs", 30, "--split", 0, "--data", data, "--out", out)
+        arguments = (*SIZES, "--epochs", 15, "--split", 0, "--data", data, "--out", out)
         return ["train", "fulltransnet", *map(str, arguments)]
 
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -237,7 +237,7 @@ def read_captioned_pictures(path: Path) -> None:
 
 
 def read_people(path: Path) -> None:
-    from vidsum.datasets.people import read_people
+    from vidsum.evaluation.people import read_people
 
     folder = path.parent / "people"
     folder.mkdir(exist_ok=True)

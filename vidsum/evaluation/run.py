@@ -11,12 +11,11 @@ from typing import Any, Final, TypeVar
 from vidsum.datasets.annotations import read_labels
 from vidsum.datasets.labels import Labels
 from vidsum.datasets.moments import read_highlights, read_moments
-from vidsum.datasets.people import read_people
 from vidsum.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
-from vidsum.evaluation.people import with_people
+from vidsum.evaluation.people import read_people, with_people
 from vidsum.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS, BoolArray
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest

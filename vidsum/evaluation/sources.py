@@ -9,12 +9,12 @@ import numpy as np
 
 from vidsum.checkpoints.named import BEST, named_file
 from vidsum.datasets.labels import Labels, labels_of, plain_name
-from vidsum.datasets.people import people_files
 from vidsum.datasets.summaries import AnnotatedVideo, annotated_files
 from vidsum.document_faults import kind_of
 from vidsum.documents import read_document, read_result
 from vidsum.errors import InputError, UsageError
 from vidsum.evaluation import submissions
+from vidsum.evaluation.people import people_files
 from vidsum.evaluation.reference import BUDGET, STEP, BoolArray
 from vidsum.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.outputs import as_utf8

@@ -1,18 +1,24 @@
 """What a pipeline can work on: the path of a video, a `Video` that keeps what was made of it, features."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
 from vidsum.settings import Extraction
 from vidsum.text_files import read_bytes, read_stdin
-from vidsum.types import Features, VideoInfo
+from vidsum.types import Features, Picture, TimeArray, VideoInfo
+from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
+from vidsum.video.stills import read_frames_at
 from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]
@@ -127,3 +133,44 @@ def is_folder(path: str) -> bool:
         return Path(path).is_dir()
     except (OSError, ValueError):
         return False
+
+
+def read_frames(
+    source: VideoPath | Video,
+    times_s: Sequence[float] | TimeArray,
+    *,
+    max_side: int | None = None,
+    allow_playlists: bool = False,
+) -> list[Picture]:
+    """The frames of a video that are on screen at some times.
+
+    Args:
+        source: a video.
+        times_s: seconds from the first picture, in any order. Before the start it is the first frame, after
+            the end the last.
+        max_side: maximum length of the longer side in pixels; the size that the video is shown at if not
+            given.
+        allow_playlists: read ffconcat lists and .m3u8 playlists of local files.
+
+    Returns:
+        One [H, W, 3] array of RGB for each time: upright, with square pixels.
+
+    Raises:
+        InputError: the video cannot be read.
+        UsageError: the source is features, a time is not a finite number, or `max_side` is not positive.
+    """
+    if not has_pictures(source):
+        raise UsageError(f"{path_of(source)}: features have no frames", hint="give the video")
+    try:
+        times = np.asarray(times_s, np.float64)
+    except (TypeError, ValueError):
+        times = np.array(np.nan)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise UsageError(f"times_s must be a list of finite numbers, not {times_s!r}")
+    if max_side is not None and max_side < 1:
+        raise UsageError(f"max_side must be at least 1, not {max_side!r}")
+    info = probe_video(path_of(source), Extraction(allow_playlists=allow_playlists))
+    shown = max(info.display_width, info.display_height)
+    size = None if max_side is None else LongSide(min(max_side, shown))
+    frames = read_frames_at(info.path, times.tolist(), size, info=info)
+    return [frame.image for frame in frames]

@@ -27,8 +27,16 @@ from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.device import choose_device
 from vidsum.errors import InputError
-from vidsum.evaluation.retrieval_metrics import Ranks, recall_at, text_ranks
-from vidsum.evaluation.vse import ENCODER, Sentences, embed_sentences, readable, sentences_of
+from vidsum.evaluation.vse import (
+    ENCODER,
+    Ranks,
+    Sentences,
+    embed_sentences,
+    readable,
+    recall_at,
+    sentences_of,
+    text_ranks,
+)
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import features_of_views
 from vidsum.models.configs import VSEConfig
