@@ -15,15 +15,8 @@ from vidsum.settings import PreviewFormat
 from vidsum.types import Picture
 
 _X26_PRESETS = (
-    "ultrafast",
-    "superfast",
-    "veryfast",
-    "faster",
-    "fast",
-    "medium",
-    "slow",
-    "slower",
-    "veryslow",
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow"),
 )
 _NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
 
