@@ -4,15 +4,17 @@ It silently gives wrong frames of MPEG-TS, fragmented MP4 and HEVC, so it is not
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import decord
 import numpy as np
 
-from vidsum.types import TimeArray, VideoInfo
+from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.damage import CannotReadError, DecodeLog
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, check_plain, pixel_size, sample_stream
 from vidsum.video.jumps import Jumps
+from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
@@ -42,9 +44,7 @@ def read_samples(
         if abs(times_s[0]) > TOLERANCE_S:
             raise CannotReadError(f"decord's first frame is at {times_s[0]:g} s")  # an edit list hides it
         numbered = zip(times_s.tolist(), range(len(times_s)), strict=True)
-        yield from sample_stream(
-            numbered, samplings, info, log, lambda maker, number: maker.from_rgb(video[number].asnumpy())
-        )
+        yield from sample_stream(numbered, samplings, info, log, partial(_picture, video))
     except (decord.DECORDError, RuntimeError) as error:  # the latter if it does not open the file
         raise CannotReadError("decord fails on it") from error
 
@@ -64,3 +64,8 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
     for start_s, end_s in spans.tolist():
         log.saw(start_s, end_s)
     return spans[:, 0]
+
+
+def _picture(video: decord.VideoReader, maker: PictureMaker, number: int) -> Picture:
+    """A frame; in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise."""
+    return maker.from_rgb(video.get_batch([number]).asnumpy()[0])
