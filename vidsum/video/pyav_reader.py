@@ -124,7 +124,7 @@ def open_media(
     """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
 
     `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
-    of many kinds (see `vidsum.video.hardware`).
+    of many kinds (see `decoding_hardware`).
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         raise InputError(f"{path}: is a URL, and only files can be read", hint="download it first")
