@@ -1,9 +1,6 @@
 """The files that editors read, each written by an adapter of OpenTimelineIO.
 
-A timeline has one video track, and tracks of sound beside it. FCPXML is written at every rate and with sound:
-its adapter (1.0.0) writes no frame duration at 23.976, 29.97 and 59.94 Hz, misplaces sound there, and asks
-ffprobe for the size of the picture. What is replaced here writes one `asset-clip` per clip, which has picture
-and sound.
+A timeline has one video track, and tracks of sound beside it.
 """
 
 import re
@@ -11,15 +8,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
 
 import opentimelineio as otio
-from otio_fcpx_xml_adapter.fcpx_xml import FcpxOtio, from_rational_time
 
 from vidsum.outputs import as_utf8
 from vidsum.timelines.cuts import Cut
@@ -135,6 +129,7 @@ def _to_edl(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
 
 
 def _to_fcpxml(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+    from vidsum.timelines.fcpxml import Fcpxml
 
     layout = Layout(name, url_of(place), float(media.rate), n_sound_tracks=0)
     return str(Fcpxml(timeline_of(cuts, media, layout), media).to_xml())
@@ -197,57 +192,3 @@ def _profile(media: Media) -> dict[str, str]:
         "progressive": "1",
         "colorspace": "709",
     }
-
-
-class Fcpxml(FcpxOtio):  # type: ignore[misc]
-    """The document of a timeline whose clips are all of one video."""
-
-    def __init__(self, timeline: Any, media: Media) -> None:
-        self.media = media
-        super().__init__(timeline)
-
-    def _stack_to_sequence(self, stack: Any, compound_clip: bool = False) -> Element:
-        sequence: Element = super()._stack_to_sequence(stack, compound_clip)
-        sequence.set("tcStart", "0s")
-        sequence.set("tcFormat", self._code_format())
-        return sequence
-
-    def _find_or_create_format_from(self, clip: Any) -> Element:
-        found: Element | None = self.resource_element.find("format")
-        if found is not None:
-            return found
-        return SubElement(
-            self.resource_element,
-            "format",
-            id=self._resource_id_generator(),
-            frameDuration=f"{1 / self.media.rate}s",
-            width=str(self.media.width),
-            height=str(self.media.height),
-        )
-
-    def _add_asset(self, clip: Any, compound_only: bool = False) -> str:
-        asset: Element = self._create_asset_element(clip, self._find_or_create_format_from(clip))
-        asset.set("hasVideo", "1")
-        if self.media.n_channels:
-            asset.set("hasAudio", "1")
-            asset.set("audioSources", "1")
-            asset.set("audioChannels", str(self.media.n_channels))
-        return asset.attrib["id"]
-
-    def _element_for_clip(self, item: Any, asset_id: str, duration: str, lane: int | None) -> Element:
-        return Element(
-            "asset-clip",
-            ref=asset_id,
-            name=item.name,
-            offset=from_rational_time(item.trimmed_range_in_parent().start_time),
-            start=from_rational_time(item.source_range.start_time),
-            duration=duration,
-            tcFormat=self._code_format(),
-        )
-
-    def _code_format(self) -> str:
-        return "DF" if self.media.is_drop_frame else "NDF"
-
-    @staticmethod
-    def _framerate_to_frame_duration(framerate: float) -> str:
-        return f"{1 / Fraction(framerate).limit_denominator(1001)}s"
