@@ -13,7 +13,7 @@ from vidsum.commands.outputs import Files, check_outputs, destinations, require_
 from vidsum.commands.own_files import HINT, is_as_written, note
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
-from vidsum.options import ADVANCED, Option, option
+from vidsum.options import ADVANCED, Option
 from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
@@ -37,13 +37,15 @@ class ExportSettings:
 
     PANEL = "Output"
 
-    format: ExportFormat | None = option(
-        "Format of the files.", None, shown="by the suffix of --output, else otio", shared=False
-    )
+    format: Annotated[
+        ExportFormat | None,
+        Option("Format of the files.", shown="by the suffix of --output, else otio", shared=False),
+    ] = None
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    video: Path | None = option(
-        "The video, if it has moved.", None, shown="where the result says", metavar="FILE", shared=False
-    )
+    video: Annotated[
+        Path | None,
+        Option("The video, if it has moved.", shown="where the result says", metavar="FILE", shared=False),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,21 @@ class Exports:
 
     PANEL = "Output"
 
-    export: tuple[ExportFormat, ...] = option(
-        "Also a timeline for an editor, or a list, named like the JSON. Can be repeated.", ()
-    )
+    export: Annotated[
+        tuple[ExportFormat, ...],
+        Option("Also a timeline for an editor, or a list, named like the JSON. Can be repeated."),
+    ] = ()
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    report: bool = option("Also an HTML page with player, curve and pictures, named like the JSON.", False)
-    preview: PreviewFormat | None = option(
-        "Also a small moving picture of each segment, up to 6 s long, in a folder named like the JSON, "
-        "with _previews.",
-        None,
-    )
+    report: Annotated[
+        bool, Option("Also an HTML page with player, curve and pictures, named like the JSON.")
+    ] = False
+    preview: Annotated[
+        PreviewFormat | None,
+        Option(
+            "Also a small moving picture of each segment, up to 6 s long, in a folder named like the JSON, "
+            "with _previews."
+        ),
+    ] = None
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """The files of each source with its exports, checked before any work.

@@ -21,7 +21,7 @@ from vidsum.commands import assignment, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
-from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, option, required
+from vidsum.options import Leaf, Option, build, choices_of, item_of, leaves, required
 
 
 def inputs_argument(help: str, metavar: str) -> Any:
@@ -42,13 +42,14 @@ class View:
 
     PANEL = "Messages"
 
-    json: bool = option("Print one JSON object per input to stdout.", False)
-    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
-    verbose: bool = option("Show tracebacks of internal errors.", False, flags=("--verbose", "-v"))
-    no_color: bool = option("No colours, as with the variable NO_COLOR.", False)
-    log_file: Path | None = option(
-        "Also append steps, results, warnings and errors to this file.", None, metavar="FILE", writes=True
-    )
+    json: Annotated[bool, Option("Print one JSON object per input to stdout.")] = False
+    quiet: Annotated[bool, Option("Print errors only.", flags=("--quiet", "-q"))] = False
+    verbose: Annotated[bool, Option("Show tracebacks of internal errors.", flags=("--verbose", "-v"))] = False
+    no_color: Annotated[bool, Option("No colours, as with the variable NO_COLOR.")] = False
+    log_file: Annotated[
+        Path | None,
+        Option("Also append steps, results, warnings and errors to this file.", metavar="FILE", writes=True),
+    ] = None
 
 
 Replaces = Literal["none", "outdated", "all"]
@@ -61,27 +62,32 @@ class Outputs:
 
     PANEL = "Output"
 
-    output: str | None = option(
-        "Output file; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
-        None,
-        flags=("--output", "-o"),
-        shown="named after the input",
-        metavar="FILE",
-        writes=True,
-    )
-    output_dir: Path | None = option(
-        "Folder for outputs named after their inputs. Keeps the inputs' folders.",
-        None,
-        shown="the current folder",
-    )
-    overwrite: bool = option("Replace existing outputs.", False)
-    update: bool = option(
-        "Remake outputs whose input or options changed; keep the rest, and outputs that you edited.", False
-    )
-    skip_existing: bool = option(
-        "Skip inputs whose outputs exist, even if they are outdated (--update remakes those).", False
-    )
-    fail_fast: bool = option("Stop a batch at the first bad input.", False)
+    output: Annotated[
+        str | None,
+        Option(
+            "Output file; for a batch a template with {stem}, {parent} or {n}; - for stdout.",
+            flags=("--output", "-o"),
+            shown="named after the input",
+            metavar="FILE",
+            writes=True,
+        ),
+    ] = None
+    output_dir: Annotated[
+        Path | None,
+        Option(
+            "Folder for outputs named after their inputs. Keeps the inputs' folders.",
+            shown="the current folder",
+        ),
+    ] = None
+    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    update: Annotated[
+        bool,
+        Option("Remake outputs whose input or options changed; keep the rest, and outputs that you edited."),
+    ] = False
+    skip_existing: Annotated[
+        bool, Option("Skip inputs whose outputs exist, even if they are outdated (--update remakes those).")
+    ] = False
+    fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.")] = False
 
     def __post_init__(self) -> None:
         only_one = {
