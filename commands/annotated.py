@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import CaptionSpace
 
 if TYPE_CHECKING:
-    from vidsum.captioned.sources import Simulation
+    from vidsum.datasets.captioned import Simulation
     from vidsum.datasets.splits import Split
     from vidsum.datasets.summaries import AnnotatedVideo
 
@@ -27,42 +27,33 @@ class SplitOptions:
 
     PANEL = "Data and output"
 
-    data: Annotated[
-        tuple[Path, ...],
-        Option(
-            "h5 file of annotated videos, or a folder of them. Can be repeated; the first is the test set.",
-            metavar="PATH",
-        ),
-    ] = ()
-    captions: Annotated[
-        tuple[Path, ...],
-        Option("In place of --data: captions of the videos' frames. Can be repeated.", metavar="FILE.json"),
-    ] = ()
-    annotations: Annotated[
-        tuple[Path, ...],
-        Option(
-            "ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each --data that "
-            "has no gtscore, such as files of `vidsum extract`.",
-            metavar="FILE",
-        ),
-    ] = ()
-    space: Annotated[
-        CaptionSpace,
-        Option(
-            "With --captions: train on their embeddings (text), or on what the map to sentences might show "
-            "of such frames, with its noise (vse). Either model reads real video by that map."
-        ),
-    ] = "text"
-    splits: Annotated[
-        str,
-        Option(
-            "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
-            metavar="SETTING|FILE",
-        ),
-    ] = "canonical"
-    split: Annotated[
-        tuple[int, ...], Option("Train this split only, counted from 0. Can be repeated.", min=0, shown="all")
-    ] = ()
+    data: tuple[Path, ...] = option(
+        "h5 file of annotated videos, or a folder of them. Can be repeated; the first is the test set.",
+        (),
+        metavar="PATH",
+    )
+    captions: tuple[Path, ...] = option(
+        "In place of --data: captions of the videos' frames. Can be repeated.", (), metavar="FILE.json"
+    )
+    annotations: tuple[Path, ...] = option(
+        "ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each --data that "
+        "has no gtscore, such as files of `vidsum extract`.",
+        (),
+        metavar="FILE",
+    )
+    space: CaptionSpace = option(
+        "With --captions: train on their embeddings (text), or on what the map to sentences might show "
+        "of such frames, with its noise (vse). Either model reads real video by that map.",
+        "text",
+    )
+    splits: str = option(
+        "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
+        "canonical",
+        metavar="SETTING|FILE",
+    )
+    split: tuple[int, ...] = option(
+        "Train this split only, counted from 0. Can be repeated.", (), min=0, shown="all"
+    )
 
     def __post_init__(self) -> None:
         if bool(self.data) == bool(self.captions):
@@ -96,8 +87,8 @@ class AnnotatedVideos:
 
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
-    from vidsum.captioned.sources import draw_of, read_captioned
     from vidsum.datasets.annotations import paired, read_all
+    from vidsum.datasets.captioned import draw_of, read_captioned
     from vidsum.datasets.splits import by_dataset, splits_of
 
     pairs = paired(data.data, data.annotations) if data.data else {}

@@ -90,7 +90,7 @@ def _report_usage(error: Any) -> int:
     if not message:  # a command without arguments: its help is printed already
         return UsageError.exit_code
     command = context.command_path if context else "vidsum"
-    plain = _plain(error.message if hasattr(error, "possibilities") else message)
+    plain = (error.message if hasattr(error, "possibilities") else message).removesuffix(".")
     return _report(UsageError(f"{plain}{_meant(error)}{_origin(error)}", hint=f"{command} --help"))
 
 
@@ -104,19 +104,6 @@ def _meant(error: Any) -> str:
         return guess(error.option_name, known, quoted=False)
     named = re.search(r"'(.*)' is not one of ", error.message)
     return guess(named[1], kind.choices) if named and hasattr(kind, "choices") else ""
-
-
-def _plain(message: str) -> str:
-    """A usage error without the phrases of pydantic."""
-    phrases = {
-        "Value error, ": "",
-        "Input should be greater than or equal to": "it must be at least",
-        "Input should be less than or equal to": "it must be at most",
-        "Input should be": "it must be",
-    }
-    for phrase, plain in phrases.items():
-        message = message.replace(phrase, plain)
-    return message.removesuffix(".")
 
 
 def _origin(error: Any) -> str:

@@ -101,7 +101,7 @@ class Batch:
         """
         if assignment.current:
             return []
-        from vidsum.pipelines.inputs import expand, read_list
+        from vidsum.pipelines.sources import expand, read_list
 
         if STDIN in paths:
             hint = "save it to a file; /dev/stdin works if stdin is redirected from a file"
@@ -202,7 +202,7 @@ def _leave(outcomes: Sequence[Outcome]) -> None:
 
 
 def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
-    from vidsum.pipelines.inputs import is_folder
+    from vidsum.pipelines.sources import is_folder
 
     if batch and is_folder(path):
         hints = [] if batch.recursive else ["--recursive, for those below it"]

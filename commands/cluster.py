@@ -3,6 +3,8 @@
 Tasks, not Ray Data or actors: an input is minutes of work for one core, its result is small, and Ray gives
 the tasks of a lost node to another one. A Ray process keeps its worker (see `jobs`), and with it the models,
 from one task to the next.
+
+`own_stdout` keeps stdout for results, while Ray prints what it likes: from Python, from threads and from C++.
 """
 
 import logging
@@ -11,22 +13,91 @@ import secrets
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from vidsum.commands.assignment import Call, Task
 from vidsum.commands.jobs import Worker
-from vidsum.commands.own_stdout import own_stdout
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
 from vidsum.packages import pip_install
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+
+class OwnStdout:
+    """In place of `sys.stdout`: a stream to the main thread while that has opened it, else stderr."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_open = False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Within, the main thread prints to stdout."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+
+    def _here(self) -> TextIO:
+        is_ours = self._is_open and threading.current_thread() is threading.main_thread()
+        return self._stream if is_ours else sys.stderr
+
+    def write(self, text: str) -> int:
+        """Write where it belongs."""
+        return self._here().write(text)
+
+    def flush(self) -> None:
+        """Flush what `write` writes to."""
+        self._here().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def own_stdout() -> Iterator[OwnStdout]:
+    """While it lasts, all goes to stderr that does not come from the main thread within `OwnStdout.open`.
+
+    That holds for what C++ writes into the file descriptor too, and for processes that are started.
+    """
+    stream, (out, err) = sys.stdout, map(_descriptor, (sys.stdout, sys.stderr))
+    if out is None or err is None:  # what a test or a notebook has in place of a file
+        own = OwnStdout(stream)
+        sys.stdout = own
+        try:
+            yield own
+        finally:
+            sys.stdout = stream
+        return
+    stream.flush()
+    saved = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
+    own = OwnStdout(saved)
+    os.dup2(err, out)
+    sys.stdout = own
+    try:
+        yield own
+    finally:
+        sys.stdout = stream
+        os.dup2(saved.fileno(), out)
+        with suppress(OSError):  # whoever printed has met it already
+            saved.close()
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
+
 
 _RETRIES = 3
 """So often an input is given to another process when the one that had it, or its node, is lost."""
@@ -60,8 +131,7 @@ def on_cluster(
         progress_of: gives the function to report the progress of an input to, by its place.
         done: is called with a result when it is there, which may be before its turn.
 
-    Raises:
-        UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
+    Raises UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
     """
     takes_gpu = _takes_gpu(call)
     with own_stdout() as out, _connected(address) as ray:
@@ -122,11 +192,7 @@ def _as_they_finish(
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected to a cluster.
-
-    Raises:
-        UsageError: it is not installed, or there is no cluster.
-    """
+    """Ray, connected to a cluster. Raises UsageError: it is not installed, or there is no cluster."""
     if address == "local":
         # Ray reads these when it is imported
         os.environ.update({**_LOCAL, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
@@ -188,8 +254,7 @@ def _refuse_unreachable(address: str) -> None:
 def _takes_gpu(call: Call) -> bool:
     """Whether a command runs on a GPU where there is one.
 
-    Raises:
-        UsageError: `--device` names one of several GPUs.
+    Raises UsageError: `--device` names one of several GPUs.
     """
     device = next((each.device for each in call.arguments.values() if hasattr(each, "device")), "cpu")
     kind, _, number = device.partition(":")

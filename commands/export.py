@@ -10,9 +10,8 @@ import typer
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Only, Outputs, Replaces, View, command
 from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
-from vidsum.commands.own_files import HINT
+from vidsum.commands.own_files import HINT, is_as_written, note
 from vidsum.commands.result import Result
-from vidsum.commands.written import is_as_written, note
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option
 from vidsum.outputs import atomic_write, is_special, make_folder
@@ -145,7 +144,7 @@ class Exports:
         self, format: PreviewFormat, document: Mapping[str, Any], record: Path, replaces: Replaces
     ) -> str:
         """Write a preview of each segment, remove outdated ones; return a line about them."""
-        from vidsum.pipelines.previews import is_preview, previews
+        from vidsum.pipelines.export import is_preview, previews
 
         folder, states = self._targets(record)["previews"], {}
         for name, content in previews(document, format):

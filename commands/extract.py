@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Outputs, Videos, View, command
@@ -10,7 +10,7 @@ from vidsum.commands.outputs import Files, check_outputs, destinations
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result
 from vidsum.commands.tally import Facts
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class FeatureFile:
 
     PANEL = "Output"
 
-    format: Annotated[Literal["npz", "h5"], Option("Format of the feature file.")] = "npz"
+    format: Literal["npz", "h5"] = option("Format of the feature file.", "npz")
 
 
 @command

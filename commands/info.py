@@ -15,15 +15,8 @@ from vidsum.packages import import_fault, pytorch_mismatch, pytorch_repair, vers
 from vidsum.settings import Extraction
 
 _PACKAGES = (
-    "torch",
-    "torchvision",
-    "av",
-    "decord",
-    "opencv-python",
-    "numpy",
-    "scikit-learn",
-    "onnx",
-    "onnxruntime",
+    *("torch", "torchvision", "av", "decord", "opencv-python"),
+    *("numpy", "scikit-learn", "onnx", "onnxruntime"),
 )
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],

@@ -1,12 +1,57 @@
-"""Which files that exist are vidsum's own: by their label, their digest, or as they were written."""
+"""Which files that exist are vidsum's own: by their label, their digest, or as they were written.
 
+MP4, PNG and SVG files have a label, JSON documents a digest, features their provenance. Subtitles, timelines,
+lists, pages and previews have none of these: their hashes are noted in a hidden file in the folder of the
+outputs, and `--update` replaces them only if they still are as vidsum wrote them.
+"""
+
+import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.written import is_as_written
 from vidsum.errors import InputError, OutputError
 from vidsum.outputs import check_name
+from vidsum.text_files import read_bytes
+
+_NAME = ".vidsum.sha256"
+_HEAD = b"# SHA-256 of files that vidsum wrote here; --update may replace these\n"
+
+
+def note(written: bytes, folder: Path) -> None:
+    """Remember what vidsum writes, or wrote; nothing is remembered in a folder that cannot be written to."""
+    log = folder / _NAME
+    if (known := _content(log)) is None:
+        return
+    line = _line(hashlib.sha256(written).hexdigest())
+    if line not in known:
+        with suppress(OSError), log.open("ab") as file:
+            file.write((b"" if known else _HEAD) + line)
+
+
+def is_as_written(path: Path, folder: Path) -> bool:
+    """Whether vidsum wrote a file, and nobody edited it since; see `note`."""
+    from vidsum.provenance import hash_file
+
+    known = _content(folder / _NAME) or b""
+    return path.is_file() and _line(hash_file(path)) in known
+
+
+def _content(log: Path) -> bytes | None:
+    """What is remembered; None if the file is another's."""
+    if log.is_symlink():
+        return None
+    try:
+        content = read_bytes(log) if log.exists() else b""
+    except InputError:
+        return None
+    return content if not content or content.startswith(_HEAD) else None
+
+
+def _line(sha256: str) -> bytes:
+    return f"{sha256}\n".encode()
+
 
 HINT = "--overwrite, or -o FILE"
 _LABELLED = (".mp4", ".png", ".svg")

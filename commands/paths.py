@@ -34,11 +34,7 @@ def begin(named: Iterable[tuple[str, object]]) -> None:
 
 
 def will_read(path: str | Path, option: str = "") -> None:
-    """Note that a file is read.
-
-    Raises:
-        UsageError: it is to be written too.
-    """
+    """Note that a file is read. Raises UsageError: it is to be written too."""
     for key in _keys(path):
         _read.setdefault(key, option)
         if key in _written:
@@ -50,8 +46,7 @@ def will_write(path: Path, owner: str) -> str | None:
 
     Devices and pipes, which are written into, may be named more than once.
 
-    Raises:
-        UsageError: it is read.
+    Raises UsageError: it is read.
     """
     if is_special(path):
         return None
@@ -72,8 +67,7 @@ _HINT = "-o FILE, or --output-dir FOLDER"
 def claim(path: Path, option: str) -> None:
     """The same for an option that names a file of its own.
 
-    Raises:
-        UsageError: it is read, or written for something else.
+    Raises UsageError: it is read, or written for something else.
     """
     if owner := will_write(path, option):
         raise UsageError(f"{path}: would be written for {owner} and for {option}", hint=f"{option} FILE")

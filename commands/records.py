@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.options import Replaces
 from vidsum.commands.outputs import Files
-from vidsum.commands.own_files import HINT, require_made_from, require_own
+from vidsum.commands.own_files import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
-from vidsum.commands.written import note
 from vidsum.errors import InputError, OutputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from vidsum.commands.export import Results, save_text
 from vidsum.commands.options import Only, View, command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, run_alone
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import Extraction
 from vidsum.text_files import STDIN
 
@@ -19,13 +19,15 @@ class Page:
 
     PANEL = "Output"
 
-    output: Annotated[
-        str,
-        Option(
-            "The page; - for stdout.", flags=("--output", "-o"), metavar="FILE", shared=False, writes=True
-        ),
-    ] = "report.html"
-    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    output: str = option(
+        "The page; - for stdout.",
+        "report.html",
+        flags=("--output", "-o"),
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
+    overwrite: bool = option("Replace existing outputs.", False)
 
 
 @command

@@ -85,8 +85,7 @@ class BatchFile:
     def check(self, *, overwrite: bool) -> None:
         """See to it that the file may be written: it is not there yet, or is one of the kind.
 
-        Raises:
-            OutputError: it is something else, and `overwrite` does not allow to replace it.
+        Raises OutputError: it is something else, and `overwrite` does not allow to replace it.
         """
         if overwrite or not self.path.is_file():  # what is no regular file is written into, not replaced
             return
@@ -95,11 +94,7 @@ class BatchFile:
             raise OutputError(fault, hint=f"{self.option} FILE")
 
     def write(self) -> None:
-        """Write it.
-
-        Raises:
-            OutputError: it cannot be written.
-        """
+        """Write it. Raises OutputError: it cannot be written."""
         with atomic_write(self.path) as part:
             part.write_bytes(as_utf8(self.text()).encode())
 

@@ -12,11 +12,10 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.parsers import App
 from vidsum.commands.result import Result, render
-from vidsum.options import Option, build
+from vidsum.options import Option, build, option
 from vidsum.training.presets import DETRChoice, MRNetChoice
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
-from vidsum.training.vse_settings import VSEData, VSESettings
+from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 
 if TYPE_CHECKING:
     from vidsum.training.data import MomentData
@@ -38,7 +37,7 @@ class RunFolder:
         Path,
         Option("Run folder. An unfinished run there is resumed.", flags=("--out", "-o"), metavar="FOLDER"),
     ]
-    overwrite: Annotated[bool, Option("Start over if the folder has a run.")] = False
+    overwrite: bool = option("Start over if the folder has a run.", False)
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:

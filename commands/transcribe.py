@@ -10,7 +10,7 @@ from vidsum.commands.outputs import Files, check_outputs, destinations, require_
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.commands.tally import Facts
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
 
@@ -32,14 +32,12 @@ class TranscriptOutputs:
 
     PANEL = "Output"
 
-    format: Annotated[
-        Literal["json", "srt", "vtt", "txt"],
-        Option(
-            "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
-            shared=False,
-        ),
-    ] = "json"
-    words: Annotated[bool, Option("Include each word with its times in the JSON.", shared=False)] = False
+    format: Literal["json", "srt", "vtt", "txt"] = option(
+        "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
+        "json",
+        shared=False,
+    )
+    words: bool = option("Include each word with its times in the JSON.", False, shared=False)
 
 
 @command

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from vidsum.features.own_extractors import OwnExtractor, _registered
+from vidsum.features.extractor import OwnExtractor, _registered
 
 COLOURS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (30, 40, 220), "yellow": (220, 210, 40)}
 SHAPES = ("circle", "square", "bar", "cross")

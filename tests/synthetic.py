@@ -4,14 +4,18 @@ They show whether a model learns, not how well it summarizes: what is important 
 docs/evaluate.md tells how they are used.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
+from vidsum.features.h5 import H5Video, h5_arrays, write_groups
+from vidsum.outputs import as_utf8
 from vidsum.shots import find
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import Features, FloatArray
@@ -168,3 +172,30 @@ def _key_shots(scores: FloatArray, change_points: IntArray, n_frames: int) -> Fl
     for first, last in change_points[knapsack(values_of(means), sizes, int(0.15 * n_frames))]:
         summary[first : last + 1] = 1
     return summary
+
+
+def write_annotated(videos: Mapping[str, AnnotatedVideo], path: str | os.PathLike[str]) -> None:
+    """Write videos in the layout of the published files.
+
+    Args:
+        videos: of one dataset. `read_annotated` names the dataset by the file, so they come back under the
+            same names from a file that is named as the dataset is.
+        path: the file.
+
+    Raises:
+        UsageError: two videos would be written under one name.
+        OutputError: the file cannot be written.
+    """
+    groups = {}
+    for video in videos.values():
+        group = video.name.partition("/")[2] or video.name
+        if group in groups:
+            raise UsageError(f"{path}: two of the videos are called {group}")
+        layout = h5_arrays(H5Video(video.features, video.change_points, video.gtscore, video.user_summary))
+        layout |= {"picks": video.picks, "n_frames": np.int64(video.n_frames)}
+        film = video.features.video
+        layout["video_name"] = as_utf8(Path(film.path).stem if film else group)
+        if video.user_scores is not None:
+            layout["user_scores"] = video.user_scores
+        groups[group] = (video.features, layout)
+    write_groups(groups, path)

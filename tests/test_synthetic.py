@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos
-from vidsum.datasets.summaries import read_annotated, write_annotated
+from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos, write_annotated
+from vidsum.datasets.summaries import read_annotated
 from vidsum.errors import UsageError
 from vidsum.types import Features
 

@@ -17,8 +17,8 @@ from vidsum.version import __version__
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive as Archive
     from vidsum.errors import VidsumError as VidsumError
-    from vidsum.features.own_extractors import OwnExtractor as OwnExtractor
-    from vidsum.features.own_extractors import register_extractor as register_extractor
+    from vidsum.features.extractor import OwnExtractor as OwnExtractor
+    from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.features.store import read_features as read_features
     from vidsum.features.store import write_features as write_features
     from vidsum.memory import unload as unload
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
     from vidsum.pipelines.extraction import extract as extract
-    from vidsum.pipelines.frames import read_frames as read_frames
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.report import write_report as write_report
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
     from vidsum.pipelines.sources import Video as Video
+    from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
@@ -61,10 +61,10 @@ turn_off()
 
 _HOMES = {
     "VidsumError": "vidsum.errors",
-    "OwnExtractor": "vidsum.features.own_extractors",
-    "register_extractor": "vidsum.features.own_extractors",
+    "OwnExtractor": "vidsum.features.extractor",
+    "register_extractor": "vidsum.features.extractor",
     "read_features": "vidsum.features.store",
-    "read_frames": "vidsum.pipelines.frames",
+    "read_frames": "vidsum.pipelines.sources",
     "write_features": "vidsum.features.store",
     "extract": "vidsum.pipelines.extraction",
     "Archive": "vidsum.archive.archive",

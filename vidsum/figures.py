@@ -1,4 +1,7 @@
-"""Figures of Matplotlib as PNG or SVG files: drawn without a display, the same bytes for the same content."""
+"""Figures of Matplotlib as PNG or SVG files: drawn without a display, the same bytes for the same content.
+
+Those of a video share title, colour and axis of time.
+"""
 
 import os
 import warnings
@@ -11,7 +14,8 @@ from matplotlib.figure import Figure
 
 from vidsum.errors import UsageError
 from vidsum.labels import labelled
-from vidsum.outputs import atomic_write
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.types import VideoInfo
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -37,3 +41,27 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
         figure.savefig(drawn, format=suffix[1:], metadata=metadata)
     with atomic_write(target) as part:
         part.write_bytes(labelled(drawn.getvalue(), suffix, label))
+
+
+ACCENT = (37, 99, 235)
+"""RGB of what is selected."""
+_ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
+
+
+def title(video: VideoInfo | None, otherwise: str) -> str:
+    """The video's file name, or another word where there is no video."""
+    return otherwise if video is None else as_utf8(Path(video.path).name)
+
+
+def round_times(duration_s: float, most: int) -> list[float]:
+    """0 and the multiples of a round time up to the end, at most `most` + 1 of them."""
+    step = next((step for step in _ROUND_STEPS_S if duration_s / step <= most), duration_s / most)
+    return [number * step for number in range(int(duration_s / step) + 1)]
+
+
+def clock(seconds: float) -> str:
+    """`1:05`, `2:01:05`, or `0:01.5` where whole seconds are too coarse."""
+    minutes, rest = divmod(round(seconds, 1), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    tail = f"{rest:02.0f}" if rest == int(rest) else f"{rest:04.1f}"
+    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"

@@ -2,18 +2,20 @@
 
     @dataclass(frozen=True)
     class Selection:
-        beams: Annotated[int, Option("Beam width of trained models; 1 is greedy.", min=1)] = 1
+        beams: int = option("Beam width of trained models; 1 is greedy.", 1, min=1)
 
         def __post_init__(self) -> None:
             check(self)
+
+A type that several settings share may hold its `Option`: `Annotated[int, Option("Beam width.", min=1)]`.
 
 `check` refuses values that a field does not allow, `build` makes settings from values by name
 (`from_keywords` from a function's arguments), and `leaves` lists the options for a command line, a
 configuration file or a page of the documentation.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from keyword import iskeyword
@@ -77,6 +79,11 @@ class Option(Limits):
     """Whether it names a file to write: any other option that names a file has it read."""
 
 
+def option(help: str, default: Any, **details: Any) -> Any:
+    """A field that users choose, its default, and what else `Option` tells of it."""
+    return field(default=default, metadata={Option: Option(help, **details)})
+
+
 @dataclass(frozen=True)
 class Leaf:
     """One option of settings or of settings nested in them."""
@@ -110,16 +117,16 @@ class Leaf:
 def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
     own: Any = type(settings)
-    for name, (kind, limits) in _checked_fields(own).items():
-        value, item = getattr(settings, name), item_of(kind)
-        if value is None and NoneType in get_args(kind):
+    for each, (kind, limits) in _declared(own).items():
+        name, value, item = each.name, getattr(settings, each.name), item_of(kind)
+        if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
         if item is not None and not isinstance(value, tuple | list):
             raise UsageError(f"{name} must be a list, not {value!r}")
-        for each in (value,) if item is None else value:
-            if fault := _fault(each, item or required(kind), limits):
-                near = guess(each, _choices(kind, limits)) if isinstance(each, str) else ""
-                raise UsageError(f"{name} must be {fault}, not {each!r}{near}")
+        for part in (value,) if item is None else value:
+            if fault := _fault(part, item or required(kind), limits):
+                near = guess(part, _choices(kind, limits)) if isinstance(part, str) else ""
+                raise UsageError(f"{name} must be {fault}, not {part!r}{near}")
 
 
 _TYPES: Mapping[Any, tuple[Any, str]] = {
@@ -158,8 +165,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
     """Optional settings that came as a mapping, as JSON has them; settings and None pass through.
 
-    Raises:
-        UsageError: the mapping has a key that is not a field, or a value that is not allowed.
+    Raises UsageError: the mapping has a key that is not a field, or a value that is not allowed.
     """
     if value is None or isinstance(value, kind):
         return value
@@ -173,18 +179,15 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
     own: Any = kind
-    hints = _hints(own)
-    for field in fields(kind):
-        default = _default(field) if settings is None else getattr(settings, field.name)
-        hint = hints[field.name]
-        if get_origin(hint) is Annotated:
-            option = _option_in(hint.__metadata__, kind)
-            if option:
-                yield Leaf(field.name, hint.__origin__, option, default)
+    for each, (hint, limits) in _declared(own).items():
+        default = _default(each) if settings is None else getattr(settings, each.name)
+        if isinstance(limits, Option):
+            panel = limits.panel or getattr(kind, "PANEL", "")
+            yield Leaf(each.name, hint, replace(limits, panel=panel), default)
         elif is_dataclass(hint):
             yield from leaves(hint, default)  # type: ignore[arg-type]
         elif nested := _optional(hint):
-            yield from _optional_leaves(field.name, nested)
+            yield from _optional_leaves(each.name, nested)
 
 
 def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
@@ -203,8 +206,7 @@ def build(
         choices: the values that were chosen.
         preset: values for what was not; those of optional settings count only where these are switched on.
 
-    Raises:
-        UsageError: a value is not allowed, or no option has such a name.
+    Raises UsageError: a value is not allowed, or no option has such a name.
     """
     left = {**(preset or {}), **choices}
     settings = _build(kind, left, choices, None)
@@ -228,11 +230,7 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
 
 
 def several_texts(name: str, given: object) -> list[str]:
-    """One text or several of an argument as a list.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """One text or several of an argument as a list. Raises UsageError: it is neither."""
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise UsageError(f"{name} must be a text or several, not {given!r}")
@@ -246,11 +244,10 @@ def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any]
     """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
     values = {}
     own: Any = kind
-    hints = _hints(own)
-    for field in fields(own):
-        name, hint = field.name, hints[field.name]
+    for each, (hint, _) in _declared(own).items():
+        name = each.name
         if is_dataclass(hint) and name not in left:
-            before = _default(field) if default is None else getattr(default, name)
+            before = _default(each) if default is None else getattr(default, name)
             values[name] = _build(hint, left, chosen, before)  # type: ignore[arg-type]
         elif nested := _optional(hint):
             values |= _build_optional(name, nested, left, chosen)
@@ -285,33 +282,19 @@ def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
 
 
 @lru_cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """The types of the fields, with their notes; kept, since a command line asks for them again and again."""
-    return get_type_hints(kind, include_extras=True)
+def _declared(kind: Any) -> "dict[Field[Any], tuple[Any, Limits | None]]":
+    """Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
+    hints, declared = get_type_hints(kind, include_extras=True), {}
+    for each in fields(kind):
+        hint, notes = hints[each.name], tuple(each.metadata.values())
+        if get_origin(hint) is Annotated:
+            hint, notes = hint.__origin__, hint.__metadata__
+        declared[each] = (hint, next((note for note in notes if isinstance(note, Limits)), None))
+    return declared
 
 
 def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in fields(kind)]
-
-
-@lru_cache
-def _checked_fields(kind: Any) -> dict[str, tuple[Any, Limits | None]]:
-    """Type and limits of each field that is not settings itself."""
-    found = {}
-    hints = _hints(kind)
-    for name in _names(kind):
-        hint = hints[name]
-        if get_origin(hint) is Annotated:
-            limits = next((each for each in hint.__metadata__ if isinstance(each, Limits)), None)
-            found[name] = (hint.__origin__, limits)
-        elif not is_dataclass(hint) and not _optional(hint):
-            found[name] = (hint, None)
-    return found
-
-
-def _option_in(metadata: Sequence[Any], kind: type[Any]) -> Option | None:
-    option = next((each for each in metadata if isinstance(each, Option)), None)
-    return option and (option if option.panel else replace(option, panel=getattr(kind, "PANEL", "")))
+    return [each.name for each in fields(kind)]
 
 
 def required(kind: Any) -> Any:
@@ -331,5 +314,5 @@ def _optional(hint: Any) -> Any:
     return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None
 
 
-def _default(field: "Field[Any]") -> Any:
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+def _default(each: "Field[Any]") -> Any:
+    return each.default_factory() if each.default_factory is not MISSING else each.default

@@ -1,7 +1,8 @@
-"""Times, budgets and time ranges as people type them, and back."""
+"""Times, budgets and time ranges as people type them, and back; subtitles as SubRip and WebVTT."""
 
 import math
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
@@ -9,6 +10,7 @@ from vidsum.text_files import shown
 
 if TYPE_CHECKING:
     from vidsum.types import Interval
+
 
 _CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)", re.ASCII)
 _SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?", re.ASCII)
@@ -103,3 +105,33 @@ def format_time(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     tail = f"{rest // 100:02d}.{rest % 100:02d}"
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
+
+
+Cue = tuple[float, float, str]
+"""A text that is shown over [start_s, end_s)."""
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def to_srt(cues: Iterable[Cue]) -> str:
+    """SubRip: numbered cues, with commas in their times."""
+    return "\n".join(
+        f"{number}\n{_span(start_s, end_s, ',')}\n{text}\n"
+        for number, (start_s, end_s, text) in enumerate(cues, 1)
+    )
+
+
+def to_vtt(cues: Iterable[Cue]) -> str:
+    """WebVTT, where `&`, `<` and `>` are markup."""
+    texts = (f"{_span(start_s, end_s, '.')}\n{text.translate(_ESCAPES)}\n" for start_s, end_s, text in cues)
+    return "\n".join(["WEBVTT\n", *texts])
+
+
+def clock(time_s: float, point: str = ".") -> str:
+    """`01:02:03.500`, with the decimal point of a format."""
+    seconds, milliseconds = divmod(round(time_s * 1000), 1000)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{point}{milliseconds:03d}"
+
+
+def _span(start_s: float, end_s: float, point: str) -> str:
+    return f"{clock(start_s, point)} --> {clock(end_s, point)}"

@@ -22,11 +22,7 @@ _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
-    """What a YAML file holds.
-
-    Raises:
-        InputError: it cannot be read, or is not YAML.
-    """
+    """What a YAML file holds. Raises InputError: it cannot be read, or is not YAML."""
     return parse_yaml(read_text(path), str(path))
 
 
@@ -37,9 +33,8 @@ def parse_yaml(text: str, where: str) -> Any:
         text: one document.
         where: the file, for messages.
 
-    Raises:
-        InputError: it is not YAML, a value is not what its form says (a date 2001-99-99), a mapping has a key
-            twice, or it is too deep or too large.
+    Raises InputError: it is not YAML, a value is not what its form says (a date 2001-99-99), a mapping has a
+    key twice, or it is too deep or too large.
     """
     try:
         loader = _loader(text)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
-from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.evaluation.summary_metrics import kendall_tau_b
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import curve_of, decode_samples

@@ -21,7 +21,7 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
 from vidsum.datasets.moments import CLIP_S
 from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
-from vidsum.evaluation.rank import spearman_rho
+from vidsum.evaluation.summary_metrics import spearman_rho
 from vidsum.grounding.windows import on_grid
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights

@@ -23,14 +23,14 @@ import numpy as np
 import torch
 
 from docs.benchmarks import argument_parser
+from docs.benchmarks.top_clips import clips_of, measure_top_clips
 from docs.benchmarks.without_words import STATISTICS, with_statistic
-from vidsum.captioned.sources import Draw, draw_of, in_space, read_captioned
+from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.datasets.captioned import Draw, draw_of, in_space, read_captioned
 from vidsum.datasets.splits import Split, splits_of
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
 from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
-from vidsum.evaluation.tvsum_highlights import clips_of, measure_top_clips
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.settings import CaptionSpace, Selection
 from vidsum.summary.score import score
@@ -171,7 +171,7 @@ class Measured:
 
     summaries: Mapping[str, VideoMeasures]
     top_clips: Mapping[str, float] | None
-    """TVSum's top-5 mAP, see `vidsum.evaluation.tvsum_highlights`."""
+    """TVSum's top-5 mAP, see `docs.benchmarks.top_clips`."""
 
 
 def measured(

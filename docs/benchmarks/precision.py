@@ -9,7 +9,7 @@ the KTS edges with the cuts (within a second); Spearman's correlation of the sum
 fp32; the share of the summary that both have; and R@1 at IoU .5 of captions by similarity, whose motion is
 the same in all. In brackets 95 % intervals, of a bootstrap over films.
 
-`--ranges` prints what `vidsum/features/onnx_int8.py` has to know, measured on the frames of clips.
+`--ranges` prints what `vidsum/features/onnx_lite.py` has to know, measured on the frames of clips.
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,8 +14,7 @@ from pathlib import Path
 import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.degraded import videos_in
-from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos
-from vidsum.datasets.summaries import write_annotated
+from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos, write_annotated
 from vidsum.types import Features
 
 CLIP_FPS = 8.0

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
-from vidsum.evaluation.tvsum_highlights import (
+from docs.benchmarks.top_clips import (
     TEST_VIDEOS,
     TopClips,
     clip_annotations,
@@ -22,6 +21,7 @@ from vidsum.evaluation.tvsum_highlights import (
     over_categories,
     top_precisions,
 )
+from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
 
 Videos = Mapping[str, TVSumAnnotations]
 Predictions = Mapping[str, Mapping[str, npt.ArrayLike]]

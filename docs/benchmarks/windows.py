@@ -12,7 +12,7 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
-from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.evaluation.summary_metrics import kendall_tau_b
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import IntArray, curve_of, decode_samples, over_windows, windows
 from vidsum.summary.summarizer import Summarizer, load_summarizer

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from vidsum.checkpoints.convert import convert
+from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.checkpoints.server import Server, broken_off, failing, resumable, send
-from vidsum.checkpoints import download as module
-from vidsum.checkpoints.download import download, new_session
+from vidsum.checkpoints import package_index as module
+from vidsum.checkpoints.package_index import download, new_session
 from vidsum.errors import WeightsError
 
 BODY = os.urandom(700_000)

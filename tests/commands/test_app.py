@@ -182,7 +182,7 @@ def test_results_become_timelines_and_pages_without_pytorch(run: Run, film: Path
 def test_queries_are_answered_without_torchvision(
     film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weights = [real_weights(name) for name in ("i3d", "efficientnet_lite0", "minilm")]
+    weights = [real_weights(name) for name in ("efficientnet_lite0", "minilm")]
     home = tmp_path / "empty"  # but for weights: nothing that was kept stands in for torchvision
     home.mkdir()
     (home / "weights").symlink_to(weights[-1].parent)
@@ -196,7 +196,7 @@ def test_queries_are_answered_without_torchvision(
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
 def test_a_second_query_needs_no_network_of_the_video(film: Path, tmp_path: Path) -> None:
-    for name in ("i3d", "efficientnet_lite0", "minilm"):
+    for name in ("efficientnet_lite0", "minilm"):
         real_weights(name)
     ask = ["ground", str(film), "--device", "cpu", "-o", str(tmp_path / "moments.json"), "--overwrite"]
     loaded([*ask, "--query", "a dog runs"], ())

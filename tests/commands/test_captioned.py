@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import vidsum
-from tests.captioned.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
 from tests.commands.conftest import Ran, Run
+from tests.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
+from tests.synthetic import write_annotated
 from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from tests.training.videos import toy_videos
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.summaries import write_annotated
 
 REGISTRY = Path(vidsum.__file__).parent / "weights" / "registry.yaml"
 PAIR = ("--captions", "captions.json", "--annotations", "ydata.mat")

@@ -7,10 +7,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.captioned.made import write_protocol
 from tests.commands.conftest import Run
+from tests.datasets.made import write_protocol
 from tests.evaluation.annotated import dataset
-from vidsum.datasets.summaries import write_annotated
+from tests.synthetic import write_annotated
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/evaluation.schema.json").read_text())
 

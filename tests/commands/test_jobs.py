@@ -183,8 +183,9 @@ def held(film: Path) -> "Iterator[subprocess.Popen[bytes]]":
         process.kill()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("to_all", [True, False])
+@pytest.mark.parametrize(
+    ("number", "code", "to_all"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)]
+)
 def test_an_interruption_leaves_nothing_half(
     held: "subprocess.Popen[bytes]", number: signal.Signals, code: int, to_all: bool
 ) -> None:

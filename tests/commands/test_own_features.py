@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests import media
-from tests.captioned.made import write_mat
 from tests.commands.conftest import Run
+from tests.datasets.made import write_mat
 from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
 from vidsum.checkpoints.trained import read_trained
 from vidsum.features.h5 import H5Video, write_h5

@@ -7,7 +7,7 @@ from pathlib import Path
 PROGRAM = """
 import os, subprocess, sys
 from threading import Thread
-from vidsum.commands.own_stdout import own_stdout
+from vidsum.commands.cluster import own_stdout
 
 def in_thread(text):
     thread = Thread(target=print, args=(text,))

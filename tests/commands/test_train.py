@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Ran, Run
+from tests.synthetic import write_annotated
 from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.training.videos import toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
-from vidsum.datasets.summaries import write_annotated
 
 ROOT = Path(__file__).parents[2]
 SIZES = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--device", "cpu")
@@ -108,7 +108,7 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
 
 def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
-        arguments = (*SIZES, "--epochs", 30, "--split", 0, "--data", data, "--out", out)
+        arguments = (*SIZES, "--epochs", 15, "--split", 0, "--data", data, "--out", out)
         return ["train", "fulltransnet", *map(str, arguments)]
 
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -40,7 +40,7 @@ def evaluate(run: Run, *arguments: object) -> Ran:
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.evaluation.retrieval_metrics._DRAWS", 20)
+    monkeypatch.setattr("vidsum.evaluation.vse._DRAWS", 20)
 
 
 def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:

@@ -6,8 +6,8 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.captioned.made import write_mat
 from tests.datasets import h5_files
+from tests.datasets.made import write_mat
 from tests.datasets.test_summe import N_FRAMES, arrays, write
 from vidsum.datasets.annotations import paired, read_all, read_labels
 from vidsum.datasets.summaries import AnnotatedVideo, read_annotated

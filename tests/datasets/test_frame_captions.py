@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.datasets.frame_captions import read_frame_captions
-from vidsum.datasets.summe import read_summe_protocol
-from vidsum.datasets.tvsum import read_tvsum_mat
+from vidsum.datasets.annotations import read_summe_protocol, read_tvsum_mat
+from vidsum.datasets.clip_captions import read_frame_captions
 from vidsum.errors import InputError
 
 GOOD = {"picks": [0, 15, 30], "captions": ["a dog", "a dog runs", "Käse 🧀"]}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from vidsum.datasets.people import PeopleAnswers, people_files, read_people
 from vidsum.errors import InputError
+from vidsum.evaluation.people import PeopleAnswers, people_files, read_people
 
 HEAD = "HITId,video_id,description,start,end\n"
 GOOD = HEAD + 'h,a.mp4,"A dog, running",0,50\nh,a.mp4,"A dog, running",25.5,100\n'

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.datasets.h5_files import N_FRAMES, STEPS, assert_same, changed, only, published, write
-from vidsum.datasets.summaries import AnnotatedVideo, dataset_name, read_annotated, write_annotated
+from tests.synthetic import write_annotated
+from vidsum.datasets.summaries import AnnotatedVideo, dataset_name, read_annotated
 from vidsum.errors import InputError, UsageError
 from vidsum.types import Features
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vidsum.datasets.summe import read_summe_protocol
+from vidsum.datasets.annotations import read_summe_protocol
 from vidsum.errors import InputError
 
 N_FRAMES = 100

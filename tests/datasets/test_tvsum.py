@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from vidsum.datasets.tvsum import read_tvsum_mat
+from vidsum.datasets.annotations import read_tvsum_mat
 from vidsum.errors import InputError
 
 FRAMES = (40, 31)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vidsum.datasets.summaries import AnnotatedVideo
-from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.reference import at_every_frame, key_shots
 from vidsum.types import Features
 
 

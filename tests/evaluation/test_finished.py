@@ -12,8 +12,8 @@ from sklearn.metrics import f1_score
 from tests.evaluation.annotated import dataset
 from vidsum.datasets.labels import Labels
 from vidsum.errors import InputError
-from vidsum.evaluation.finished import Finished, read_finished
-from vidsum.evaluation.key_shots import key_shots
+from vidsum.evaluation.reference import key_shots
+from vidsum.evaluation.sources import Finished, read_finished
 from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.results import write_json
 from vidsum.types import ScoredShot, Summary

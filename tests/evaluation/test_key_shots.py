@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from vidsum.evaluation import key_shots as module
-from vidsum.evaluation.key_shots import KNAPSACKS, at_every_frame, coverages, f_measures, key_shots
+from vidsum.evaluation import reference as module
+from vidsum.evaluation.reference import KNAPSACKS, at_every_frame, coverages, f_measures, key_shots
 
 
 def cut(n_frames: int, n_shots: int, rng: np.random.Generator) -> np.ndarray:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from tests.datasets.moment_layouts import moment_video
 from vidsum.datasets.moments import read_moments
-from vidsum.datasets.people import PeopleAnswers, read_people
 from vidsum.errors import InputError
 from vidsum.evaluation.moments import evaluate_moments
-from vidsum.evaluation.people import with_people
+from vidsum.evaluation.people import PeopleAnswers, read_people, with_people
 from vidsum.types import Interval
 
 VIDEOS = {

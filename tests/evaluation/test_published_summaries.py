@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.datasets.summe import read_summe_protocol
-from vidsum.evaluation.key_shots import f_measures
+from vidsum.datasets.annotations import read_summe_protocol
+from vidsum.evaluation.reference import f_measures
 
 
 @pytest.mark.shared

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from vidsum.evaluation.rank import kendall_tau_b, spearman_rho
+from vidsum.evaluation.summary_metrics import kendall_tau_b, spearman_rho
 
 
 @settings(max_examples=30)

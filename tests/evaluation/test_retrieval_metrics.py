@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.evaluation import retrieval_metrics
-from vidsum.evaluation.retrieval_metrics import measure, picture_ranks, text_ranks
+from vidsum.evaluation import vse
+from vidsum.evaluation.vse import measure, picture_ranks, text_ranks
 
 
 def made(seed: int, n_pictures: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def test_ranks_are_those_of_a_direct_count(seed: int, n_pictures: int) -> None:
 def test_many_are_ranked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     arrays = made(3, 40)
     whole = text_ranks(*arrays), picture_ranks(*arrays)
-    monkeypatch.setattr(retrieval_metrics, "_ROWS", 7)
+    monkeypatch.setattr(vse, "_ROWS", 7)
     assert all(map(np.array_equal, (text_ranks(*arrays), picture_ranks(*arrays)), whole))
 
 
@@ -56,7 +56,7 @@ def test_equal_scores_are_no_success() -> None:
 
 
 def test_measures_and_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrieval_metrics, "_DRAWS", 300)
+    monkeypatch.setattr(vse, "_DRAWS", 300)
     rng = np.random.default_rng(0)
     picture_of = np.repeat(np.arange(60), 3)
     text, image, words = rng.integers(1, 30, 180), rng.integers(1, 30, 60), rng.integers(3, 20, 180)

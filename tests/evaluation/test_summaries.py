@@ -13,7 +13,7 @@ from vidsum.datasets.annotations import read_labels
 from vidsum.datasets.labels import Labels
 from vidsum.documents import to_text
 from vidsum.errors import UsageError
-from vidsum.evaluation.key_shots import at_every_frame, key_shots
+from vidsum.evaluation.reference import at_every_frame, key_shots
 from vidsum.evaluation.report import Report, document
 from vidsum.evaluation.summaries import evaluate_summaries
 from vidsum.evaluation.summary_metrics import SummaryMeasures, VideoMeasures

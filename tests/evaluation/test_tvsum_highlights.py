@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.datasets.tvsum import TVSumAnnotations, read_tvsum_mat
-from vidsum.errors import UsageError
-from vidsum.evaluation.tvsum_highlights import (
+from docs.benchmarks.top_clips import (
     TEST_VIDEOS,
     clip_annotations,
     clips_of,
     measure_top_clips,
     top_precisions,
 )
+from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import h5py
 import numpy as np
 import pytest
 
+from vidsum.datasets.annotations import read_tvsum_mat
 from vidsum.datasets.published_features import check_features, read_parts
 from vidsum.datasets.summaries import read_annotated
-from vidsum.datasets.tvsum import read_tvsum_mat
 from vidsum.errors import InputError
 from vidsum.features.store import read_features
 

@@ -19,7 +19,7 @@ from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers
 from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import graph_extractor
-from vidsum.features.onnx_int8 import mean_above
+from vidsum.features.onnx_lite import mean_above
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.pipelines.extraction import extract, extraction_job
 from vidsum.scaling import unit_rows

@@ -10,8 +10,8 @@ import pytest
 
 from tests import media
 from vidsum.errors import UsageError
-from vidsum.features import own_extractors
-from vidsum.features.own_extractors import OwnExtractor, register_extractor
+from vidsum.features import extractor
+from vidsum.features.extractor import OwnExtractor, register_extractor
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import find_shots
 from vidsum.types import Picture
@@ -30,7 +30,7 @@ COLOUR = OwnExtractor("colour", mean_colour, dim=3, fps=5.0, size=32)
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own_extractors, "_registered", {})
+    monkeypatch.setattr(extractor, "_registered", {})
     seen.clear()
 
 
@@ -68,10 +68,8 @@ def test_another_version_is_made_anew(film: Path) -> None:
 def test_an_extractor_of_an_installed_package_goes_by_its_name(
     film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = EntryPoint("colour", f"{__name__}:COLOUR", own_extractors.GROUP)
-    monkeypatch.setattr(
-        own_extractors, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted)
-    )
+    entry = EntryPoint("colour", f"{__name__}:COLOUR", extractor.GROUP)
+    monkeypatch.setattr(extractor, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted))
     assert extract(film, "colour").dim == 3
     with pytest.raises(UsageError, match="unknown extractor 'color'"):
         extract(film, "color")

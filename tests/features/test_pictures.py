@@ -10,7 +10,7 @@ from tests import media
 from tests.pictures import EXTRACTOR, cells, painted, save, use_stand_ins
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe, pictures
-from vidsum.features.own_extractors import OwnExtractor, _registered
+from vidsum.features.extractor import OwnExtractor, _registered
 from vidsum.features.pictures import DEGRADATIONS, Still, features_of_views, read_stills, view_of
 
 

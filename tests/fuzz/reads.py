@@ -237,7 +237,7 @@ def read_captioned_pictures(path: Path) -> None:
 
 
 def read_people(path: Path) -> None:
-    from vidsum.datasets.people import read_people
+    from vidsum.evaluation.people import read_people
 
     folder = path.parent / "people"
     folder.mkdir(exist_ok=True)
@@ -248,7 +248,7 @@ def read_people(path: Path) -> None:
 
 
 def read_frame_captions(path: Path) -> None:
-    from vidsum.datasets.frame_captions import read_frame_captions
+    from vidsum.datasets.clip_captions import read_frame_captions
 
     for video in read_frame_captions(path).values():
         assert len(video.picks) == len(video.captions) > 0
@@ -265,7 +265,7 @@ def read_clip_captions(path: Path) -> None:
 
 
 def read_summe_protocol(path: Path) -> None:
-    from vidsum.datasets.summe import read_summe_protocol
+    from vidsum.datasets.annotations import read_summe_protocol
 
     for video in read_summe_protocol(path).values():
         assert video.user_summary.shape[1] == video.n_frames > video.change_points.max()

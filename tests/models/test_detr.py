@@ -13,8 +13,7 @@ from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import EncoderLayer, clip_positions, mlp
-from vidsum.models.detr_models import MODELS, DETRModel, build
-from vidsum.models.mrnet_detr import MRNetDETR
+from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR, build
 from vidsum.models.qd_detr import CrossLayer, inverse_sigmoid
 
 SIZES = {

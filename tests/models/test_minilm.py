@@ -1,6 +1,7 @@
-"""MiniLM, in PyTorch and in NumPy, against a plain BERT, head by head: random and published weights."""
+"""MiniLM against a plain BERT, head by head: random and published weights."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +11,23 @@ from torch import Tensor
 
 from tests.conftest import real_weights
 from vidsum import checkpoints
-from vidsum.models.minilm import MiniLM, MiniLMConfig, from_published, load_minilm
-from vidsum.models.minilm_numpy import NumpyMiniLM
+from vidsum.models.minilm import MiniLM
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MiniLMConfig:
+    """Sizes, with those of all-MiniLM-L6-v2."""
+
+    vocabulary: int = 30522
+    positions: int = 512
+    d: int = 384
+    layers: int = 6
+    heads: int = 12
+    d_ff: int = 1536
+
+
 SMALL = MiniLMConfig(vocabulary=50, positions=12, d=24, layers=2, heads=3, d_ff=40)
 
 
@@ -47,7 +61,7 @@ def published_names(config: MiniLMConfig) -> dict[str, Tensor]:
 
 
 def bert(weights: dict[str, Array], tokens: list[int], config: MiniLMConfig) -> Array:
-    """One text, without padding: Devlin et al. 2019, head by head, then the mean and length 1."""
+    """One text, without padding: Devlin et al. 2019, head by head, its tokens."""
 
     def norm(x: Array, name: str) -> Array:
         centred = x - x.mean(axis=1, keepdims=True)
@@ -76,79 +90,57 @@ def bert(weights: dict[str, Array], tokens: list[int], config: MiniLMConfig) -> 
         wide = dense(x, f"{layer}.intermediate.dense")
         wide = wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2))) / 2
         x = norm(x + dense(wide, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
+    return x
+
+
+def unit_mean(x: Array) -> Array:
     mean = x.mean(axis=0)
     unit: Array = mean / np.linalg.norm(mean)
     return unit
 
 
 @pytest.fixture
-def small() -> tuple[MiniLM, dict[str, Array]]:
-    published = published_names(SMALL)
-    model = MiniLM(SMALL).eval()
-    model.load_state_dict(from_published(published))
-    return model, {name: tensor.double().numpy() for name, tensor in published.items()}
+def weights() -> dict[str, Array]:
+    return {name: tensor.double().numpy() for name, tensor in published_names(SMALL).items()}
+
+
+def model_of(weights: dict[str, Array]) -> MiniLM:
+    return MiniLM({name: array.astype(np.float32) for name, array in weights.items()}, SMALL.heads)
 
 
 TEXTS = [[1, 7, 49, 2], [1, 2], [1, *range(10, 20), 2]]
 
 
-def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
-    tokens, is_token = torch.full((3, 12), 33), torch.zeros(3, 12, dtype=torch.bool)
+def padded(texts: list[list[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    tokens, is_token = np.full((3, 12), 33), np.zeros((3, 12), np.bool_)
     for row, text in enumerate(texts):
-        tokens[row, : len(text)] = torch.tensor(text)
+        tokens[row, : len(text)] = text
         is_token[row, : len(text)] = True
     return tokens, is_token
 
 
-def test_a_batch_with_padding_agrees_with_a_plain_bert_text_by_text(
-    small: tuple[MiniLM, dict[str, Array]],
-) -> None:
-    model, weights = small
-    tokens, is_token = padded(TEXTS)
-    with torch.inference_mode():
-        found = model(tokens, is_token).numpy()
-    in_numpy = NumpyMiniLM({name: array.astype(np.float32) for name, array in weights.items()}, SMALL.heads)
-    expected = np.stack([bert(weights, text, SMALL) for text in TEXTS])
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_allclose(in_numpy(tokens.numpy(), is_token.numpy()), expected, atol=1e-5)
+def test_a_batch_with_padding_agrees_with_a_plain_bert_text_by_text(weights: dict[str, Array]) -> None:
+    found = model_of(weights)(*padded(TEXTS))
+    np.testing.assert_allclose(found, [unit_mean(bert(weights, text, SMALL)) for text in TEXTS], atol=1e-5)
 
 
-def test_the_tokens_are_the_same_in_numpy(small: tuple[MiniLM, dict[str, Array]]) -> None:
-    model, weights = small
-    tokens, is_token = padded(TEXTS)
-    with torch.inference_mode():
-        expected = model.read(tokens, is_token)[is_token].numpy()
-    in_numpy = NumpyMiniLM({name: array.astype(np.float32) for name, array in weights.items()}, SMALL.heads)
-    found = in_numpy.read(tokens.numpy(), is_token.numpy())[is_token.numpy()]
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+def test_the_tokens_agree_with_a_plain_bert(weights: dict[str, Array]) -> None:
+    rows = model_of(weights).read(*padded(TEXTS))
+    for row, text in zip(rows, TEXTS, strict=True):
+        np.testing.assert_allclose(row[: len(text)], bert(weights, text, SMALL), atol=1e-4)
 
 
-def test_every_published_tensor_is_used_but_the_pooler() -> None:
-    published = published_names(SMALL)
-    state = from_published(published)
-    assert set(state) == set(MiniLM(SMALL).state_dict())
-    assert (
-        len(published) - len(state) == 4
-    )  # token types (added to the places), position_ids, the pooler's two
-
-
-def test_a_checkpoint_that_lacks_a_tensor_is_refused() -> None:
-    published = published_names(SMALL)
-    del published["encoder.layer.1.output.dense.bias"]
-    with pytest.raises(RuntimeError, match=r"layers\.1\.narrow\.bias"):
-        MiniLM(SMALL).load_state_dict(from_published(published))
+def test_a_checkpoint_that_lacks_a_tensor_is_refused(weights: dict[str, Array]) -> None:
+    del weights["encoder.layer.1.output.dense.bias"]
+    with pytest.raises(KeyError, match=r"encoder\.layer\.1\.output\.dense\.bias"):
+        model_of(weights)(*padded(TEXTS))
 
 
 @pytest.mark.weights
 def test_the_published_weights_agree_with_a_plain_bert() -> None:
     real_weights("minilm")
-    published = checkpoints.load_state_dict("minilm")
+    arrays = checkpoints.load_arrays("minilm")
     tokens = [101, 1037, 2711, 18054, 2015, 1037, 6090, 17955, 102]  # [CLS] a person flips a pancake [SEP]
-    plain = {name: tensor.double().numpy() for name, tensor in published.items()}
-    with torch.inference_mode():
-        found = load_minilm(published)(torch.tensor([tokens]), torch.ones(1, 9, dtype=torch.bool))[0].numpy()
-    in_numpy = NumpyMiniLM(checkpoints.load_arrays("minilm"))(np.array([tokens]), np.ones((1, 9), np.bool_))[
-        0
-    ]
-    np.testing.assert_allclose(found, bert(plain, tokens, MiniLMConfig()), atol=1e-5)
-    np.testing.assert_allclose(in_numpy, found, atol=1e-5)
+    plain = {name: array.astype(np.float64) for name, array in arrays.items()}
+    (found,) = MiniLM(arrays)(np.array([tokens]), np.ones((1, 9), np.bool_))
+    np.testing.assert_allclose(found, unit_mean(bert(plain, tokens, MiniLMConfig())), atol=1e-5)

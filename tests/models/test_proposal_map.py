@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.models.proposal_map import ProposalMap, cell_weights, pool_proposals, pooling_counts, proposals
+from vidsum.models.mrnet import ProposalMap, cell_weights, pool_proposals, pooling_counts, proposals
 
 
 @pytest.mark.parametrize(

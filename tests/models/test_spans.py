@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torchvision.ops import generalized_box_iou
 
-from vidsum.models.spans import centre_width, generalized_iou, generalized_iou_of_pairs, start_end
+from vidsum.models.detr import centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 
 SPAN = st.tuples(st.floats(-1, 2), st.floats(1e-3, 3)).map(lambda one: (one[0], one[0] + one[1]))
 SPANS = st.lists(SPAN, min_size=1, max_size=6).map(lambda given: torch.tensor(given, dtype=torch.float64))

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests import media
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.inputs import expand, read_list
+from vidsum.pipelines.sources import expand, read_list
 from vidsum.video.write import write_segments
 
 

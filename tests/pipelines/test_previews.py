@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.media import make_video, read_number
 from vidsum.errors import UsageError
-from vidsum.pipelines.previews import previews
+from vidsum.pipelines.export import previews
 from vidsum.settings import PreviewFormat
 from vidsum.types import Picture
 from vidsum.video.probe import probe

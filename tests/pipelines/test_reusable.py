@@ -10,7 +10,7 @@ import pytest
 import vidsum
 from tests import media
 from vidsum.errors import UsageError
-from vidsum.features import own_extractors
+from vidsum.features import extractor
 from vidsum.types import Features, Picture
 
 WORDS = {"red": 0, "green": 1, "blue": 2}
@@ -32,7 +32,7 @@ class Colour:
 @pytest.fixture
 def colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Colour:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own_extractors, "_registered", {})
+    monkeypatch.setattr(extractor, "_registered", {})
     encode = Colour()
     vidsum.register_extractor(vidsum.OwnExtractor("colour", encode, dim=3, fps=5.0, size=32))
     return encode

@@ -18,7 +18,7 @@ from tests.media import make_video, read_number
 from tests.report.made import EVIL, QUOTED, of_features, results
 from vidsum.errors import UsageError
 from vidsum.pipelines.report import report_text, write_report
-from vidsum.report.charts import chart
+from vidsum.report.page import chart
 from vidsum.speech.transcript import Transcript
 
 

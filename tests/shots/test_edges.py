@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.shots.edges import edges_between, equal_edges
+from vidsum.shots.find import edges_between, equal_edges
 
 
 @pytest.mark.parametrize(

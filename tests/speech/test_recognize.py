@@ -12,8 +12,7 @@ from docs.benchmarks.voices import RATE, has_voices, spoken, with_noise, write_w
 from tests.conftest import real_weights
 from vidsum import checkpoints
 from vidsum.pipelines.speech import transcribe
-from vidsum.speech.languages import LANGUAGES
-from vidsum.speech.recognize import load_recognizer
+from vidsum.speech.recognize import LANGUAGES, load_recognizer
 
 KENNEDY = (
     "and so my fellow americans ask not what your country can do for you ask what you can do for your country"

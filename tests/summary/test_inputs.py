@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.captioned.made import use_stand_ins, visual_map
+from tests.datasets.made import use_stand_ins, visual_map
 from vidsum.errors import InputError
-from vidsum.summary.inputs import Inputs, inputs_of
+from vidsum.summary.summarizer import Inputs, inputs_of
 from vidsum.types import Features
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.axis import clock, round_times
 from vidsum.errors import OutputError, UsageError
+from vidsum.figures import clock, round_times
 from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
 from vidsum.summary.plot import importance_plot
 from vidsum.summary.storyboard import storyboard

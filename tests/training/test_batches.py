@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.training.batches import Batches, collate_groups, collate_pairs, grouped, one_by_one, shuffled
+from vidsum.training.moments import Batches, collate_groups, collate_pairs, grouped, one_by_one, shuffled
 
 CPU = torch.device("cpu")
 

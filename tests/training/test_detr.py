@@ -14,17 +14,14 @@ from vidsum.datasets.examples import HighlightExample, Pair
 from vidsum.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.grounding.windows import with_endpoints
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import Detections
-from vidsum.models.detr_models import MODELS, DETRModel
+from vidsum.models.detr import Detections, centre_width
+from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR
 from vidsum.models.detr_models import build as build_model
-from vidsum.models.mrnet_detr import MRNetDETR
-from vidsum.models.spans import centre_width
 from vidsum.options import build
-from vidsum.training.batches import collate_pairs
 from vidsum.training.data import MomentData
-from vidsum.training.detr import detr_loss, measured, train_detr
-from vidsum.training.detr_losses import detection_loss
+from vidsum.training.detr import detection_loss, detr_loss, measured, train_detr
 from vidsum.training.loop import FitResult
+from vidsum.training.moments import collate_pairs
 from vidsum.training.settings import DETRLossSettings, DETRSettings, MatchWeights
 from vidsum.training.toy import Toy, draw_highlights
 

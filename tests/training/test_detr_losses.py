@@ -12,8 +12,7 @@ from torchvision.ops import generalized_box_iou_loss
 
 from vidsum.errors import UsageError
 from vidsum.models.detr import Detections, Inputs
-from vidsum.training.batches import DETRBatch
-from vidsum.training.detr_losses import (
+from vidsum.training.detr import (
     clips_inside,
     detection_loss,
     margin_loss,
@@ -21,6 +20,7 @@ from vidsum.training.detr_losses import (
     negative_pair_loss,
     rank_loss,
 )
+from vidsum.training.moments import DETRBatch
 from vidsum.training.settings import DETRLossSettings, MatchWeights
 
 ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = MatchWeights(1, 0, 0), MatchWeights(0, 1, 0), MatchWeights(0, 0, 1)

@@ -16,8 +16,7 @@ from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
-from vidsum.summary.inputs import Inputs
-from vidsum.summary.summarizer import Summarizer, importance, load_summarizer
+from vidsum.summary.summarizer import Inputs, Summarizer, importance, load_summarizer
 from vidsum.training.examples import VideoExample, example_of, loss_of, target_of
 from vidsum.training.fulltransnet import prepare_run, train_split
 from vidsum.training.ridge import fit_split, prepare_ridge

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.synthetic import write_annotated
 from tests.training.videos import DIM, toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
 from vidsum.datasets.splits import Split, k_fold
-from vidsum.datasets.summaries import AnnotatedVideo, shots_of, write_annotated
+from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.evaluation.summary_metrics import kendall_tau_b
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file

@@ -13,8 +13,8 @@ from vidsum.datasets.examples import MomentExample
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
 from vidsum.options import build
-from vidsum.training.batches import collate_groups
 from vidsum.training.data import MomentData
+from vidsum.training.moments import collate_groups
 from vidsum.training.mrnet import best_ious, mrnet_loss, train_mrnet
 from vidsum.training.settings import LossSettings, MRNetSettings
 from vidsum.training.toy import Toy, draw_moments

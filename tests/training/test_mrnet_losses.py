@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vidsum.intervals import iou
-from vidsum.training.mrnet_losses import contrastive_loss, iou_loss, proposal_ious, window_iou
+from vidsum.training.mrnet import contrastive_loss, iou_loss, proposal_ious, window_iou
 from vidsum.training.settings import LossSettings
 
 T = 5

@@ -14,9 +14,10 @@ from tests.pictures import EXTRACTOR, embedded, make_pictures, use_stand_ins, wr
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, OutputError
 from vidsum.evaluation.vse import read_map
-from vidsum.features.own_extractors import OwnExtractor, _registered
+from vidsum.features.extractor import OwnExtractor, _registered
 from vidsum.models.configs import VSEConfig
 from vidsum.training.settings import LoopSettings
+from vidsum.training.summary_settings import VSEData, VSESettings
 from vidsum.training.vse import (
     batches,
     contrastive_loss,
@@ -26,7 +27,6 @@ from vidsum.training.vse import (
     standardise,
     train_vse,
 )
-from vidsum.training.vse_settings import VSEData, VSESettings
 
 SETTINGS = VSESettings(
     model=VSEConfig(hidden=32),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from av.video.reformatter import VideoReformatter
 
 from tests.media import MadeVideo, read_number
+from vidsum.video.frames import n_samples, samples_before
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -206,3 +207,14 @@ def _beeping(path: Path, times_s: npt.NDArray[np.float64]) -> BoolArray:
     first = np.clip(np.round((times_s - start_s - 0.0005) * rate).astype(int), 0, len(wave))
     last = np.clip(np.round((times_s - start_s + 0.0005) * rate).astype(int) + 1, 0, len(wave))
     return (loud[last] - loud[first]) > 0
+
+
+def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.NDArray[np.int64]:
+    """The frame on screen at k / fps for each sample k: the last whose time is not after it, else the first.
+
+    Frames go on screen at the increasing `times_s` [N], N >= 1. Returns [K] indices into these, K being
+    n_samples(fps, duration_s).
+    """
+    counts = [samples_before(fps, time_s) for time_s in np.asarray(times_s, dtype=np.float64).tolist()]
+    samples = np.arange(n_samples(fps, duration_s))
+    return np.maximum(np.searchsorted(counts, samples, side="right") - 1, 0)

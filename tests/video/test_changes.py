@@ -10,10 +10,10 @@ from tests.video.conftest import Made
 from vidsum.errors import InputError
 from vidsum.types import Features
 from vidsum.video.changes import ChangeMeter
-from vidsum.video.closer import changes_within
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
+from vidsum.video.segments import changes_within
 
 
 def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> Features:

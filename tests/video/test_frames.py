@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from torchvision.transforms.v2.functional import resize
 
 from tests.media import number_picture, read_number
+from tests.video.clips import pick_frames
 from vidsum.errors import UsageError
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pick_frames, pixel_size, sample_stream
+from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pixel_size, sample_stream
 
 frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
     lambda gaps: [0.0, *(np.cumsum(gaps) / 1000).tolist()]

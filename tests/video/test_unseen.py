@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.media import GOOD_VIDEOS, make_video, number_picture
+from tests.video.clips import pick_frames
 from tests.video.conftest import Made
 from vidsum.errors import UsageError
 from vidsum.settings import Extraction
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Exact, Frame, Sampling, pick_frames
+from vidsum.video.frames import Exact, Frame, Sampling
 from vidsum.video.read import read_frames
 from vidsum.video.unseen import Unseen
 

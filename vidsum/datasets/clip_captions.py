@@ -1,25 +1,83 @@
-"""Captions of the clips of videos as features: JSON lines of `{"vid", "captions"}`, embedded by MiniLM.
+"""Captions of clips and of sampled frames of videos.
 
-The layout of github.com/YoucanBaby/VTG-GPT: one caption for each 2 s of QVHighlights' videos. `captions` is a
-list of texts, or a text that holds such a list as Python writes it. The file may be compressed (`.jsonl.gz`).
+Those of clips are features: JSON lines of `{"vid", "captions"}`, embedded by MiniLM. The layout of
+github.com/YoucanBaby/VTG-GPT: one caption for each 2 s of QVHighlights' videos. `captions` is a list of
+texts, or a text that holds such a list as Python writes it. The file may be compressed (`.jsonl.gz`).
+
+Those of frames are JSON, `{video: {"picks": [0, 15, ...], "captions": ["a dog runs", ...]}}`. The layout
+of the captions of TVSum and SumMe in github.com/liuliuli302/tfnet: one caption for every 15th frame, of
+which the published h5 files hold the features.
 """
 
 import ast
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.datasets.entries import Entry, parse_lines
-from vidsum.datasets.frame_captions import is_unicode
+from vidsum.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.datasets.group import MOST_FRAMES, IntArray
 from vidsum.errors import InputError
 from vidsum.grounding.text import embed_once, load_text_encoder
-from vidsum.text_files import named, read_packed_text, shown
+from vidsum.text_files import named, read_json, read_packed_text, shown
 from vidsum.types import FloatArray, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class FrameCaptions:
+    """What sampled frames of one video show."""
+
+    name: str
+    """The video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe."""
+    picks: IntArray
+    """[T] frame number of each caption; at least one, and they increase."""
+    captions: tuple[str, ...]
+    """One per pick, none of them blank."""
+
+
+def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
+    """Read the captions of all videos of a file: by name, in the order of the file.
+
+    Raises InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
+    numbers of a video are not whole, do not increase, or do not match its captions, or a caption is not text.
+    The message names the file, the video and the fault.
+    """
+    where = os.fspath(path)
+    videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
+    if not videos:
+        raise InputError(f"{where}: holds no video")
+    return {name: _captions(name, entry_of(f"{where}: {named(name)}", each)) for name, each in videos.items()}
+
+
+def _captions(name: str, entry: Entry) -> FrameCaptions:
+    picks, captions = entry.list("picks"), entry.list("captions")
+    if len(picks) != len(captions):
+        raise entry.fault(f"has {len(captions)} captions for {len(picks)} picks")
+    if not picks:
+        raise entry.fault("has no captions")
+    for pick in picks:
+        if not isinstance(pick, int) or isinstance(pick, bool) or not 0 <= pick <= MOST_FRAMES:
+            raise entry.fault(f"has a pick that is not the number of a frame: {shown(pick)}")
+    frames = np.array(picks, np.int64)
+    if (stalls := np.flatnonzero(np.diff(frames) <= 0)).size:
+        raise entry.fault(
+            f"has picks that do not increase: {frames[stalls[0] + 1]} after {frames[stalls[0]]}"
+        )
+    for frame, caption in zip(picks, captions, strict=True):
+        if not isinstance(caption, str) or not caption.strip() or not is_unicode(caption):
+            raise entry.fault(f"has no text as the caption of frame {frame}: {shown(caption)}")
+    return FrameCaptions(name, frames, tuple(captions))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether no half of a surrogate pair stands alone, which JSON allows and tokenizers do not."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
 
 ENCODER = "minilm"
 _SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -38,9 +96,8 @@ def is_captions(source: Path) -> bool:
 def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
     """The captions of each video's clips, in their order.
 
-    Raises:
-        InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts; the
-            message names the line.
+    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts;
+    the message names the line.
     """
     source = Path(path)
     text = read_packed_text(source)
@@ -49,7 +106,7 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
         video = entry.text("vid")
         if video in videos:
             raise entry.fault(f"has the video {named(video)} again")
-        videos[video] = _captions(entry)
+        videos[video] = _captions_of_line(entry)
     if not videos:
         raise InputError(f"{source}: holds no captions")
     return videos
@@ -97,7 +154,7 @@ def _stamp(path: Path) -> _Stamp:
     return str(path.resolve()), facts.st_mtime_ns, facts.st_size
 
 
-def _captions(entry: Entry) -> tuple[str, ...]:
+def _captions_of_line(entry: Entry) -> tuple[str, ...]:
     given = entry.values.get("captions")
     captions: Any = _literal(entry, given) if isinstance(given, str) else given
     if not isinstance(captions, list) or not captions:

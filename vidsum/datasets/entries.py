@@ -18,11 +18,7 @@ T = TypeVar("T")
 
 
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
-    """The objects of JSON lines; blank lines are skipped.
-
-    Raises:
-        InputError: a line is not a JSON object.
-    """
+    """The objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON object."""
     return (entry_of(where, values) for where, values in json_lines(path, text))
 
 

@@ -58,8 +58,7 @@ class Labels:
     def check_same(self, name: str, features: Features, n_frames: int) -> None:
         """See to it that features are of this video.
 
-        Raises:
-            InputError: it is longer or shorter than their video.
+        Raises InputError: it is longer or shorter than their video.
         """
         if self.length_s is None:
             if abs(n_frames - self.n_frames) > TOLERANCE:

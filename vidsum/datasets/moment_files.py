@@ -56,9 +56,8 @@ class Annotation:
 def read_annotations(path: Path) -> Iterator[Annotation]:
     """The annotations of a file, in its order.
 
-    Raises:
-        InputError: the file cannot be read, is of no known layout, or an entry lacks something; the message
-            names the entry.
+    Raises InputError: the file cannot be read, is of no known layout, or an entry lacks something; the
+    message names the entry.
     """
     text = read_text(path)
     yield from _layout(text)(path, text)

@@ -71,9 +71,8 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
     Returns:
         The videos by name, in the order of the file; `repaired` counts their repairs.
 
-    Raises:
-        InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
-            message names the entry.
+    Raises InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
+    message names the entry.
     """
     annotations: dict[str, list[Annotation]] = {}
     for annotation in _annotations(path):
@@ -95,10 +94,9 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
         The queries by number, in the order of the file: all with the saliency [C, U] of all whole clips, or
         all without.
 
-    Raises:
-        InputError: the file cannot be read, or holds nothing; a line lacks something, or repeats a number; a
-            window is inverted, empty or outside its video; or the annotators do not go with the clips. The
-            message names the line.
+    Raises InputError: the file cannot be read, or holds nothing; a line lacks something, or repeats a number;
+    a window is inverted, empty or outside its video; or the annotators do not go with the clips. The message
+    names the line.
     """
     queries: dict[str, Query] = {}
     n_annotators: int | None = None

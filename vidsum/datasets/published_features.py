@@ -56,9 +56,8 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     Returns:
         An [N, D] for each source, rows of length 1.
 
-    Raises:
-        InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or the
-            sources are of different rates.
+    Raises InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or
+    the sources are of different rates.
     """
     parts = [_checked(*_stored(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
@@ -84,8 +83,7 @@ def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
 def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
     """Make sure, before any work, that all sources have all videos.
 
-    Raises:
-        InputError: one lacks some, or is none of the layouts.
+    Raises InputError: one lacks some, or is none of the layouts.
     """
     for source in sources:
         if source.is_dir():
@@ -114,8 +112,7 @@ def embed_sources(sources: Sequence[Path], device: str, progress: Progress | Non
         device: where MiniLM runs.
         progress: called while captions are embedded.
 
-    Raises:
-        InputError, WeightsError: see `vidsum.datasets.clip_captions.embed_captions`.
+    Raises InputError, WeightsError: see `vidsum.datasets.clip_captions.embed_captions`.
     """
     for source in sources:
         if not source.is_dir() and is_captions(source):
@@ -134,8 +131,7 @@ def read_words(folder: Path, qid: str) -> FloatArray:
 
     They are in `folder/qid{N}.npz`, key `last_hidden_state`.
 
-    Raises:
-        InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
+    Raises InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
     """
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
@@ -149,9 +145,8 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
     The file of a query is called `Query.features_name`. It holds a vector, [D] or [1, D], which is taken as
     it is, or L tokens or frames, [L, D]: their mean, each normalised (LayerNorm without weights).
 
-    Raises:
-        InputError: a query's file is missing, or cannot be read, or holds something else, or two are of
-            different sizes, or nothing tells the name of the file.
+    Raises InputError: a query's file is missing, or cannot be read, or holds something else, or two are of
+    different sizes, or nothing tells the name of the file.
     """
     if nameless := next((query for query in queries if not query.features_name), None):
         fault = (

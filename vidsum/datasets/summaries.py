@@ -17,8 +17,7 @@ from vidsum.datasets import group as fields
 from vidsum.datasets.group import Group, IntArray
 from vidsum.datasets.labels import Labels, labels_of
 from vidsum.errors import InputError, UsageError
-from vidsum.features.h5 import PUBLISHED_STRIDE, H5Video, h5_arrays, read_groups, write_groups
-from vidsum.outputs import as_utf8
+from vidsum.features.h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.text_files import named
 from vidsum.types import Features, FloatArray, Shots
 
@@ -82,11 +81,7 @@ def lacks_importance(path: Path) -> bool:
 
 
 def annotated_files(path: Path) -> list[Path]:
-    """The h5 files of a dataset: those of a folder, or the one.
-
-    Raises:
-        InputError: the folder has none.
-    """
+    """The h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has none."""
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
@@ -163,33 +158,6 @@ def _video(group: Group, name: str, label: Labels | None = None) -> AnnotatedVid
         scores = label.user_scores[:, picks]
     features = _with_warnings(features, group)
     return AnnotatedVideo(name, features, picks, n_frames, change_points, gtscore, summaries, scores)
-
-
-def write_annotated(videos: Mapping[str, AnnotatedVideo], path: str | os.PathLike[str]) -> None:
-    """Write videos in the layout of the published files.
-
-    Args:
-        videos: of one dataset. `read_annotated` names the dataset by the file, so they come back under the
-            same names from a file that is named as the dataset is.
-        path: the file.
-
-    Raises:
-        UsageError: two videos would be written under one name.
-        OutputError: the file cannot be written.
-    """
-    groups = {}
-    for video in videos.values():
-        group = video.name.partition("/")[2] or video.name
-        if group in groups:
-            raise UsageError(f"{path}: two of the videos are called {group}")
-        layout = h5_arrays(H5Video(video.features, video.change_points, video.gtscore, video.user_summary))
-        layout |= {"picks": video.picks, "n_frames": np.int64(video.n_frames)}
-        film = video.features.video
-        layout["video_name"] = as_utf8(Path(film.path).stem if film else group)
-        if video.user_scores is not None:
-            layout["user_scores"] = video.user_scores
-        groups[group] = (video.features, layout)
-    write_groups(groups, path)
 
 
 def shots_of(video: AnnotatedVideo) -> Shots:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.evaluation.key_shots import BoolArray, IntArray
+from vidsum.evaluation.reference import BoolArray, IntArray
 from vidsum.evaluation.report import per_cent
 from vidsum.intervals import iou
 from vidsum.types import FloatArray, TimeArray

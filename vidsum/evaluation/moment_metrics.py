@@ -93,8 +93,7 @@ def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
         ious: [Q, K] of Q >= 1 queries, or [draws, Q, K]: the mean over draws.
         comparison: whether an IoU that equals the threshold counts.
 
-    Raises:
-        UsageError: the comparison is unknown, or there is no query.
+    Raises UsageError: the comparison is unknown, or there is no query.
     """
     if comparison not in get_args(Comparison):
         raise unknown("comparison", comparison, get_args(Comparison))

@@ -38,9 +38,8 @@ def evaluate_moments(
         Rows: the predictions, `random`, `whole video`. Warnings: repairs of the annotations, and how many
         moments are empty.
 
-    Raises:
-        UsageError: there is no query; a row has the name of a baseline, or lacks a query; or the comparison
-            is unknown.
+    Raises UsageError: there is no query; a row has the name of a baseline, or lacks a query; or the
+    comparison is unknown.
     """
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
@@ -107,9 +106,8 @@ def evaluate_highlights(
     Returns:
         Rows: the predictions, `random`, `whole video`. Warnings: what was not measured, or filled in.
 
-    Raises:
-        UsageError: the row has the name of a baseline, there is no draw, no query or one without an answer,
-            only some answers have moments or saliency, or data and predictions have neither in common.
+    Raises UsageError: the row has the name of a baseline, there is no draw, no query or one without an
+    answer, only some answers have moments or saliency, or data and predictions have neither in common.
     """
     check_rows([name], BASELINES, n_seeds)
     if not queries:

@@ -1,26 +1,110 @@
 """Rows of people for the evaluation of moments: how far they agree with each other, and with the annotations.
 
 A model above the second agrees with the annotators better than another person does: it knows their habits.
+
+The answers are CSV files in a folder, a line per answer, as in github.com/mayu-ot/hidden-challenges-MR
+(Otani et al., "Uncovering Hidden Challenges in Query-Based Video Moment Retrieval", BMVC 2020): columns
+video_id, description, start, end; times are per cent of the video.
 """
 
+import csv
+import io
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vidsum.datasets.moments import MomentVideo
-from vidsum.datasets.people import PeopleAnswers
 from vidsum.errors import InputError
 from vidsum.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
 from vidsum.evaluation.report import Report, Row, per_cent
 from vidsum.evaluation.settings import Comparison
 from vidsum.intervals import iou
-from vidsum.text_files import named, shown
+from vidsum.text_files import named, read_text, shown
 from vidsum.types import Interval, TimeArray
+
+_COLUMNS = ("video_id", "description", "start", "end")
+
+
+@dataclass(frozen=True)
+class PeopleAnswers:
+    """Where several people saw what one query describes."""
+
+    video: str
+    """As in the file: the name of the video, with or without its suffix."""
+    text: str
+    windows: tuple[Interval, ...]
+    """One per person, two or more: start and end in per cent of the video, none of them empty. They are not
+    divided by 100: most are whole numbers, whose IoU is often a threshold."""
+
+
+def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
+    """Read the answers of all CSV files of a folder: one entry per query, in the order of their first lines.
+
+    Raises InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or
+    holds no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
+    answer. The message names the file, and the line or query.
+    """
+    source = Path(folder)
+    if not source.is_dir():
+        raise InputError(f"{source}: {'is not a folder' if source.exists() else 'no such folder'}")
+    windows: dict[tuple[str, str], list[Interval]] = {}
+    for file in people_files(source):
+        for video, text, window in _answers(file):
+            windows.setdefault((video, text), []).append(window)
+    for (video, text), of_query in windows.items():
+        if len(of_query) < 2:
+            raise InputError(f"{source}: {named(video)}: {shown(text)} has one answer: agreement needs two")
+    return tuple(PeopleAnswers(video, text, tuple(each)) for (video, text), each in windows.items())
+
+
+def people_files(folder: Path) -> list[Path]:
+    """The CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be read."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix == ".csv")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    if not files:
+        raise InputError(
+            f"{folder}: has no CSV file", hint=f"CSV files with the columns {', '.join(_COLUMNS)}"
+        )
+    return files
+
+
+def _answers(file: Path) -> Iterator[tuple[str, str, Interval]]:
+    """Video, text and window of each line."""
+    rows = csv.DictReader(io.StringIO(read_text(file), newline=""), strict=True)
+    found = False
+    try:
+        if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
+            raise InputError(f"{file}: has no column {missing[0]}")
+        for row in rows:
+            found = True
+            yield _answer(f"{file}: line {rows.line_num}", row)
+    except csv.Error as error:
+        raise InputError(f"{file}: cannot be read as CSV after line {rows.line_num} ({error})") from error
+    if not found:
+        raise InputError(f"{file}: holds no answer")
+
+
+def _answer(where: str, row: dict[str, str | None]) -> tuple[str, str, Interval]:
+    video, text, *times = (row[column] or "" for column in _COLUMNS)
+    if not video.strip() or not text.strip():
+        raise InputError(f"{where}: has no video_id or no description")
+    try:
+        start, end = map(float, times)
+    except ValueError as error:
+        raise InputError(f"{where}: start and end are not numbers: {shown(times)}") from error
+    if not 0 <= start < end <= 100:
+        raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
+    return video.strip(), text, (start, end)
+
 
 PAIRWISE, ANNOTATED = "people (pairwise)", "people (annotations)"
 
@@ -48,13 +132,12 @@ def with_people(
 
     Args:
         report: of `evaluate_moments`.
-        people: from `vidsum.datasets.people.read_people`.
+        people: from `read_people`.
         videos: the data of the report. Its names may lack the suffix of a file and have ActivityNet's `v_`
             before them; sentences are compared by their words.
         comparison: as for `evaluate_moments`.
 
-    Raises:
-        InputError: no query that people answered is in the data.
+    Raises InputError: no query that people answered is in the data.
     """
     windows = [_windows_of(answers, videos) for answers in people]
     known = [(each, of_query) for each, of_query in zip(people, windows, strict=True) if of_query]

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from vidsum.axis import clock, round_times
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.evaluation.report import Report
-from vidsum.figures import new_figure, save_figure
+from vidsum.figures import clock, new_figure, round_times, save_figure
 from vidsum.outputs import as_utf8
 from vidsum.scaling import unit_range
 from vidsum.types import FloatArray

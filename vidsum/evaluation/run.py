@@ -11,18 +11,22 @@ from typing import Any, Final, TypeVar
 from vidsum.datasets.annotations import read_labels
 from vidsum.datasets.labels import Labels
 from vidsum.datasets.moments import read_highlights, read_moments
-from vidsum.datasets.people import read_people
 from vidsum.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.errors import UsageError
 from vidsum.evaluation import submissions
-from vidsum.evaluation.finished import Finished, read_finished
-from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
 from vidsum.evaluation.moments import evaluate_highlights, evaluate_moments
-from vidsum.evaluation.people import with_people
-from vidsum.evaluation.reference import CHANGE_POINTS, SEGMENTATIONS
+from vidsum.evaluation.people import read_people, with_people
+from vidsum.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS, BoolArray
 from vidsum.evaluation.report import Measures, Report
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
-from vidsum.evaluation.sources import SummaryRuns, checkpoint_of, checkpoints_of, refuse_twins
+from vidsum.evaluation.sources import (
+    Finished,
+    SummaryRuns,
+    checkpoint_of,
+    checkpoints_of,
+    read_finished,
+    refuse_twins,
+)
 from vidsum.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.evaluation.vse import evaluate_vse
 from vidsum.provenance import of_file
@@ -179,7 +183,7 @@ def _shares(finished: Mapping[str, Finished]) -> Iterator[str]:
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
     """The annotated videos of a request, with features."""
     if request.captions:
-        from vidsum.captioned.sources import in_space, read_captioned
+        from vidsum.datasets.captioned import in_space, read_captioned
 
         assert request.annotations
         videos = read_captioned([request.captions], [request.annotations], request.device, progress)

@@ -69,10 +69,9 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
         path: the file. A query is known by its `qid`, or by its video and text (white space aside).
         videos: the data.
 
-    Raises:
-        InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
-            too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
-            The message names the line.
+    Raises InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
+    too often, or not at all; a moment ends before its start, or does not consist of finite numbers. The
+    message names the line.
     """
     queries = [query for video in videos.values() for query in video.queries]
     numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
@@ -111,11 +110,10 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
         path: the file.
         queries: the data.
 
-    Raises:
-        InputError: the file cannot be read; a query is not in the data, has another video, is answered twice
-            or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
-            ends before its start; there is not one saliency score for each clip; or a number is NaN or
-            infinite. The message names the line.
+    Raises InputError: the file cannot be read; a query is not in the data, has another video, is answered
+    twice or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
+    ends before its start; there is not one saliency score for each clip; or a number is NaN or infinite. The
+    message names the line.
     """
     predictions: dict[str, QueryPrediction] = {}
     parts: tuple[str, ...] = ()
@@ -138,8 +136,7 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
     """Write answers as a submission that this and other tools' evaluations read.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
         part.write_text("".join(map(_line, predictions)), encoding="utf-8")
@@ -156,9 +153,8 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
     Returns:
         Name of the video -> [T], in the order of `videos`.
 
-    Raises:
-        InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
-            none that is, or not as many scores as the video has features.
+    Raises InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
+    none that is, or not as many scores as the video has features.
     """
     entry = Entry(str(path), {})
     document = read_json(path)

@@ -9,8 +9,7 @@ from vidsum.datasets.labels import Labels
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.evaluation import summary_metrics
-from vidsum.evaluation.key_shots import BUDGET, KNAPSACKS, BoolArray
-from vidsum.evaluation.reference import CHANGE_POINTS, Reference, reference_of
+from vidsum.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, BoolArray, Reference, reference_of
 from vidsum.evaluation.report import Report, Row, check_rows
 from vidsum.evaluation.settings import Segmentation
 from vidsum.evaluation.summary_metrics import (
@@ -60,9 +59,8 @@ def evaluate_summaries(
         Rows `human`, `mean annotator`, `mean of the others`, the predictions, `random`, `uniform`. Facts:
         `n_tests` is larger than `n_videos` where several splits test the same one; the means are over tests.
 
-    Raises:
-        UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
-            number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
+    Raises UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
+    number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
     """
     if not videos:
         raise UsageError("no video to evaluate on")

@@ -1,7 +1,7 @@
 """Features of a video: one vector for each frame or clip, by a pretrained network.
 
 An extractor is a file of `vidsum/features/extractors/`, of which there is no other list, or comes from
-outside (`own_extractors`). This module loads neither torch nor NumPy by itself.
+outside (`extractor`). This module loads neither torch nor NumPy by itself.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
-from vidsum.features.own_extractors import own_extractor
+from vidsum.features.extractor import own_extractor
 from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.settings import EXTRACTORS

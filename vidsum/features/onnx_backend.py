@@ -21,8 +21,8 @@ from vidsum.version import __version__
 Provider = tuple[str, dict[str, int]]
 """onnxruntime's name of what runs the network, and its options."""
 
-_WRITERS = [Path(__file__).with_name(f"{name}.py") for name in ("onnx_lite", "onnx_int8")]
-"""The modules that write graphs."""
+_WRITER = Path(__file__).with_name("onnx_lite.py")
+"""The module that writes graphs."""
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
@@ -64,7 +64,7 @@ def graph_extractor(
     """
     provider = choose_provider(device, precision)
     assert spec.graph is not None
-    made_from = {"weights": weights_sha256, "precision": precision, "code": list(map(hash_file, _WRITERS))}
+    made_from = {"weights": weights_sha256, "precision": precision, "code": hash_file(_WRITER)}
     graph = kept_bytes("onnx", made_from, partial(spec.graph, arrays, spec.preprocessing, precision))
     run = _session(graph, provider)
     return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))

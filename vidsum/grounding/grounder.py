@@ -30,11 +30,10 @@ from vidsum.grounding.windows import (
     with_endpoints,
 )
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import inputs_of
+from vidsum.models.detr import inputs_of, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
-from vidsum.models.spans import start_end
 from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Moment, TimeArray

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from vidsum.axis import clock, round_times, title
-from vidsum.figures import new_figure, save_figure
+from vidsum.figures import clock, new_figure, round_times, save_figure, title
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
 from vidsum.provenance import label_of

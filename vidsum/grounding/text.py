@@ -5,14 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.device import choose_device, device_type
 from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
@@ -24,7 +22,6 @@ from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from torch import Tensor
 
 MINILM_TOKENS = 256
 """Maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)."""
@@ -37,7 +34,6 @@ _AT_ONCE = 1024
 
 Texts = Sequence[str]
 Embed = Callable[[Texts], list[FloatArray]]
-ReadTokens = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,59 +105,32 @@ def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
     return _LOADERS[name](device)
 
 
-def _minilm(device: str) -> TextEncoder:
-    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d; on the CPU without torch."""
+def _minilm(_device: str) -> TextEncoder:
+    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019), 384-d; on the CPU, whatever the device."""
+    from safetensors.numpy import load_file
     from tokenizers import Tokenizer
+
+    from vidsum.models.minilm import MiniLM
 
     folder = checkpoints.path_of("minilm")  # hashed here, once for both files
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()  # the file asks for texts of exactly 128 tokens
     tokenizer.no_truncation()
-    on_device = _numpy_minilm if device_type(device) == "cpu" else _torch_minilm
-    pooled, read = on_device(folder / "model.safetensors", device)
+    model = MiniLM(load_file(folder / "model.safetensors"))
 
     def embed(texts: Texts) -> list[FloatArray]:
-        return list(pooled(*_padded(tokenizer, texts)))
+        return list(model(*_padded(tokenizer, texts)))
 
     def embed_words(texts: Texts) -> list[FloatArray]:
         tokens, is_token = _padded(tokenizer, texts)
-        return [unit_rows(row[seen]) for row, seen in zip(read(tokens, is_token), is_token, strict=True)]
+        return [
+            unit_rows(row[seen]) for row, seen in zip(model.read(tokens, is_token), is_token, strict=True)
+        ]
 
     def count_tokens(text: str) -> int:
         return len(tokenizer.encode(text).ids)
 
     return _in_batches("minilm", embed, embed_words, count_tokens, MINILM_TOKENS)
-
-
-def _numpy_minilm(weights: Path, _device: str) -> tuple[ReadTokens, ReadTokens]:
-    """Tokens [B, L], and which of them are no padding, to [B, D] of texts and to [B, L, D] of tokens."""
-    from safetensors.numpy import load_file
-
-    from vidsum.models.minilm_numpy import NumpyMiniLM
-
-    model = NumpyMiniLM(load_file(weights))
-    return model, model.read
-
-
-def _torch_minilm(weights: Path, device: str) -> tuple[ReadTokens, ReadTokens]:
-    """The same on another device than the CPU."""
-    import torch
-    from safetensors.torch import load_file
-
-    from vidsum.models.minilm import load_minilm
-
-    place = choose_device(device)
-    model = load_minilm(load_file(weights)).to(place)
-
-    def run(part: "Callable[[Tensor, Tensor], Tensor]") -> ReadTokens:
-        @torch.inference_mode()
-        def read(*arrays: npt.NDArray[Any]) -> FloatArray:
-            rows: FloatArray = part(*(torch.from_numpy(array).to(place) for array in arrays)).cpu().numpy()
-            return rows
-
-        return read
-
-    return run(model), run(model.read)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

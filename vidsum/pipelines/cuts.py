@@ -12,7 +12,7 @@ from vidsum.pipelines.extraction import Input
 from vidsum.shots.cuts import Pictures
 from vidsum.types import Features, Interval
 from vidsum.video.changes import NAME
-from vidsum.video.closer import changes_within
+from vidsum.video.segments import changes_within
 
 
 def pictures_of(given: Input, changes: Features | None) -> Pictures | None:

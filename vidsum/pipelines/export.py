@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +17,14 @@ from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
+from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import form_in, label_of
-from vidsum.settings import UNLIKELY, Encoding, Extraction
+from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
+from vidsum.timelines.cuts import cuts_of
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
+from vidsum.video.encoders import animated
+from vidsum.video.frames import Exact
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.stills import read_frames_at
@@ -239,3 +245,59 @@ def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
     if result.video is None:
         raise UsageError("cannot write a video: this was computed from features only")
     return probe_video(result.video.path, Extraction(allow_playlists=is_playlist(result.video)))
+
+
+_FPS = 8
+_LONGEST_S = 6.0
+_SIDE = 320
+
+
+def previews(document: Mapping[str, Any], format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
+    """The name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a second.
+
+    Names are numbers from 1: `2.gif`; those of moments that texts describe are query and rank: `1_2.gif`.
+    Pictures are 320 pixels at most on the longer side.
+
+    Args:
+        document: of summarize, shots, ground or highlights.
+        format: of the previews.
+
+    Raises:
+        UsageError: the result is of features.
+        InputError: the video is missing or another one.
+    """
+    if document["video"] is None:
+        fault = "cannot write previews: the result was computed from features only"
+        raise UsageError(fault, hint="give the video")
+    info = video_behind(document)
+    size = _size(info)
+    for name, cut in zip(_names(document), cuts_of(document), strict=True):
+        length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
+        n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
+        times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
+        pictures = [frame.image for frame in read_frames_at(info.path, times_s, size, info=info)]
+        yield f"{name}.{format}", animated(pictures, format, _FPS)
+
+
+def is_preview(name: str) -> bool:
+    """Whether a file has the name of a preview."""
+    return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
+
+
+def _names(document: Mapping[str, Any]) -> list[str]:
+    if "queries" not in document:
+        return [str(number) for number in range(1, len(cuts_of(document)) + 1)]
+    return [
+        f"{number}_{rank}"
+        for number, query in enumerate(document["queries"], 1)
+        for rank in range(1, len(query["moments"]) + 1)
+    ]
+
+
+def _size(info: VideoInfo) -> Exact:
+    """Of even sides, as H.264 needs them, and no larger than the video."""
+    scale = min(1.0, _SIDE / max(info.display_width, info.display_height))
+    width, height = (
+        max(2, 2 * round(scale * side / 2)) for side in (info.display_width, info.display_height)
+    )
+    return Exact(width, height)

@@ -134,11 +134,7 @@ def extract(
 
 
 def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
-    """Plan the features of a video.
-
-    Raises:
-        InputError, UsageError: see `extract`.
-    """
+    """Plan the features of a video. Raises InputError, UsageError: see `extract`."""
     spec_of(extraction)  # an unknown extractor is told before the file is looked at
     video = probe_video(path_of(source), extraction)
     jobs = (extraction_job(video, extraction),)
@@ -148,8 +144,7 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
 def plan_features(source: Source, extraction: Extraction) -> Input:
     """The same, or features that exist: a feature file is read, features stay as they are.
 
-    Raises:
-        InputError, UsageError: see `extract`.
+    Raises InputError, UsageError: see `extract`.
     """
     if isinstance(source, Features):
         return Input(extraction, features=source)
@@ -180,8 +175,7 @@ def cache_state() -> CacheState:
 def spec_of(how: Extraction) -> Spec:
     """What the extractor sees of a video and gives.
 
-    Raises:
-        UsageError: there is no such extractor, or it cannot take such clips.
+    Raises UsageError: there is no such extractor, or it cannot take such clips.
     """
     return describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
 
@@ -189,8 +183,7 @@ def spec_of(how: Extraction) -> Spec:
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     """Extracting features, as the settings say.
 
-    Raises:
-        UsageError: the choices do not go together; said before anything is fetched.
+    Raises UsageError: the choices do not go together; said before anything is fetched.
     """
     spec = spec_of(how)
     precision = _precision_of(how, spec)
@@ -272,7 +265,7 @@ def hardware_for(video: VideoInfo, how: Extraction) -> str | None:
     """What decodes the video in place of the CPU, if that is asked for and there is some."""
     if how.hwaccel == "none":
         return None
-    from vidsum.video.hardware import decoding_hardware
+    from vidsum.video.pyav_reader import decoding_hardware
 
     return decoding_hardware(video, how.hwaccel)
 

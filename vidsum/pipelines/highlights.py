@@ -116,8 +116,7 @@ class HighlightsPlan:
 def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> HighlightsPlan:
     """Plan `find_highlights`: a video is probed and hashed, not decoded.
 
-    Raises:
-        InputError, WeightsError, UsageError: see `find_highlights`.
+    Raises InputError, WeightsError, UsageError: see `find_highlights`.
     """
     if top_k < 1:
         raise UsageError(f"top_k must be at least 1, not {top_k}")

@@ -98,7 +98,7 @@ class Transcriber:
         device: str = "auto",
         cache: bool = True,
     ) -> None:
-        self._settings = Transcription(language, translate)
+        self._settings = Transcription(language=language, translate=translate)
         self._extraction = Extraction(device=device, cache=cache)
 
     def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
@@ -126,7 +126,14 @@ class Grounder:
         **how: Unpack[ReadingOptions],
     ) -> None:
         self._retrieval = Retrieval(
-            top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough
+            top_k=top_k,
+            model=os.fspath(model),
+            space=space,
+            snap=snap,
+            min_present=min_present,
+            mask=mask,
+            evidence=evidence,
+            thorough=thorough,
         )
         self._extraction = from_keywords(Grounder, Extraction, how)
         self._encode_text = encode_text

@@ -1,16 +1,24 @@
 """What a pipeline can work on: the path of a video, a `Video` that keeps what was made of it, features."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vidsum.errors import UsageError
 from vidsum.features.store import is_feature_file
 from vidsum.settings import Extraction
-from vidsum.types import Features, VideoInfo
-from vidsum.video.probe import probe
+from vidsum.text_files import read_bytes, read_stdin
+from vidsum.types import Features, Picture, TimeArray, VideoInfo
+from vidsum.video.frames import LongSide
+from vidsum.video.probe import is_video, probe
+from vidsum.video.stills import read_frames_at
 from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]
@@ -43,11 +51,7 @@ def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
 
 
 def path_of(source: VideoPath | Video) -> str:
-    """The path of a video or feature file.
-
-    Raises:
-        UsageError: this is no path.
-    """
+    """The path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
         hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
@@ -68,8 +72,7 @@ def has_pictures(source: VideoPath | Video) -> bool:
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
     """What is known of a video; asked again in one run, it is not probed again unless the file changed.
 
-    Raises:
-        InputError: see `vidsum.probe`.
+    Raises InputError: see `vidsum.probe`.
     """
     try:
         status = Path(source).stat()
@@ -81,3 +84,93 @@ def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
 @lru_cache(maxsize=64)
 def _probe_unchanged(path: str, allow_playlists: bool, size: int, mtime_ns: int) -> VideoInfo:
     return probe(path, allow_playlists=allow_playlists)
+
+
+def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bool = False) -> list[str]:
+    """The inputs, each once, folders replaced by the videos in them; a folder without any stays.
+
+    Args:
+        paths: files and folders.
+        recursive: go into the folders below, but not through links.
+        allow_playlists: playlists of local files are videos too.
+    """
+    inputs: dict[str, None] = {}
+    for path in paths:
+        videos = list(videos_in(path, recursive, allow_playlists)) if is_folder(path) else []
+        inputs |= dict.fromkeys(videos or [path])
+    return list(inputs)
+
+
+def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[str]:
+    """The videos of a folder (see `is_video`) by name, without hidden files and folders."""
+    for place, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(place) / name
+            if is_video(path, allow_playlists=allow_playlists):
+                yield str(path)
+
+
+def read_list(file: str) -> list[str]:
+    """The paths in a file (`-` is stdin): one per line, or separated by NUL as `find -print0` writes them.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: it names nothing.
+    """
+    content = read_stdin() if file == "-" else read_bytes(file)
+    separator = b"\0" if b"\0" in content else b"\n"
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(separator)
+    paths = [os.fsdecode(line.removesuffix(b"\r")) for line in lines if line.strip()]
+    if not paths:
+        raise UsageError(f"{'stdin' if file == '-' else file}: names no input", hint="one path per line")
+    return paths
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path leads to a folder; a name that no file can have does not."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def read_frames(
+    source: VideoPath | Video,
+    times_s: Sequence[float] | TimeArray,
+    *,
+    max_side: int | None = None,
+    allow_playlists: bool = False,
+) -> list[Picture]:
+    """The frames of a video that are on screen at some times.
+
+    Args:
+        source: a video.
+        times_s: seconds from the first picture, in any order. Before the start it is the first frame, after
+            the end the last.
+        max_side: maximum length of the longer side in pixels; the size that the video is shown at if not
+            given.
+        allow_playlists: read ffconcat lists and .m3u8 playlists of local files.
+
+    Returns:
+        One [H, W, 3] array of RGB for each time: upright, with square pixels.
+
+    Raises:
+        InputError: the video cannot be read.
+        UsageError: the source is features, a time is not a finite number, or `max_side` is not positive.
+    """
+    if not has_pictures(source):
+        raise UsageError(f"{path_of(source)}: features have no frames", hint="give the video")
+    try:
+        times = np.asarray(times_s, np.float64)
+    except (TypeError, ValueError):
+        times = np.array(np.nan)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise UsageError(f"times_s must be a list of finite numbers, not {times_s!r}")
+    if max_side is not None and max_side < 1:
+        raise UsageError(f"max_side must be at least 1, not {max_side!r}")
+    info = probe_video(path_of(source), Extraction(allow_playlists=allow_playlists))
+    shown = max(info.display_width, info.display_height)
+    size = None if max_side is None else LongSide(min(max_side, shown))
+    frames = read_frames_at(info.path, times.tolist(), size, info=info)
+    return [frame.image for frame in frames]

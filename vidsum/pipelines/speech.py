@@ -16,21 +16,26 @@ from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
-from vidsum.speech.languages import LANGUAGES, SWITCH, Heard, changes_of, language_of, with_main_language
 from vidsum.speech.recognize import (
     BEAMS,
     CERTAIN,
     CHECKPOINT,
     CLEAR,
+    LANGUAGES,
     NO_REPEAT,
     NO_SPEECH,
     NO_SPEECH_LOG_PROBABILITY,
     NO_WORDS,
     SPLIT,
+    SWITCH,
+    Heard,
+    changes_of,
     in_one_language,
+    language_of,
     load_recognizer,
     precision_on,
     recognize,
+    with_main_language,
 )
 from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcript
 from vidsum.speech.transcript import as_text as as_text
@@ -204,8 +209,7 @@ def hear_query(
 def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextFormat) -> None:
     """Write a transcript as subtitles or plain text, in UTF-8.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
         part.write_text(as_text(transcript.segments, form), encoding="utf-8")
@@ -232,8 +236,7 @@ def plan_transcript(
 ) -> TranscriptPlan:
     """Plan a transcript: the file is probed and hashed, not decoded.
 
-    Raises:
-        InputError, UsageError: see `transcribe`.
+    Raises InputError, UsageError: see `transcribe`.
     """
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
@@ -245,8 +248,7 @@ def plan_transcript(
 def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
     """Whether a transcript of a file is in the cache; the file is only hashed.
 
-    Raises:
-        InputError: the file cannot be read.
+    Raises InputError: the file cannot be read.
     """
     made_from = _made_from(Path(path), Transcription(), extraction.device)
     return extraction.cache and cached.get(made_from) is not None

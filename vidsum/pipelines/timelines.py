@@ -46,11 +46,7 @@ def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absol
 
 
 def format_of(path: PathLike) -> ExportFormat:
-    """The format that a file's suffix stands for.
-
-    Raises:
-        UsageError: none.
-    """
+    """The format that a file's suffix stands for. Raises UsageError: none."""
     suffix = Path(path).suffix.lower()
     formats: tuple[ExportFormat, ...] = get_args(ExportFormat)
     for format in formats:
@@ -105,8 +101,7 @@ def timeline_text(
 def require_expressible(format: str, *, has_video: bool) -> None:
     """See to it that a format can be written here, of a result that has a video or has none.
 
-    Raises:
-        UsageError: it is for editors, and OpenTimelineIO is missing or the result has no video.
+    Raises UsageError: it is for editors, and OpenTimelineIO is missing or the result has no video.
     """
     if format in LISTS:
         return
@@ -134,8 +129,7 @@ def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.timelines.formats import to_editor
-    from vidsum.timelines.otio import one_line
+    from vidsum.timelines.formats import one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:
@@ -161,8 +155,7 @@ def video_behind(document: Mapping[str, Any], video: PathLike | None = None) -> 
         document: of a result that has a video.
         video: where it is, if not where the document says.
 
-    Raises:
-        InputError: it cannot be read, or is not the one that the result was made from.
+    Raises InputError: it cannot be read, or is not the one that the result was made from.
     """
     known = VideoInfo(**document["video"])
     path = known.path if video is None else os.fspath(video)

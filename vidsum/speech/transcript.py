@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vidsum.subtitles import to_srt, to_vtt
+from vidsum.times import to_srt, to_vtt
 from vidsum.types import Result, VideoInfo, named
 
 TextFormat = Literal["srt", "vtt", "txt"]

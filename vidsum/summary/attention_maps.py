@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vidsum.axis import clock
 from vidsum.errors import UsageError
+from vidsum.figures import clock
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from vidsum.axis import clock, round_times
-from vidsum.figures import new_figure, save_figure
+from vidsum.figures import clock, new_figure, round_times, save_figure
 from vidsum.summary.attention_maps import AttentionMaps
 from vidsum.types import FloatArray, TimeArray
 

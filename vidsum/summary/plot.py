@@ -5,8 +5,7 @@ import os
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from vidsum.axis import ACCENT, clock, round_times, title
-from vidsum.figures import new_figure, save_figure
+from vidsum.figures import ACCENT, clock, new_figure, round_times, save_figure, title
 from vidsum.provenance import label_of
 from vidsum.types import Summary
 

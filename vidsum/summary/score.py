@@ -14,8 +14,8 @@ from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
-from vidsum.summary.inputs import RIDGE_RATES
 from vidsum.summary.liveness import liveness, motion
+from vidsum.summary.summarizer import RIDGE_RATES
 from vidsum.types import Features, FloatArray, Shots
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import matplotlib as mpl
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from vidsum.axis import ACCENT, clock, round_times, title
 from vidsum.errors import UsageError
+from vidsum.figures import ACCENT, clock, round_times, title
 from vidsum.times import format_time
 from vidsum.types import Interval, Picture, Summary
 

@@ -5,9 +5,9 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 
-from vidsum import subtitles
-from vidsum.subtitles import clock
+from vidsum import times
 from vidsum.timelines.cuts import Cut
+from vidsum.times import clock
 
 _COLUMNS = (
     "number",
@@ -38,12 +38,12 @@ def to_csv(cuts: Sequence[Cut]) -> str:
 
 def to_srt(cuts: Sequence[Cut]) -> str:
     """SubRip subtitles: each cut's label while it lasts."""
-    return subtitles.to_srt(_cues(cuts))
+    return times.to_srt(_cues(cuts))
 
 
 def to_vtt(cuts: Sequence[Cut]) -> str:
     """WebVTT cues: each cut's label while it lasts."""
-    return subtitles.to_vtt(_cues(cuts))
+    return times.to_vtt(_cues(cuts))
 
 
 def to_chapters(cuts: Sequence[Cut]) -> str:
@@ -66,7 +66,7 @@ def _in_time(cuts: Sequence[Cut]) -> list[Cut]:
     return sorted(cuts, key=attrgetter("start_s", "end_s"))
 
 
-def _cues(cuts: Sequence[Cut]) -> list[subtitles.Cue]:
+def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
     return [(cut.start_s, cut.end_s, cut.label) for cut in _in_time(cuts)]
 
 

@@ -71,11 +71,7 @@ class Media:
 
 
 def media_of(video: VideoInfo) -> Media:
-    """What a timeline needs to know of a video file.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """What a timeline needs to know of a video file. Raises InputError: the file cannot be read."""
     rate, is_own = timeline_rate(video.fps)
     is_conformed = video.is_vfr or not is_own
     fps = float(rate) if is_conformed else video.fps
@@ -112,8 +108,7 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
 def check_place(format: str, place: str) -> None:
     """See to it that files of a format can name a video by this path.
 
-    Raises:
-        InputError: they cannot, as it is not text of one line.
+    Raises InputError: they cannot, as it is not text of one line.
     """
     if format in _PLAIN_PATHS and not place.isprintable():
         fault = f"{named(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"

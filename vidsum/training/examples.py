@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vidsum.datasets.summaries import AnnotatedVideo, shot_of_sample
-from vidsum.evaluation.key_shots import BUDGET, at_every_frame
+from vidsum.evaluation.reference import BUDGET, at_every_frame
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.summary.knapsack import knapsack, values_of

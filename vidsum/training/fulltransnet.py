@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained
+from vidsum.datasets.captioned import Draw
 from vidsum.datasets.splits import Split, with_validation
 from vidsum.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
-from vidsum.evaluation.rank import kendall_tau_b
+from vidsum.evaluation.summary_metrics import kendall_tau_b
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.summarizer import Summarizer, importance

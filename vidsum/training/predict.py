@@ -15,8 +15,7 @@ from vidsum.evaluation.submissions import TestedVideos
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import curve_of
-from vidsum.summary.inputs import Inputs
-from vidsum.summary.summarizer import Summarizer, importance, require_readable, summarizer_of
+from vidsum.summary.summarizer import Inputs, Summarizer, importance, require_readable, summarizer_of
 from vidsum.training.examples import teaching_example
 from vidsum.training.run import NAME as RUN
 from vidsum.training.run import read_run

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from vidsum.captioned.sources import Draw
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.datasets.captioned import Draw
 from vidsum.datasets.splits import Split, k_fold
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
-from vidsum.evaluation.rank import spearman_rho
+from vidsum.evaluation.summary_metrics import spearman_rho
 from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.training.examples import target_of
 from vidsum.training.run import Run, split_facts, start_run

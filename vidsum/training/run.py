@@ -12,14 +12,14 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from vidsum.captioned.sources import Draw, Simulation
+from vidsum.datasets.captioned import Draw, Simulation
 from vidsum.datasets.splits import Split
 from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import of_file
-from vidsum.summary.inputs import SENTENCES, Inputs
+from vidsum.summary.summarizer import SENTENCES, Inputs
 from vidsum.text_files import read_json
 from vidsum.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vidsum.captioned.videos import shots_of_captions
+from vidsum.datasets.captioned import shots_of_captions
 from vidsum.datasets.moments import CLIP_S
 from vidsum.training.captions import Captions, content_words
 from vidsum.types import FloatArray, Interval

@@ -1,18 +1,183 @@
 """The examples that `DataSettings` describe: of annotated videos, simulated from captions, or toy data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Literal
 
-from vidsum.datasets.clip_captions import is_captions
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
+from vidsum.datasets.clip_captions import embed_captions as embed_clips
 from vidsum.datasets.examples import HighlightExample, MomentExample
+from vidsum.datasets.moments import MomentVideo, read_moments, repaired
 from vidsum.errors import UsageError
+from vidsum.grounding.spaces import embed_words, text_encoder_of
+from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import NAME, load_map
 from vidsum.options import leaves
-from vidsum.training.data import N_VALIDATION, Example, MomentData, annotated_highlights, annotated_moments
+from vidsum.scaling import unit_rows
+from vidsum.training.captions import ClipCaptions, Sentences, captions_of, embed_sentences, words_of
+from vidsum.training.data import (
+    N_VALIDATION,
+    Example,
+    MomentData,
+    annotated_highlights,
+    annotated_moments,
+    files_of,
+    held_out_of,
+)
 from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.simulated_data import simulated_highlights, simulated_moments
+from vidsum.training.simulated import Simulation, simulate_highlights, simulate_moments
 from vidsum.training.toy import Toy, draw_highlights, draw_moments
-from vidsum.types import Progress
+from vidsum.types import FloatArray, Progress
+
+_VALIDATION_SEED, _TRAINING_SEED = 1, 2
+_CLIP_S, _VIDEOS = 1.0, 1200
+"""The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
+_JOINED = 0.6
+"""The fraction of joined videos, unless the settings have another."""
+_QUERIES = 4
+"""Maximum per example of MRNet, where there is no guide."""
+_CLIP_NOISE = 0.15
+"""Deviation of each number of an embedding."""
+
+
+def simulated_moments(
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+) -> MomentData[MomentExample]:
+    """Examples simulated from captions, others in each epoch; the videos of the annotations are not needed.
+
+    Args:
+        source: files of annotations, the space, and how to simulate.
+        clips: T, of an example.
+        seed: of all draws.
+        device: where the text encoder runs.
+        progress: called while captions are embedded.
+
+    Raises:
+        InputError: annotations cannot be read.
+        UsageError: there is no caption, or no video to hold out.
+        WeightsError: the text encoder's weights cannot be had.
+    """
+    return _simulated(source, simulate_moments, _QUERIES, clips, seed, device, progress)
+
+
+def simulated_highlights(
+    source: DataSettings,
+    clips: int,
+    words: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentData[HighlightExample]:
+    """The same with one query per example, its words (at most `words`) and the saliency of each clip.
+
+    Here `clips` is the maximum T of an example.
+    """
+    encode = partial(embed_words, space_of(source), device=device)
+    book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
+
+    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
+        return simulate_highlights(how, book(how.captions), n_videos, seeds)
+
+    return _simulated(source, simulate, 1, clips, seed, device, progress)
+
+
+def space_of(source: DataSettings) -> str:
+    """The space to simulate."""
+    return "vse" if source.space == "features" else source.space
+
+
+def in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    """What CLIP's space shows: a clip and its caption have a cosine of .2 to .4, as CLIP's paper reports."""
+    return unit_rows(captions + np.float32(_CLIP_NOISE) * noise)
+
+
+def _simulated(
+    source: DataSettings,
+    simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
+    n_queries: int,
+    n_clips: int,
+    seed: int,
+    device: str,
+    progress: Progress | None,
+) -> MomentData[Example]:
+    space, fraction = space_of(source), source.held_out
+    clip_s, guided, n_videos = source.clip_s or _CLIP_S, source.guided is not False, source.videos or _VIDEOS
+    if isinstance(fraction, Path):
+        fault = "with captions, --validation is a fraction of the annotated videos"
+        raise UsageError(fault, hint="--validation 0.1")
+    # by the file's name too, since two files may describe one video
+    videos: dict[str, MomentVideo] = {}
+    sentences: dict[str, Sentences] = {}
+    encoder = text_encoder_of(space)
+    encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
+    for path in map(Path, source.data):
+        of_file = {
+            f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
+            for name, video in read_moments(path).items()
+            if video.queries
+        }
+        videos |= of_file
+        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
+    clips = _captions_of_clips(source, videos, device, progress)
+    held_out = held_out_of(videos, fraction, seed)
+    train = {name: video for name, video in videos.items() if name not in held_out}
+    show = load_map().seen if space == "vse" else in_clip
+    joined = _JOINED if source.joined is None else source.joined
+    sizes = (show, n_clips, clip_s, n_queries, guided, joined)
+    of_train = Simulation(captions_of(train, sentences, clips), *sizes)
+    val: list[Example] = []
+    if held_out:
+        of_val = Simulation(captions_of(held_out, sentences, clips), *sizes)
+        val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
+    first = simulate(of_train, 1, (seed,))[0]
+
+    @lru_cache(maxsize=1)
+    def examples(epoch: int) -> list[Example]:
+        return simulate(of_train, n_videos, (seed, _TRAINING_SEED, epoch))
+
+    return MomentData(
+        examples=examples,
+        validation=[example for example in val if example.windows.any()],
+        features={"space": space, "dim": int(first.video.shape[1]), "clip_s": clip_s, "guided": guided},
+        about={
+            "recipe": "captions",
+            **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
+            "annotations": files_of(source.data),
+            **(
+                {"captions_of_clips": files_of([*map(str, source.features)]), "described": len(clips)}
+                if clips
+                else {}
+            ),
+            "videos": n_videos,
+            "joined": joined,
+            "validation": fraction,
+        },
+        warnings=repaired(videos),
+    )
+
+
+def _captions_of_clips(
+    source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
+) -> dict[str, ClipCaptions]:
+    """Captions of clips of those videos that a file of them names; the first file counts."""
+    if source.features and text_encoder_of(space_of(source)) != ENCODER:
+        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
+    known: dict[str, ClipCaptions] = {}
+    for path in source.features:
+        texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
+        for name in videos:
+            own = name.split("/", 1)[1]
+            if own in texts and name not in known:
+                known[name] = ClipCaptions(texts[own], vectors[own])
+    if source.features and not known:
+        raise UsageError("the captions of clips are of no video of --data", hint="--data with their queries")
+    return known
+
 
 TOY = "toy"
 """The value of `DataSettings.data` for toy data."""

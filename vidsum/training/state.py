@@ -100,8 +100,7 @@ def refuse_foreign(folder: Path) -> None:
 
     A run that was killed in its first epoch may have left its checkpoint or its log, and no state.
 
-    Raises:
-        OutputError: they would be written over.
+    Raises OutputError: they would be written over.
     """
     if (folder / LAST).exists():  # `load_state` looks at it
         return

@@ -27,8 +27,16 @@ from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.device import choose_device
 from vidsum.errors import InputError
-from vidsum.evaluation.retrieval_metrics import Ranks, recall_at, text_ranks
-from vidsum.evaluation.vse import ENCODER, Sentences, embed_sentences, readable, sentences_of
+from vidsum.evaluation.vse import (
+    ENCODER,
+    Ranks,
+    Sentences,
+    embed_sentences,
+    readable,
+    recall_at,
+    sentences_of,
+    text_ranks,
+)
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import features_of_views
 from vidsum.models.configs import VSEConfig
@@ -38,8 +46,8 @@ from vidsum.training.captions import shortened
 from vidsum.training.loop import Recipe, first_weights, fit
 from vidsum.training.settings import own_fields
 from vidsum.training.state import BEST, clear, make_folder, refuse_foreign
+from vidsum.training.summary_settings import VSEData, VSESettings
 from vidsum.training.vse_measured import FOLDS, cohort_classes, measured
-from vidsum.training.vse_settings import VSEData, VSESettings
 from vidsum.types import FloatArray, Progress
 
 _LEAST_SCALE = 1e-3

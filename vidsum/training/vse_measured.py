@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.evaluation.retrieval_metrics import Ranks
+from vidsum.evaluation.vse import Ranks
 from vidsum.features import describe, kept_extractor
 from vidsum.grounding.conse import class_probabilities
 from vidsum.models.vse import LEVELS

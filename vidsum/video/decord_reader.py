@@ -3,32 +3,22 @@
 It silently gives wrong frames of MPEG-TS, fragmented MP4 and HEVC, so it is not used for those.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import decord
 import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
-from vidsum.video.damage import CannotReadError, DecodeLog, end_of_pictures
-from vidsum.video.frames import (
-    TOLERANCE_S,
-    Frame,
-    Sampling,
-    check_plain,
-    pick_frames,
-    pixel_size,
-    sample_stream,
-)
+from vidsum.video.damage import CannotReadError, DecodeLog
+from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, check_plain, pixel_size, sample_stream
 from vidsum.video.jumps import Jumps
 from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
-_BATCH_BYTES = 32 * 2**20
-"""Pictures read at once: decord holds them all in memory."""
 _MIN_WIDTH = 96
 """decord 0.6.0 fails on some pictures narrower than this (16, 24, 48 and 72 pixels)."""
 
@@ -53,9 +43,8 @@ def read_samples(
         times_s = _frame_times(video, log)
         if abs(times_s[0]) > TOLERANCE_S:
             raise CannotReadError(f"decord's first frame is at {times_s[0]:g} s")  # an edit list hides it
-        pictures = _Pictures(video, _picked(times_s, samplings, end_of_pictures(info, log)), width * height)
         numbered = zip(times_s.tolist(), range(len(times_s)), strict=True)
-        yield from sample_stream(numbered, samplings, info, log, pictures.make)
+        yield from sample_stream(numbered, samplings, info, log, partial(_picture, video))
     except (decord.DECORDError, RuntimeError) as error:  # the latter if it does not open the file
         raise CannotReadError("decord fails on it") from error
 
@@ -77,26 +66,6 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
     return spans[:, 0]
 
 
-def _picked(times_s: TimeArray, samplings: Sequence[Sampling], end_s: float) -> list[int]:
-    """Numbers of the frames that any sampling shows, in order."""
-    if any(sampling.fps is None for sampling in samplings):
-        return list(range(len(times_s)))
-    picks = [pick_frames(times_s, sampling.fps or 0, end_s) for sampling in samplings]
-    return [int(number) for number in np.unique(np.concatenate(picks))]
-
-
-class _Pictures:
-    """The pictures of the frames `picked`, decoded in batches."""
-
-    def __init__(self, video: decord.VideoReader, picked: list[int], n_pixels: int) -> None:
-        self._video, self._picked = video, picked
-        self._batch = max(1, _BATCH_BYTES // (3 * n_pixels))
-        self._pictures: dict[int, Picture] = {}
-
-    def make(self, maker: PictureMaker, number: int) -> Picture:
-        """The picture of a frame, which is not before the one called for last."""
-        if number not in self._pictures:
-            first = bisect_left(self._picked, number)
-            numbers = self._picked[first : first + self._batch]
-            self._pictures = dict(zip(numbers, self._video.get_batch(numbers).asnumpy(), strict=True))
-        return maker.from_rgb(self._pictures[number])
+def _picture(video: decord.VideoReader, maker: PictureMaker, number: int) -> Picture:
+    """A frame; in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise."""
+    return maker.from_rgb(video.get_batch([number]).asnumpy()[0])

@@ -1,24 +1,22 @@
 """FFmpeg's encoders for clips: their quality and speed, and which can be used here."""
 
-from collections.abc import Callable, Mapping
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import av
+from PIL import Image
 
 from vidsum.errors import UsageError
 from vidsum.names import unknown
+from vidsum.settings import PreviewFormat
+from vidsum.types import Picture
 
 _X26_PRESETS = (
-    "ultrafast",
-    "superfast",
-    "veryfast",
-    "faster",
-    "fast",
-    "medium",
-    "slow",
-    "slower",
-    "veryslow",
+    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
+    *("medium", "slow", "slower", "veryslow"),
 )
 _NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
 
@@ -42,11 +40,7 @@ class Encoder:
     """Its other options."""
 
     def options(self, crf: int | None, preset: str | None) -> dict[str, str]:
-        """FFmpeg's options for a quality and a preset.
-
-        Raises:
-            UsageError: it does not have these.
-        """
+        """FFmpeg's options for a quality and a preset. Raises UsageError: it does not have these."""
         if crf is not None and not 1 <= crf <= self.max_crf:
             raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
         if preset is not None and preset not in self.presets:
@@ -106,8 +100,7 @@ def choose_encoder(
         size: (width, height) of the pictures.
         is_usable: whether an encoder can be used here for such pictures; asks FFmpeg if None.
 
-    Raises:
-        UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
+    Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
     """
     software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
     if name is not None and name not in ("auto", *ENCODERS):
@@ -137,3 +130,41 @@ def can_encode(name: str, size: tuple[int, int]) -> bool:
     except av.FFmpegError:
         return False
     return True
+
+
+_GIF_TICK_MS = 10
+
+
+def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
+    """A file that shows pictures one after the other, without sound; GIF and WebP begin again at the end.
+
+    Args:
+        pictures: [height, width, 3] RGB, one at least, all of one size; of even sides for MP4.
+        format: of the file.
+        fps: pictures in a second. GIF has times of whole hundredths of a second: it is kept on the average.
+    """
+    if format == "mp4":
+        return _mp4(pictures, fps)
+    tick_ms = _GIF_TICK_MS if format == "gif" else 1
+    edges_ms = [tick_ms * round(1000 * number / (fps * tick_ms)) for number in range(len(pictures) + 1)]
+    first, *others = (Image.fromarray(picture) for picture in pictures)
+    durations_ms = [end - start for start, end in pairwise(edges_ms)]
+    content = io.BytesIO()
+    first.save(content, format, save_all=True, append_images=others, duration=durations_ms, loop=0)
+    return content.getvalue()
+
+
+def _mp4(pictures: Sequence[Picture], fps: int) -> bytes:
+    """H.264 that browsers play; the same pictures give the same bytes."""
+    height, width = pictures[0].shape[:2]
+    choice = choose_encoder("h264", None, None, None, (width, height))
+    content = io.BytesIO()
+    with av.open(content, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
+        stream = container.add_stream(choice.encoder.name, rate=fps, options=choice.options)
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.codec_context.thread_count = 1  # the bytes depend on it
+        for picture in pictures:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    return content.getvalue()

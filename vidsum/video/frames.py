@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from vidsum.errors import UsageError
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.damage import CannotReadError, DecodeLog, end_of_pictures
@@ -102,17 +99,6 @@ def n_samples(fps: float, duration_s: float) -> int:
     return max(1, samples_before(fps, duration_s))
 
 
-def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.NDArray[np.int64]:
-    """The frame on screen at k / fps for each sample k: the last whose time is not after it, else the first.
-
-    Frames go on screen at the increasing `times_s` [N], N >= 1. Returns [K] indices into these, K being
-    n_samples(fps, duration_s).
-    """
-    counts = [samples_before(fps, time_s) for time_s in np.asarray(times_s, dtype=np.float64).tolist()]
-    samples = np.arange(n_samples(fps, duration_s))
-    return np.maximum(np.searchsorted(counts, samples, side="right") - 1, 0)
-
-
 def sample_stream(
     decoded: Iterable[tuple[float, T]],
     samplings: Sequence[Sampling],
@@ -120,7 +106,7 @@ def sample_stream(
     log: DecodeLog,
     to_picture: Callable[[PictureMaker, T], Picture],
 ) -> Iterator[tuple[int, Frame]]:
-    """Pick the frames of several samplings as they come; a sample shows what it does in `pick_frames`.
+    """Pick the frames of several samplings as they come: sample k shows the last that is not after k / fps.
 
     Yields (i, frame) for sampling i, in time order.
 

@@ -31,8 +31,7 @@ class SoundInfo:
 def probe_sound(path: str | os.PathLike[str]) -> SoundInfo:
     """What is known of a file with sound; nothing but the first picture is decoded.
 
-    Raises:
-        InputError: the file cannot be read, or has no sound that FFmpeg can decode.
+    Raises InputError: the file cannot be read, or has no sound that FFmpeg can decode.
     """
     with open_media(path, "audio or video") as container:
         if container.format.name == "tty":
@@ -54,8 +53,7 @@ def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> I
 
     What cannot be decoded is silence, and counted in `log`.
 
-    Raises:
-        InputError: none of the sound can be decoded.
+    Raises InputError: none of the sound can be decoded.
     """
     source = sound.video or sound.path
     jumps = jumps_of(sound.video) if sound.video else Jumps()

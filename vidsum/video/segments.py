@@ -8,10 +8,12 @@ from itertools import chain
 
 import av
 
-from vidsum.types import Interval, VideoInfo
+from vidsum.types import Features, Interval, VideoInfo
+from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
-from vidsum.video.pyav_reader import DecodedFrame, can_seek, decode_frames
+from vidsum.video.pyav_reader import DecodedFrame, can_seek, decode_frames, open_source, video_stream
+from vidsum.video.timing import jumps_of
 
 _SEEK_GAP_S = 3.0
 """A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
@@ -163,3 +165,34 @@ class Timeline:
     def segment_start_s(self) -> tuple[Fraction, Fraction]:
         """When the segment begins in the source and in the clip."""
         return self._source_start * self.source_base, self._clip_start * self.clip_base
+
+
+def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Features:
+    """The changes of the pictures on screen in segments of a video; see `ChangeMeter.measured`.
+
+    `segments` are [start_s, end_s), in any order. The first picture of each has a change of 0. Raises
+    InputError where none can be decoded.
+    """
+    meter, segment, last_s = ChangeMeter(), -1, float("-inf")
+    with open_source(video) as container:
+        stream = video_stream(container, video.path)
+        ticks = in_ticks(_joined(segments), stream.time_base or Fraction(1))
+        for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
+            if shown.segment != segment:
+                meter.start_again()
+                segment = shown.segment
+            if shown.decoded.time_s > last_s:  # one picture may be on screen in several segments
+                last_s = shown.decoded.time_s
+                meter.see(last_s, shown.decoded.frame)
+    return meter.measured(video)
+
+
+def _joined(segments: Sequence[Interval]) -> list[Interval]:
+    """The same in order, those that overlap or touch as one; none begins before 0."""
+    joined: list[Interval] = []
+    for start, end in sorted(segments):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((max(start, 0.0), end))
+    return joined

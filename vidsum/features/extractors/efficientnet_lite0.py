@@ -21,7 +21,7 @@ def build(weights: Weights) -> Network:
 def graph(weights: Arrays, preprocessing: Preprocessing, precision: Precision) -> bytes:
     """The same network for onnxruntime, in fp32 or int8."""
     if precision == "int8":
-        from vidsum.features.onnx_int8 import Int8Graph
+        from vidsum.features.onnx_lite import Int8Graph
 
         return Int8Graph(weights).written(preprocessing)
     from vidsum.features.onnx_lite import LiteGraph

@@ -97,8 +97,7 @@ class LearnedMask(nn.Module):
             k: [B, h, N_k, d_k]
             is_key: [B, N_k] bool, False for padding; all are keys if not given.
 
-        Raises:
-            ValueError: there are more keys than the mask has columns.
+        Raises ValueError: there are more keys than the mask has columns.
         """
         n_keys = k.shape[2]
         if self.reads_logits:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.captioned.made import DIM, encode, use_stand_ins, video, visual_map
-from vidsum.captioned.sources import Simulation, draw_of, in_space, noise_of
+from tests.datasets.made import DIM, encode, use_stand_ins, video, visual_map
+from vidsum.datasets.captioned import Simulation, draw_of, in_space, noise_of
 from vidsum.scaling import unit_rows
 
 

@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.datasets.annotations import TVSumAnnotations
 from vidsum.datasets.moments import CLIP_S
-from vidsum.datasets.tvsum import TVSumAnnotations
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray, TimeArray
 

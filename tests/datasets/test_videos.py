@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.captioned.made import (
+from tests.conftest import real_weights
+from tests.datasets.made import (
     STRIDE,
     WORDS,
     captions_of,
@@ -19,10 +20,8 @@ from tests.captioned.made import (
     write_protocol,
     write_tvsum,
 )
-from tests.conftest import real_weights
 from vidsum import shots
-from vidsum.captioned.sources import read_captioned
-from vidsum.captioned.videos import captioned_videos, shots_of_captions
+from vidsum.datasets.captioned import captioned_videos, read_captioned, shots_of_captions
 from vidsum.errors import InputError, UsageError
 
 
