@@ -2,6 +2,7 @@
 
 import io
 import os
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,13 @@ def test_a_request_that_makes_no_sense_is_one_line(
     with pytest.raises((UsageError, InputError), match=fault) as raised:
         archive.search(**wishes)  # type: ignore[arg-type]
     assert "\n" not in raised.value.message
+
+
+def test_a_video_may_have_more_shots_than_sqlite_takes_parameters(archive: Archive, videos: Path) -> None:
+    if not hasattr(archive._connection, "setlimit"):
+        pytest.skip("Python 3.10 sets no limits")
+    archive._connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 3)
+    assert archive.search("green", then=["blue"], per_video=1)
 
 
 def test_an_empty_archive_finds_nothing(archive: Archive) -> None:
