@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -26,7 +26,7 @@ from vidsum.commands.records import existing
 from vidsum.commands.result import Result, Table, print_table, printable, render, run_one
 from vidsum.commands.tally import BatchFile, Facts, Outcome, batch_files, tally
 from vidsum.errors import InputError, UsageError
-from vidsum.options import ADVANCED, Option
+from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target
 from vidsum.text_files import STDIN
 
@@ -42,49 +42,36 @@ class Batch:
 
     PANEL = "Inputs"
 
-    recursive: Annotated[bool, Option("Include videos in subfolders.", flags=("--recursive", "-r"))] = False
-    from_file: Annotated[
-        str | None,
-        Option(
-            "File with one input per line, or separated by NUL (find -print0); - for stdin.",
-            metavar="FILE",
-            shared=False,
-        ),
-    ] = None
-    jobs: Annotated[
-        int,
-        Option(
-            "Worker processes. They share the cores; each loads its own models.",
-            flags=("--jobs", "-j"),
-            min=1,
-        ),
-    ] = 1
-    ray: Annotated[
-        str | None,
-        Option(
-            "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
-            metavar="ADDRESS|local",
-            panel=ADVANCED,
-        ),
-    ] = None
-    summary_json: Annotated[
-        Path | None,
-        Option(
-            "Also write the status of each input to this JSON file.",
-            metavar="FILE",
-            shared=False,
-            writes=True,
-        ),
-    ] = None
-    table: Annotated[
-        Path | None,
-        Option(
-            "Also write a row per input to this CSV file: status, length, results, warnings.",
-            metavar="FILE",
-            shared=False,
-            writes=True,
-        ),
-    ] = None
+    recursive: bool = option("Include videos in subfolders.", False, flags=("--recursive", "-r"))
+    from_file: str | None = option(
+        "File with one input per line, or separated by NUL (find -print0); - for stdin.",
+        None,
+        metavar="FILE",
+        shared=False,
+    )
+    jobs: int = option(
+        "Worker processes. They share the cores; each loads its own models.", 1, flags=("--jobs", "-j"), min=1
+    )
+    ray: str | None = option(
+        "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
+        None,
+        metavar="ADDRESS|local",
+        panel=ADVANCED,
+    )
+    summary_json: Path | None = option(
+        "Also write the status of each input to this JSON file.",
+        None,
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
+    table: Path | None = option(
+        "Also write a row per input to this CSV file: status, length, results, warnings.",
+        None,
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
 
     def __post_init__(self) -> None:
         if self.ray and self.jobs > 1:

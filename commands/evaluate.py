@@ -16,7 +16,7 @@ from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
 from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
-from vidsum.options import Option, build
+from vidsum.options import build, option
 
 if TYPE_CHECKING:
     from vidsum.evaluation.sources import SummaryRuns
@@ -31,14 +31,12 @@ class SummaryData:
 
     PANEL = "What to evaluate"
 
-    data: Annotated[
-        tuple[Path, ...],
-        Option(
-            "h5 file of annotated videos (SumMe, TVSum or their layout), or a folder of such files. Can be "
-            "repeated.",
-            metavar="PATH",
-        ),
-    ] = ()
+    data: tuple[Path, ...] = option(
+        "h5 file of annotated videos (SumMe, TVSum or their layout), or a folder of such files. Can be "
+        "repeated.",
+        (),
+        metavar="PATH",
+    )
 
 
 @dataclass(frozen=True)
@@ -47,26 +45,22 @@ class ReportFiles:
 
     PANEL = "Output"
 
-    output: Annotated[
-        str | None,
-        Option(
-            "JSON file for the whole report; - for stdout.",
-            flags=("--output", "-o"),
-            shown="none",
-            metavar="FILE",
-            writes=True,
-        ),
-    ] = None
-    plot: Annotated[
-        Path | None,
-        Option(
-            "PNG or SVG plot: each row's scores over time beside the annotators' mean (summary), or R@1 over "
-            "the IoU (moments).",
-            metavar="FILE",
-            writes=True,
-        ),
-    ] = None
-    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
+    output: str | None = option(
+        "JSON file for the whole report; - for stdout.",
+        None,
+        flags=("--output", "-o"),
+        shown="none",
+        metavar="FILE",
+        writes=True,
+    )
+    plot: Path | None = option(
+        "PNG or SVG plot: each row's scores over time beside the annotators' mean (summary), or R@1 over "
+        "the IoU (moments).",
+        None,
+        metavar="FILE",
+        writes=True,
+    )
+    overwrite: bool = option("Replace existing outputs.", False)
 
 
 @app.command("summary")

@@ -13,7 +13,7 @@ from vidsum.commands.outputs import Files, check_outputs, destinations, require_
 from vidsum.commands.own_files import HINT, is_as_written, note
 from vidsum.commands.result import Result
 from vidsum.errors import OutputError, UsageError
-from vidsum.options import ADVANCED, Option
+from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
@@ -37,15 +37,13 @@ class ExportSettings:
 
     PANEL = "Output"
 
-    format: Annotated[
-        ExportFormat | None,
-        Option("Format of the files.", shown="by the suffix of --output, else otio", shared=False),
-    ] = None
+    format: ExportFormat | None = option(
+        "Format of the files.", None, shown="by the suffix of --output, else otio", shared=False
+    )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    video: Annotated[
-        Path | None,
-        Option("The video, if it has moved.", shown="where the result says", metavar="FILE", shared=False),
-    ] = None
+    video: Path | None = option(
+        "The video, if it has moved.", None, shown="where the result says", metavar="FILE", shared=False
+    )
 
 
 @dataclass(frozen=True)
@@ -54,19 +52,17 @@ class Exports:
 
     PANEL = "Output"
 
-    export: Annotated[
-        tuple[ExportFormat, ...],
-        Option(
-            "Also a timeline or list: otio, edl, fcpxml, xml, kdenlive, mlt, csv, srt, vtt, chapters. Can be "
-            "repeated.",
-            metavar="FORMAT",
-        ),
-    ] = ()
+    export: tuple[ExportFormat, ...] = option(
+        "Also a timeline or list: otio, edl, fcpxml, xml, kdenlive, mlt, csv, srt, vtt, chapters. Can be "
+        "repeated.",
+        (),
+        metavar="FORMAT",
+    )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    report: Annotated[bool, Option("Also an HTML page with player, curve and pictures.")] = False
-    preview: Annotated[
-        PreviewFormat | None, Option("Also an animation of each segment, in {JSON name}_previews/.")
-    ] = None
+    report: bool = option("Also an HTML page with player, curve and pictures.", False)
+    preview: PreviewFormat | None = option(
+        "Also an animation of each segment, in {JSON name}_previews/.", None
+    )
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """The files of each source with its exports, checked before any work.

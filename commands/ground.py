@@ -15,7 +15,7 @@ from vidsum.commands.records import OptionalPart, unless_up_to_date, write_momen
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
 from vidsum.commands.tally import Facts
 from vidsum.errors import InputError, UsageError
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import UNLIKELY, Extraction, Retrieval
 
 if TYPE_CHECKING:
@@ -39,17 +39,12 @@ class QueryOptions:
 
     PANEL = "Queries and moments"
 
-    query: Annotated[
-        tuple[str, ...], Option("What to look for, in English. Can be repeated.", metavar="TEXT")
-    ] = ()
-    queries: Annotated[
-        str | None, Option("File with one query per line (UTF-8); - for stdin.", metavar="FILE")
-    ] = None
-    query_audio: Annotated[
-        tuple[str, ...],
-        Option("Recording of a spoken query; - for WAV on stdin. Can be repeated.", metavar="FILE"),
-    ] = ()
-    force: Annotated[bool, Option("Accept unclear or long spoken queries.", shared=False)] = False
+    query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
+    queries: str | None = option("File with one query per line (UTF-8); - for stdin.", None, metavar="FILE")
+    query_audio: tuple[str, ...] = option(
+        "Recording of a spoken query; - for WAV on stdin. Can be repeated.", (), metavar="FILE"
+    )
+    force: bool = option("Accept unclear or long spoken queries.", False, shared=False)
 
 
 @dataclass(frozen=True)
@@ -58,19 +53,15 @@ class GroundOutputs:
 
     PANEL = "Output"
 
-    clips: Annotated[
-        str | None,
-        Option(
-            "Also an MP4 of each moment, {video}_{query number}_{rank}.mp4, in this folder or beside the "
-            "JSON; none of queries that are probably not in the video.",
-            metavar="[FOLDER]",
-        ),
-    ] = None
+    clips: str | None = option(
+        "Also an MP4 of each moment, {video}_{query number}_{rank}.mp4, in this folder or beside the "
+        "JSON; none of queries that are probably not in the video.",
+        None,
+        metavar="[FOLDER]",
+    )
     pad_s: Pad = 0.0
-    plot: Annotated[
-        bool, Option("Also {video}_moments.png: the saliency curve and the moments of each query.")
-    ] = False
-    saliency: Annotated[bool, Option("Include the saliency curves in the JSON.")] = False
+    plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
+    saliency: bool = option("Include the saliency curves in the JSON.", False)
 
 
 @command

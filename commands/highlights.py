@@ -11,7 +11,7 @@ from vidsum.commands.parsers import lone
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
 from vidsum.commands.tally import Facts
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class HighlightOptions:
 
     PANEL = "Highlights"
 
-    top_k: Annotated[int, Option("Maximum number of highlights.", flags=("--top-k", "-k"), min=1)] = 5
+    top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,13 @@ class HighlightOutputs:
 
     PANEL = "Output"
 
-    clips: Annotated[
-        str | None,
-        Option(
-            "Also an MP4 of each highlight, {video}_highlight_{rank}.mp4, in this folder or beside the JSON.",
-            metavar="[FOLDER]",
-        ),
-    ] = None
-    pad_s: Pad = 0.0
-    plot: Annotated[bool, Option("Also {video}_highlights.png: the saliency curve and the highlights.")] = (
-        False
+    clips: str | None = option(
+        "Also an MP4 of each highlight, {video}_highlight_{rank}.mp4, in this folder or beside the JSON.",
+        None,
+        metavar="[FOLDER]",
     )
+    pad_s: Pad = 0.0
+    plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)
 
 
 @command

@@ -17,7 +17,7 @@ from vidsum.commands.options import Videos, View, Without, command
 from vidsum.commands.result import Result, render
 from vidsum.commands.tally import Facts
 from vidsum.errors import UsageError
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class IndexOptions:
 
     PANEL = "Archive"
 
-    transcribe: Annotated[
-        bool, Option("Also transcribe speech, of videos whose transcript is not in the cache.")
-    ] = False
-    prune: Annotated[bool, Option("Remove videos that are gone from these folders.")] = False
-    watch: Annotated[
-        bool, Option("Go on: add files as they appear, once their size stays the same.", shared=False)
-    ] = False
+    transcribe: bool = option(
+        "Also transcribe speech, of videos whose transcript is not in the cache.", False
+    )
+    prune: bool = option("Remove videos that are gone from these folders.", False)
+    watch: bool = option(
+        "Go on: add files as they appear, once their size stays the same.", False, shared=False
+    )
 
 
 @command

@@ -10,7 +10,7 @@ from vidsum.commands.config import files_in_force, user_file
 from vidsum.commands.options import Only, Videos, View, command
 from vidsum.commands.result import Result, run_alone
 from vidsum.commands.tally import Facts
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.packages import import_fault, pytorch_mismatch, pytorch_repair, version_of
 from vidsum.settings import Extraction
 
@@ -33,7 +33,7 @@ _FACTS: Facts = {
 class InfoOptions:
     """What to tell about."""
 
-    cache: Annotated[bool, Option("Only the cache of features.", shared=False)] = False
+    cache: bool = option("Only the cache of features.", False, shared=False)
 
 
 @command

@@ -21,7 +21,7 @@ from vidsum.commands import assignment, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, required
+from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, option, required
 from vidsum.times import parse_time
 
 
@@ -55,14 +55,13 @@ class View:
 
     PANEL = "Messages"
 
-    json: Annotated[bool, Option("Print one JSON object per input to stdout.")] = False
-    quiet: Annotated[bool, Option("Print errors only.", flags=("--quiet", "-q"))] = False
-    verbose: Annotated[bool, Option("Show tracebacks of internal errors.", flags=("--verbose", "-v"))] = False
-    no_color: Annotated[bool, Option("No colours, as with the variable NO_COLOR.")] = False
-    log_file: Annotated[
-        Path | None,
-        Option("Also append steps, results, warnings and errors to this file.", metavar="FILE", writes=True),
-    ] = None
+    json: bool = option("Print one JSON object per input to stdout.", False)
+    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
+    verbose: bool = option("Show tracebacks of internal errors.", False, flags=("--verbose", "-v"))
+    no_color: bool = option("No colours, as with the variable NO_COLOR.", False)
+    log_file: Path | None = option(
+        "Also append steps, results, warnings and errors to this file.", None, metavar="FILE", writes=True
+    )
 
 
 Replaces = Literal["none", "outdated", "all"]
@@ -75,21 +74,19 @@ class Outputs:
 
     PANEL = "Output"
 
-    output: Annotated[
-        str | None,
-        Option(
-            "Output file or template ({stem}, {parent}, {n}); - for stdout.",
-            flags=("--output", "-o"),
-            shown="named after the input",
-            metavar="FILE",
-            writes=True,
-        ),
-    ] = None
-    output_dir: Annotated[Path | None, Option("Folder for the outputs.", shown="the current folder")] = None
-    overwrite: Annotated[bool, Option("Replace existing outputs.")] = False
-    update: Annotated[bool, Option("Remake outputs whose input or options changed; keep the others.")] = False
-    skip_existing: Annotated[bool, Option("Skip inputs whose outputs exist, even if outdated.")] = False
-    fail_fast: Annotated[bool, Option("Stop a batch at the first bad input.", panel=ADVANCED)] = False
+    output: str | None = option(
+        "Output file or template ({stem}, {parent}, {n}); - for stdout.",
+        None,
+        flags=("--output", "-o"),
+        shown="named after the input",
+        metavar="FILE",
+        writes=True,
+    )
+    output_dir: Path | None = option("Folder for the outputs.", None, shown="the current folder")
+    overwrite: bool = option("Replace existing outputs.", False)
+    update: bool = option("Remake outputs whose input or options changed; keep the others.", False)
+    skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False)
+    fail_fast: bool = option("Stop a batch at the first bad input.", False, panel=ADVANCED)
 
     def __post_init__(self) -> None:
         only_one = {

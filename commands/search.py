@@ -17,7 +17,7 @@ from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.own_files import require_ours
 from vidsum.commands.result import Result, Table, run_alone
 from vidsum.errors import UsageError
-from vidsum.options import Option
+from vidsum.options import option
 from vidsum.outputs import as_utf8, make_folder
 from vidsum.settings import UNLIKELY
 from vidsum.times import format_time
@@ -35,18 +35,15 @@ class SearchOutputs:
 
     PANEL = "Output"
 
-    clips: Annotated[
-        Path | None,
-        Option("Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", metavar="FOLDER"),
-    ] = None
-    pictures: Annotated[
-        Path | None,
-        Option(
-            "Also a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
-            metavar="FOLDER",
-            shared=False,
-        ),
-    ] = None
+    clips: Path | None = option(
+        "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
+    )
+    pictures: Path | None = option(
+        "Also a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
+        None,
+        metavar="FOLDER",
+        shared=False,
+    )
 
 
 @command

@@ -14,7 +14,7 @@ from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, interval_table
 from vidsum.commands.tally import Facts
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, check
+from vidsum.options import ADVANCED, check, option
 from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
 from vidsum.times import format_time
 
@@ -38,31 +38,25 @@ class SummaryOutputs:
 
     PANEL = "Output"
 
-    copy: Annotated[bool, Option("Do not re-encode: fast, but cuts are at key frames.", panel=ADVANCED)] = (
-        False
-    )
+    copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
-    chapters: Annotated[bool, Option("A chapter in the MP4 for each segment.", panel=ADVANCED)] = False
-    storyboard: Annotated[bool, Option("Also {video}_storyboard.png and a JPEG of each segment.")] = False
-    plot: Annotated[
-        tuple[Plot, ...],
-        Option(
-            "Also {video}_importance.png, or an attention map. Can be repeated.",
-            metavar="[importance|attention]",
-        ),
-    ] = ()
-    plot_format: Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)] = "png"
-    attention_of: Annotated[
-        str,
-        Option(
-            "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
-            "(layer 5, head 0, counted from 0).",
-            metavar="mean|all|LAYER.HEAD",
-            panel=ADVANCED,
-        ),
-    ] = "mean"
-    subtitles: Annotated[bool, Option("Also {video}_summary.srt: the speech of the summary.")] = False
-    dry_run: Annotated[bool, Option("Print the segments, write nothing.")] = False
+    chapters: bool = option("A chapter in the MP4 for each segment.", False, panel=ADVANCED)
+    storyboard: bool = option("Also {video}_storyboard.png and a JPEG of each segment.", False)
+    plot: tuple[Plot, ...] = option(
+        "Also {video}_importance.png, or an attention map. Can be repeated.",
+        (),
+        metavar="[importance|attention]",
+    )
+    plot_format: Literal["png", "svg"] = option("Format of the plots.", "png", panel=ADVANCED)
+    attention_of: str = option(
+        "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
+        "(layer 5, head 0, counted from 0).",
+        "mean",
+        metavar="mean|all|LAYER.HEAD",
+        panel=ADVANCED,
+    )
+    subtitles: bool = option("Also {video}_summary.srt: the speech of the summary.", False)
+    dry_run: bool = option("Print the segments, write nothing.", False)
 
     def __post_init__(self) -> None:
         check(self)

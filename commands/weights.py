@@ -10,7 +10,7 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.options import View, command
 from vidsum.commands.parsers import App
 from vidsum.commands.result import Problem, Result, Table, run_alone
-from vidsum.options import Option
+from vidsum.options import Option, option
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
@@ -56,7 +56,7 @@ def list_weights(view: View) -> None:
 class PullOptions:
     """Which weights."""
 
-    all: Annotated[bool, Option("Every checkpoint that can be fetched.", shared=False)] = False
+    all: bool = option("Every checkpoint that can be fetched.", False, shared=False)
 
 
 @app.command("pull")
@@ -120,16 +120,14 @@ class AddOptions:
     """What the file is."""
 
     name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",), shared=False)]
-    format: Annotated[
-        Literal["mrnet-official", "detr-official"] | None,
-        Option(
-            "Source layout: mrnet-official for mrnet-activitynet, mrnet-charades and "
-            "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
-            "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
-            shown="that of the name",
-            shared=False,
-        ),
-    ] = None
+    format: Literal["mrnet-official", "detr-official"] | None = option(
+        "Source layout: mrnet-official for mrnet-activitynet, mrnet-charades and "
+        "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
+        "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
+        None,
+        shown="that of the name",
+        shared=False,
+    )
 
 
 @app.command("add")

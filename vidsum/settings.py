@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, check
+from vidsum.options import ADVANCED, Option, check, option
 from vidsum.times import parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
@@ -75,50 +75,40 @@ class Extraction:
 
     PANEL = "Reading and features"
 
-    extractor: Annotated[
-        str,
-        Option(
-            f"Feature extractor: {', '.join(EXTRACTORS)}, or one of an installed package.",
-            flags=("--extractor", "-e"),
-            metavar="NAME",
-        ),
-    ] = DEFAULT_EXTRACTOR
-    fps: Annotated[
-        float | None, Option("Frames sampled per second.", above=0, shown=_OWN, panel=ADVANCED)
-    ] = None
-    clip_frames: Annotated[
-        int | None, Option("Frames per clip (i3d).", min=1, shown=_OWN, panel=ADVANCED)
-    ] = None
-    stride_frames: Annotated[
-        int | None, Option("Frames from one clip to the next (i3d, c3d).", min=1, shown=_OWN, panel=ADVANCED)
-    ] = None
-    logits: Annotated[bool, Option("Also store the class scores, if the extractor has any.")] = False
-    precision: Annotated[
-        PrecisionChoice,
-        Option(
-            "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.", panel=ADVANCED
-        ),
-    ] = "auto"
-    backend: Annotated[
-        Backend,
-        Option(
-            "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.", panel=ADVANCED
-        ),
-    ] = "auto"
+    extractor: str = option(
+        f"Feature extractor: {', '.join(EXTRACTORS)}, or one of an installed package.",
+        DEFAULT_EXTRACTOR,
+        flags=("--extractor", "-e"),
+        metavar="NAME",
+    )
+    fps: float | None = option("Frames sampled per second.", None, above=0, shown=_OWN, panel=ADVANCED)
+    clip_frames: int | None = option("Frames per clip (i3d).", None, min=1, shown=_OWN, panel=ADVANCED)
+    stride_frames: int | None = option(
+        "Frames from one clip to the next (i3d, c3d).", None, min=1, shown=_OWN, panel=ADVANCED
+    )
+    logits: bool = option("Also store the class scores, if the extractor has any.", False)
+    precision: PrecisionChoice = option(
+        "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.",
+        "auto",
+        panel=ADVANCED,
+    )
+    backend: Backend = option(
+        "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.",
+        "auto",
+        panel=ADVANCED,
+    )
     device: Device = "auto"
-    reader: Annotated[Reader, Option("Video decoder.", panel=ADVANCED)] = "pyav"
-    hwaccel: Annotated[
-        HwAccel, Option("Hardware decoder. auto: use one if available, else the CPU.", panel=ADVANCED)
-    ] = "none"
-    fast: Annotated[bool, Option("Decode key frames only: faster, but coarse.", panel=ADVANCED)] = False
-    strict: Annotated[
-        bool, Option("Treat a truncated or damaged video as an error (exit 3).", panel=ADVANCED)
-    ] = False
+    reader: Reader = option("Video decoder.", "pyav", panel=ADVANCED)
+    hwaccel: HwAccel = option(
+        "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
+    )
+    fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
+    strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
     """Otherwise what decodes is used."""
-    cache: Annotated[bool, Option("Do not read or write the feature cache.", flags=("--no-cache",))] = True
-    allow_playlists: Annotated[
-        bool, Option("Allow ffconcat lists and local .m3u8 playlists as input.", panel=ADVANCED)
-    ] = False
+    cache: bool = option("Do not read or write the feature cache.", True, flags=("--no-cache",))
+    allow_playlists: bool = option(
+        "Allow ffconcat lists and local .m3u8 playlists as input.", False, panel=ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -162,30 +152,26 @@ class ShotSettings:
 
     PANEL = "Shots"
 
-    shots: Annotated[ShotMethod, Option("Shot detection method.")] = "kts"
-    max_shots: Annotated[int | None, Option("Maximum number of shots.", min=1, shown="chosen by KTS")] = None
-    min_shot_s: Annotated[
-        float | None,
-        Option(
-            "Minimum shot length, e.g. 2s.",
-            min=0,
-            flags=("--min-shot",),
-            shown="the method's",
-            metavar="TIME",
-            parse=parse_time,
-        ),
-    ] = None
-    max_shot_s: Annotated[
-        float | None,
-        Option(
-            "Maximum shot length, e.g. 30s.",
-            above=0,
-            flags=("--max-shot",),
-            shown="the method's",
-            metavar="TIME",
-            parse=parse_time,
-        ),
-    ] = None
+    shots: ShotMethod = option("Shot detection method.", "kts")
+    max_shots: int | None = option("Maximum number of shots.", None, min=1, shown="chosen by KTS")
+    min_shot_s: float | None = option(
+        "Minimum shot length, e.g. 2s.",
+        None,
+        min=0,
+        flags=("--min-shot",),
+        shown="the method's",
+        metavar="TIME",
+        parse=parse_time,
+    )
+    max_shot_s: float | None = option(
+        "Maximum shot length, e.g. 30s.",
+        None,
+        above=0,
+        flags=("--max-shot",),
+        shown="the method's",
+        metavar="TIME",
+        parse=parse_time,
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -197,62 +183,51 @@ class Selection:
 
     PANEL = "Summary"
 
-    budget: Annotated[
-        str | float, Option("Maximum summary length: 15%, 0.15, 45s or 1:30.", flags=("--budget", "-b"))
-    ] = "15%"
+    budget: str | float = option(
+        "Maximum summary length: 15%, 0.15, 45s or 1:30.", "15%", flags=("--budget", "-b")
+    )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
-    model: Annotated[
-        str,
-        Option(
-            "Importance model: auto, ridge, fulltransnet, highlights, contrastive, cluster, uniform, random, or a "
-            "trained checkpoint.",
-            flags=("--model", "--scorer", "-m"),
-            metavar="NAME|FILE",
-        ),
-    ] = DEFAULT_MODEL
-    seed: Annotated[
-        int, Option("Random seed (for the random and cluster models).", min=0, panel=ADVANCED)
-    ] = 0
+    model: str = option(
+        "Importance model: auto, ridge, fulltransnet, highlights, contrastive, cluster, uniform, random, "
+        "or a trained checkpoint.",
+        DEFAULT_MODEL,
+        flags=("--model", "--scorer", "-m"),
+        metavar="NAME|FILE",
+    )
+    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
     beams: Beams = 1
-    keep: Annotated[
-        tuple[tuple[float, float], ...],
-        Option("Always include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
-    ] = ()
-    drop: Annotated[
-        tuple[tuple[float, float], ...],
-        Option("Never include this time range. Can be repeated.", metavar="START-END", parse=parse_interval),
-    ] = ()
-    keep_said: Annotated[
-        tuple[str, ...], Option("Always include speech about TEXT. Can be repeated.", metavar="TEXT")
-    ] = ()
-    snap: Annotated[
-        Literal["auto", "speech", "none"],
-        Option("speech: no cut inside a word. auto: if the transcript is cached.", shared=False),
-    ] = "auto"
+    keep: tuple[tuple[float, float], ...] = option(
+        "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+    )
+    drop: tuple[tuple[float, float], ...] = option(
+        "Never include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+    )
+    keep_said: tuple[str, ...] = option(
+        "Always include speech about TEXT. Can be repeated.", (), metavar="TEXT"
+    )
+    snap: Literal["auto", "speech", "none"] = option(
+        "speech: no cut inside a word. auto: if the transcript is cached.", "auto", shared=False
+    )
 
-    min_segment_s: Annotated[
-        float,
-        Option(
-            "Minimum length of a segment, e.g. 2s.",
-            above=0,
-            flags=("--min-segment",),
-            shown="1s",
-            metavar="TIME",
-            parse=parse_time,
-            panel=ADVANCED,
-        ),
-    ] = 1.0
-    max_segment_s: Annotated[
-        float | None,
-        Option(
-            "Maximum length of a segment, e.g. 10s; none: whole shots.",
-            above=0,
-            flags=("--max-segment",),
-            shown="5s",
-            metavar="TIME|none",
-            parse=parse_limit,
-        ),
-    ] = 5.0
+    min_segment_s: float = option(
+        "Minimum length of a segment, e.g. 2s.",
+        1.0,
+        above=0,
+        flags=("--min-segment",),
+        shown="1s",
+        metavar="TIME",
+        parse=parse_time,
+        panel=ADVANCED,
+    )
+    max_segment_s: float | None = option(
+        "Maximum length of a segment, e.g. 10s; none: whole shots.",
+        5.0,
+        above=0,
+        flags=("--max-segment",),
+        shown="5s",
+        metavar="TIME|none",
+        parse=parse_limit,
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -271,48 +246,39 @@ class Retrieval:
 
     PANEL = "Queries and moments"
 
-    top_k: Annotated[int, Option("Maximum number of moments per query.", flags=("--top-k", "-k"), min=1)] = 5
-    model: Annotated[
-        str,
-        Option(
-            "Model: similarity, mrnet, qd-detr, or a checkpoint of `vidsum train mrnet` or `train detr` "
-            "(.safetensors). auto: similarity.",
-            flags=("--model", "-m"),
-            metavar="NAME|FILE",
-        ),
-    ] = DEFAULT_MODEL
-    space: Annotated[
-        EmbeddingSpace,
-        Option("Embedding space of text and video. auto: the model's own, else clip if installed, else vse."),
-    ] = "auto"
-    snap: Annotated[Snap, Option("Snap moments to shot boundaries within a second.")] = "none"
-    min_present: Annotated[
-        float,
-        Option(
-            "Skip queries whose match probability for the video is below this (0: keep all). Not in the "
-            "space clip.",
-            min=0,
-            max=1,
-        ),
-    ] = 0.0
-    mask: Annotated[
-        MaskKind | None,
-        Option(
-            "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
-            shown="none, or the file's",
-        ),
-    ] = None
-    evidence: Annotated[
-        Evidence,
-        Option(
-            "Search the picture, the speech, or both. auto: both if the transcript is cached "
-            "(vidsum transcribe), else the picture.",
-            flags=("--in",),
-        ),
-    ] = "auto"
-    thorough: Annotated[
-        bool, Option("Use motion features too, for queries about actions (space vse, similarity); slower.")
-    ] = False
+    top_k: int = option("Maximum number of moments per query.", 5, flags=("--top-k", "-k"), min=1)
+    model: str = option(
+        "Model: similarity, mrnet, qd-detr, or a checkpoint of `vidsum train mrnet` or `train detr` "
+        "(.safetensors). auto: similarity.",
+        DEFAULT_MODEL,
+        flags=("--model", "-m"),
+        metavar="NAME|FILE",
+    )
+    space: EmbeddingSpace = option(
+        "Embedding space of text and video. auto: the model's own, else clip if installed, else vse.", "auto"
+    )
+    snap: Snap = option("Snap moments to shot boundaries within a second.", "none")
+    min_present: float = option(
+        "Skip queries whose match probability for the video is below this (0: keep all). Not in the "
+        "space clip.",
+        0.0,
+        min=0,
+        max=1,
+    )
+    mask: MaskKind | None = option(
+        "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
+        None,
+        shown="none, or the file's",
+    )
+    evidence: Evidence = option(
+        "Search the picture, the speech, or both. auto: both if the transcript is cached "
+        "(vidsum transcribe), else the picture.",
+        "auto",
+        flags=("--in",),
+    )
+    thorough: bool = option(
+        "Use motion features too, for queries about actions (space vse, similarity); slower.", False
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -324,10 +290,8 @@ class Transcription:
 
     PANEL = "Speech"
 
-    language: Annotated[
-        str | None, Option("Spoken language code (en, de, fr).", shown="detect", metavar="CODE")
-    ] = None
-    translate: Annotated[bool, Option("Translate to English.")] = False
+    language: str | None = option("Spoken language code (en, de, fr).", None, shown="detect", metavar="CODE")
+    translate: bool = option("Translate to English.", False)
 
     def __post_init__(self) -> None:
         check(self)
@@ -339,40 +303,33 @@ class Encoding:
 
     PANEL = "Output"
 
-    codec: Annotated[
-        Literal["h264", "hevc", "av1", "copy"],
-        Option("Video codec of the MP4; copy is the same as --copy.", shared=False, panel=ADVANCED),
-    ] = "h264"
-    encoder: Annotated[
-        str | None,
-        Option(
-            "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
-            shown="of the CPU",
-            metavar="auto|NAME",
-            shared=False,
-            panel=ADVANCED,
-        ),
-    ] = None
-    crf: Annotated[
-        int | None,
-        Option(
-            "Quality, 1 is best.",
-            shown="20 (h264), 24 (hevc), 30 (av1)",
-            min=1,
-            max=63,
-            shared=False,
-            panel=ADVANCED,
-        ),
-    ] = None
-    preset: Annotated[
-        str | None,
-        Option(
-            "Speed of the encoder, such as ultrafast or slow.",
-            shown="the encoder's",
-            shared=False,
-            panel=ADVANCED,
-        ),
-    ] = None
+    codec: Literal["h264", "hevc", "av1", "copy"] = option(
+        "Video codec of the MP4; copy is the same as --copy.", "h264", shared=False, panel=ADVANCED
+    )
+    encoder: str | None = option(
+        "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
+        None,
+        shown="of the CPU",
+        metavar="auto|NAME",
+        shared=False,
+        panel=ADVANCED,
+    )
+    crf: int | None = option(
+        "Quality, 1 is best.",
+        None,
+        shown="20 (h264), 24 (hevc), 30 (av1)",
+        min=1,
+        max=63,
+        shared=False,
+        panel=ADVANCED,
+    )
+    preset: str | None = option(
+        "Speed of the encoder, such as ultrafast or slow.",
+        None,
+        shown="the encoder's",
+        shared=False,
+        panel=ADVANCED,
+    )
 
     def __post_init__(self) -> None:
         check(self)

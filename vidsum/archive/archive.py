@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
@@ -26,14 +26,13 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import read_queries
-from vidsum.grounding.said import BOUND
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.scaling import unit_rows
-from vidsum.settings import Extraction
+from vidsum.settings import UNLIKELY, Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
@@ -111,7 +110,7 @@ class Archive:
         Raises:
             InputError, WeightsError, OutputError: the first video that fails ends it.
         """
-        from vidsum.pipelines.inputs import expand
+        from vidsum.pipelines.sources import expand
 
         given = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, how)
@@ -190,17 +189,19 @@ class Archive:
                     self._connection, space, (text, request.vectors[0]), set(files), wishes.per_video
                 )
                 heard = [one for one in heard if one.end_s - one.start_s >= wishes.min_length_s]
+                if evidence == "both":  # as `vidsum.grounding.said.both` ranks them: said, and not seen
+                    sure = (one for one in heard if one.score >= UNLIKELY)
+                    heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]
                 matches += [
                     Match(files[one.video][0], one.start_s, one.end_s, None, one.score, "said", one.text)
-                    for one in heard[: wishes.top_k]
-                    if evidence == "said" or one.score >= BOUND[0] + BOUND[1] * search.present(one.video)
+                    for one in heard
                 ]
             if evidence != "said":
                 matches += [
                     self._seen(one, files, is_probability=not wishes.like)
                     for one in search.run(space, axes, set(files))
                 ]
-            return matches[: wishes.top_k]
+            return sorted(matches, key=lambda match: -match.score)[: wishes.top_k]
 
     @staticmethod
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:

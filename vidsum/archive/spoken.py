@@ -22,7 +22,7 @@ class Said:
     start_s: float
     end_s: float
     score: float
-    """Evidence; see docs/algorithms/speech.md."""
+    """The probability that it is what the query means; see docs/algorithms/speech.md."""
     text: str
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import TypedDict
 
 from vidsum.errors import UsageError
-from vidsum.options import Option, check
+from vidsum.options import check, option
 from vidsum.settings import Evidence
 from vidsum.times import parse_time
 
@@ -18,9 +18,9 @@ class ArchiveFile:
 
     PANEL = "Search"
 
-    archive: Annotated[
-        Path | None, Option("Archive file.", metavar="FILE", shown="archive.vidsum in your data folder")
-    ] = None
+    archive: Path | None = option(
+        "Archive file.", None, metavar="FILE", shown="archive.vidsum in your data folder"
+    )
 
 
 @dataclass(frozen=True)
@@ -29,54 +29,42 @@ class Wishes:
 
     PANEL = "Search"
 
-    top_k: Annotated[int, Option("Maximum number of moments.", flags=("--top-k", "-k"), min=1)] = 20
-    evidence: Annotated[
-        Evidence,
-        Option(
-            "Search the picture, the speech, or both. auto: both if the archive has transcripts.",
-            flags=("--in",),
-            shared=False,
-        ),
-    ] = "auto"
-    like: Annotated[
-        tuple[str, ...],
-        Option(
-            "Also like this picture, or this part of a video. Can be repeated.",
-            metavar="PICTURE|VIDEO@START-END",
-        ),
-    ] = ()
-    also: Annotated[
-        tuple[str, ...],
-        Option("Also seen in the same moment. Can be repeated.", flags=("--and",), metavar="TEXT"),
-    ] = ()
-    without: Annotated[
-        tuple[str, ...], Option("Not seen in the moment. Can be repeated.", flags=("--not",), metavar="TEXT")
-    ] = ()
-    then: Annotated[
-        tuple[str, ...], Option("Seen later in the same video. Can be repeated.", metavar="TEXT")
-    ] = ()
-    path: Annotated[
-        tuple[str, ...],
-        Option(
-            "Only videos whose path matches, such as '*/2024/*'. Can be repeated.",
-            metavar="GLOB",
-            shared=False,
-        ),
-    ] = ()
-    after: Annotated[
-        str | None, Option("Only files changed on this date or later, such as 2024-05-31.", metavar="DATE")
-    ] = None
-    min_length_s: Annotated[
-        float,
-        Option(
-            "Leave out shorter moments.", min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
-        ),
-    ] = 0.0
-    min_present: Annotated[
-        float, Option("Leave out moments that are less probable than this.", min=0, max=1, shared=False)
-    ] = 0.0
-    per_video: Annotated[int, Option("Maximum number of moments per video.", min=1)] = 3
-    duplicates: Annotated[bool, Option("List moments that look the same in several videos each.")] = False
+    top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
+    evidence: Evidence = option(
+        "Search the picture, the speech, or both. auto: both if the archive has transcripts.",
+        "auto",
+        flags=("--in",),
+        shared=False,
+    )
+    like: tuple[str, ...] = option(
+        "Also like this picture, or this part of a video. Can be repeated.",
+        (),
+        metavar="PICTURE|VIDEO@START-END",
+    )
+    also: tuple[str, ...] = option(
+        "Also seen in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
+    )
+    without: tuple[str, ...] = option(
+        "Not seen in the moment. Can be repeated.", (), flags=("--not",), metavar="TEXT"
+    )
+    then: tuple[str, ...] = option("Seen later in the same video. Can be repeated.", (), metavar="TEXT")
+    path: tuple[str, ...] = option(
+        "Only videos whose path matches, such as '*/2024/*'. Can be repeated.",
+        (),
+        metavar="GLOB",
+        shared=False,
+    )
+    after: str | None = option(
+        "Only files changed on this date or later, such as 2024-05-31.", None, metavar="DATE"
+    )
+    min_length_s: float = option(
+        "Leave out shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
+    )
+    min_present: float = option(
+        "Leave out moments that are less probable than this.", 0.0, min=0, max=1, shared=False
+    )
+    per_video: int = option("Maximum number of moments per video.", 3, min=1)
+    duplicates: bool = option("List moments that look the same in several videos each.", False)
 
     def __post_init__(self) -> None:
         check(self)

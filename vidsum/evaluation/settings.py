@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Option, check
+from vidsum.options import Option, check, option
 from vidsum.settings import Beams, CaptionSpace, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
@@ -42,57 +42,45 @@ class SummaryRequest:
 
     data: Path | None = None
     """An h5 file of annotated videos."""
-    annotations: Annotated[
-        Path | None,
-        Option(
-            "ydata-tvsum50.mat, each annotator's scores, or SumMe's protocol (.npz): alone, for --data "
-            "without them, or with --captions.",
-            metavar="FILE",
-        ),
-    ] = None
-    captions: Annotated[
-        Path | None,
-        Option("In place of --data: captions of the frames of the annotated videos.", metavar="FILE.json"),
-    ] = None
-    space: Annotated[
-        CaptionSpace,
-        Option("With --captions: their embeddings, or simulated features, see `vidsum train ridge`."),
-    ] = "text"
-    model: Annotated[
-        tuple[str, ...],
-        Option(
-            "As in `vidsum summarize`, run on the features. Can be repeated.",
-            flags=("--model", "--scorer", "-m"),
-            shown="contrastive and cluster, without --scores and --summaries",
-            metavar="NAME|FILE",
-        ),
-    ] = ()
-    scores: Annotated[
-        tuple[Path, ...],
-        Option("Your own scores, {video: [one per pick]}. Can be repeated.", metavar="FILE.json"),
-    ] = ()
-    summaries: Annotated[
-        tuple[Path, ...],
-        Option(
-            "Finished summaries: a folder of the JSON files of `vidsum summarize`, or one file. Their "
-            "segments are compared as they are. Can be repeated.",
-            metavar="PATH",
-        ),
-    ] = ()
-    runs: Annotated[
-        tuple[Path, ...],
-        Option(
-            "Folder of `vidsum train`: its models score their own test videos. Can be repeated.",
-            flags=("--run",),
-            metavar="FOLDER",
-        ),
-    ] = ()
-    protocol: Annotated[Literal["auto", "paper"], Option(_LABELS)] = "auto"
+    annotations: Path | None = option(
+        "ydata-tvsum50.mat, each annotator's scores, or SumMe's protocol (.npz): alone, for --data "
+        "without them, or with --captions.",
+        None,
+        metavar="FILE",
+    )
+    captions: Path | None = option(
+        "In place of --data: captions of the frames of the annotated videos.", None, metavar="FILE.json"
+    )
+    space: CaptionSpace = option(
+        "With --captions: their embeddings, or simulated features, see `vidsum train ridge`.", "text"
+    )
+    model: tuple[str, ...] = option(
+        "As in `vidsum summarize`, run on the features. Can be repeated.",
+        (),
+        flags=("--model", "--scorer", "-m"),
+        shown="contrastive and cluster, without --scores and --summaries",
+        metavar="NAME|FILE",
+    )
+    scores: tuple[Path, ...] = option(
+        "Your own scores, {video: [one per pick]}. Can be repeated.", (), metavar="FILE.json"
+    )
+    summaries: tuple[Path, ...] = option(
+        "Finished summaries: a folder of the JSON files of `vidsum summarize`, or one file. Their "
+        "segments are compared as they are. Can be repeated.",
+        (),
+        metavar="PATH",
+    )
+    runs: tuple[Path, ...] = option(
+        "Folder of `vidsum train`: its models score their own test videos. Can be repeated.",
+        (),
+        flags=("--run",),
+        metavar="FOLDER",
+    )
+    protocol: Literal["auto", "paper"] = option(_LABELS, "auto")
     beams: Beams = 1
-    segmentation: Annotated[
-        tuple[Segmentation, ...],
-        Option("Shots of the summaries. Can be repeated.", shown="change-points; without --data all others"),
-    ] = ()
+    segmentation: tuple[Segmentation, ...] = option(
+        "Shots of the summaries. Can be repeated.", (), shown="change-points; without --data all others"
+    )
     seeds: Seeds = 10
     device: Device = "auto"
 
@@ -145,31 +133,26 @@ class MomentsRequest:
     ]
     predictions: tuple[Path, ...] = ()
     """See `vidsum.evaluation.submissions.read_predictions`."""
-    runs: Annotated[
-        tuple[Path, ...], Option(f"{_CHECKPOINTS}. Can be repeated.", flags=("--run",), metavar="FOLDER|FILE")
-    ] = ()
+    runs: tuple[Path, ...] = option(
+        f"{_CHECKPOINTS}. Can be repeated.", (), flags=("--run",), metavar="FOLDER|FILE"
+    )
     features: Features = ()
-    query_features: Annotated[
-        Path | None,
-        Option(
-            "Folder with a file per query, for models of --run trained on such files.",
-            shown="embedded by the run's text encoder",
-            metavar="FOLDER",
-        ),
-    ] = None
-    people: Annotated[
-        Path | None,
-        Option(
-            "Folder of CSV files with several people's answers to queries: adds their agreement with each "
-            "other and with the annotations.",
-            metavar="FOLDER",
-        ),
-    ] = None
-    max_iou: Annotated[float, Option("Maximum IoU of two moments of a model of --run.", min=0, max=1)] = 0.5
-    comparison: Annotated[
-        Comparison,
-        Option("A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan)."),
-    ] = "mmn"
+    query_features: Path | None = option(
+        "Folder with a file per query, for models of --run trained on such files.",
+        None,
+        shown="embedded by the run's text encoder",
+        metavar="FOLDER",
+    )
+    people: Path | None = option(
+        "Folder of CSV files with several people's answers to queries: adds their agreement with each "
+        "other and with the annotations.",
+        None,
+        metavar="FOLDER",
+    )
+    max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1)
+    comparison: Comparison = option(
+        "A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan).", "mmn"
+    )
     seeds: Seeds = 10
     device: Device = "auto"
 
@@ -200,26 +183,19 @@ class HighlightsRequest:
     """See `vidsum.datasets.moments.read_highlights`."""
     predictions: Path | None = None
     """See `vidsum.evaluation.submissions.read_highlight_predictions`."""
-    run: Annotated[
-        Path | None, Option(f"{_CHECKPOINTS}, in place of predictions.", metavar="FOLDER|FILE")
-    ] = None
+    run: Path | None = option(f"{_CHECKPOINTS}, in place of predictions.", None, metavar="FOLDER|FILE")
     features: Features = ()
-    text_features: Annotated[
-        Path | None,
-        Option(
-            "Folder with the words of queries as published, qid{N}.npz.",
-            shown="embedded by the run's text encoder",
-            metavar="FOLDER",
-        ),
-    ] = None
+    text_features: Path | None = option(
+        "Folder with the words of queries as published, qid{N}.npz.",
+        None,
+        shown="embedded by the run's text encoder",
+        metavar="FOLDER",
+    )
     seeds: Seeds = 10
     device: Device = "auto"
-    write_predictions: Annotated[
-        Path | None,
-        Option(
-            "Write the answers of --run as a submission.", panel="Output", metavar="FILE.jsonl", writes=True
-        ),
-    ] = None
+    write_predictions: Path | None = option(
+        "Write the answers of --run as a submission.", None, panel="Output", metavar="FILE.jsonl", writes=True
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -262,12 +238,12 @@ class VSERequest:
 
     captions: Captions
     pictures: Pictures
-    checkpoint: Annotated[
-        Path, Option("Run or checkpoint of `vidsum train vse`, or its name.", metavar="FOLDER|FILE|NAME")
-    ] = Path("vse")
-    split: Annotated[
-        Literal["test", "val", "train"], Option("Split of the pictures. test: held out from training.")
-    ] = "test"
+    checkpoint: Path = option(
+        "Run or checkpoint of `vidsum train vse`, or its name.", Path("vse"), metavar="FOLDER|FILE|NAME"
+    )
+    split: Literal["test", "val", "train"] = option(
+        "Split of the pictures. test: held out from training.", "test"
+    )
     seeds: Seeds = 10
     device: Device = "auto"
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Limits, Option, check, from_mapping
+from vidsum.options import Limits, Option, check, from_mapping, option
 from vidsum.settings import MaskKind
 
 Fusion = Literal["product", "sum"]
@@ -48,45 +48,37 @@ class MaskConfig:
 
     PANEL = "Model"
 
-    kind: Annotated[
-        MaskKind,
-        Option(
-            "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens. static: "
-            "SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
-            flags=("--mask",),
-            shown="none",
-        ),
-    ] = "stamp"
-    depth: Annotated[
-        int,
-        Option("Linear layers of the mask (L).", min=1, max=64, shown="2; with `detr`, 32 on QVHighlights"),
-    ] = 2
+    kind: MaskKind = option(
+        "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens. static: "
+        "SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
+        "stamp",
+        flags=("--mask",),
+        shown="none",
+    )
+    depth: int = option(
+        "Linear layers of the mask (L).", 2, min=1, max=64, shown="2; with `detr`, 32 on QVHighlights"
+    )
     """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
-    fusion: Annotated[Fusion, Option("Multiply logits by the mask, or add it.", shown="product")] = "product"
-    shared: Annotated[
-        bool,
-        Option(
-            "The first layer's mask for all layers, or one per layer.",
-            flags=("--mask-shared/--mask-per-layer",),
-            shown="mask-per-layer",
-        ),
-    ] = False
-    identity: Annotated[
-        bool,
-        Option(
-            "Initialise the mask to identity, or like a plain linear layer.",
-            flags=("--mask-identity/--mask-plain",),
-            shown="mask-plain",
-        ),
-    ] = False
+    fusion: Fusion = option("Multiply logits by the mask, or add it.", "product", shown="product")
+    shared: bool = option(
+        "The first layer's mask for all layers, or one per layer.",
+        False,
+        flags=("--mask-shared/--mask-per-layer",),
+        shown="mask-per-layer",
+    )
+    identity: bool = option(
+        "Initialise the mask to identity, or like a plain linear layer.",
+        False,
+        flags=("--mask-identity/--mask-plain",),
+        shown="mask-plain",
+    )
     """True lets a trained model be extended. The papers do not say how their layers start."""
-    init: Annotated[
-        MaskInit,
-        Option("Initial weights of the mask: PyTorch's, Xavier's, or He's.", shown="default: PyTorch's"),
-    ] = "default"
-    bound: Annotated[
-        Bound, Option("sigmoid: keep the mask within 0 and 1, as in the papers' figures.", shown="none")
-    ] = "none"
+    init: MaskInit = option(
+        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", shown="default: PyTorch's"
+    )
+    bound: Bound = option(
+        "sigmoid: keep the mask within 0 and 1, as in the papers' figures.", "none", shown="none"
+    )
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
@@ -105,27 +97,25 @@ class FullTransNetConfig:
 
     dim_in: Dimension = 1024
     """D, of the features."""
-    d: Annotated[int, Option("Model dimension (d).", min=2)] = 64
-    layers: Annotated[int, Option("Encoder layers, and decoder layers (N).", min=1)] = 6
+    d: int = option("Model dimension (d).", 64, min=2)
+    layers: int = option("Encoder layers, and decoder layers (N).", 6, min=1)
     heads: Heads = 8
     """d_k = d_v = d / h."""
     d_ff: FeedForward = 2048
-    attention: Annotated[Pattern, Option("Attention pattern of the encoder.")] = "local-global"
-    window: Annotated[int, Option("Local window in tokens (w); odd.", min=1)] = 17
+    attention: Pattern = option("Attention pattern of the encoder.", "local-global")
+    window: int = option("Local window in tokens (w); odd.", 17, min=1)
     """The token itself is among them."""
-    global_tokens: Annotated[int, Option("Global tokens per shot.", min=1, max=3)] = 3
+    global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)
     """1: the first sample; 2: the middle one too; 3: the last one too."""
-    head: Annotated[
-        Head,
-        Option(
-            "linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask; "
-            "frame: pointer, and a score for each frame, which is the importance."
-        ),
-    ] = "linear"
+    head: Head = option(
+        "linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask; "
+        "frame: pointer, and a score for each frame, which is the importance.",
+        "linear",
+    )
     """`linear` has t_max outputs, `pointer` compares with the encoder's, `frame` adds `FrameScores`."""
-    ridge: Annotated[
-        bool, Option("With --head frame: start from ridge regression.", flags=("--ridge/--no-ridge",))
-    ] = False
+    ridge: bool = option(
+        "With --head frame: start from ridge regression.", False, flags=("--ridge/--no-ridge",)
+    )
     """Ours: see `FrameScores`."""
     t_max: Dimension = 1536
     """Longer videos are summarized in windows of t_max samples."""
@@ -157,14 +147,11 @@ class RidgeConfig:
 
     dim_in: Dimension = 1024
     """D, of the input."""
-    window: Annotated[int, Option("Smoothing window of features and scores in samples; odd.", min=1)] = 7
-    components: Annotated[
-        int, Option("Random features of a Gaussian kernel; 0: linear in the features.", min=0)
-    ] = 0
-    novelty: Annotated[
-        float,
-        Option("Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", min=0),
-    ] = 0.0
+    window: int = option("Smoothing window of features and scores in samples; odd.", 7, min=1)
+    components: int = option("Random features of a Gaussian kernel; 0: linear in the features.", 0, min=0)
+    novelty: float = option(
+        "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
+    )
     """It is not fitted: captions, and features simulated from them, lack most of what it measures."""
 
     def __post_init__(self) -> None:
@@ -180,7 +167,7 @@ class VSEConfig:
 
     dim_in: Dimension = 1280
     """D, of the features."""
-    hidden: Annotated[int, Option("Units of the hidden layer.", min=1)] = 1024
+    hidden: int = option("Units of the hidden layer.", 1024, min=1)
     """Of all maps together, where several were averaged."""
     dim_out: Dimension = 384
     """E, of the sentences' embeddings."""
@@ -207,35 +194,30 @@ class MRNetConfig:
     dim_video: Dimension = 500
     dim_query: Dimension = 768
     clips: Clips = 64
-    d: Annotated[int, Option("Model dimension (d).", min=2)] = 256
-    layers: Annotated[int, Option("MRT blocks (N).", min=0)] = 2
+    d: int = option("Model dimension (d).", 256, min=2)
+    layers: int = option("MRT blocks (N).", 2, min=0)
     heads: Heads = 8
     d_ff: FeedForward = 1024
-    gamma: Annotated[float, Option("Retention from one clip to the next.", above=0, max=1)] = 0.98
-    decay: Annotated[Decay, Option("Retention mask; none leaves it out.")] = "bidirectional"
-    sparse: Annotated[bool, Option("Use the learnable sparse mask.", flags=("--sparse/--no-sparse",))] = True
+    gamma: float = option("Retention from one clip to the next.", 0.98, above=0, max=1)
+    decay: Decay = option("Retention mask; none leaves it out.", "bidirectional")
+    sparse: bool = option("Use the learnable sparse mask.", True, flags=("--sparse/--no-sparse",))
     """The mask acts on the region vv."""
-    sparsity: Annotated[float, Option("Fraction of the sparse mask that stays (alpha).", min=0, below=1)] = (
-        0.25
-    )
+    sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
     """The loss acts while the mask's mean is above alpha / 2."""
-    regions: Annotated[
-        tuple[Region, ...],
-        Option("Region of the attention to mask. Can be repeated.", flags=("--region",), shown="vv"),
-    ] = ("vv",)
+    regions: tuple[Region, ...] = option(
+        "Region of the attention to mask. Can be repeated.", ("vv",), flags=("--region",), shown="vv"
+    )
     """Table 8."""
-    cross_modal: Annotated[
-        bool,
-        Option(
-            "Queries and clips attend to each other.",
-            flags=("--cross-modal/--no-cross-modal",),
-            shown="cross-modal; no-cross-modal with charades",
-        ),
-    ] = True
+    cross_modal: bool = option(
+        "Queries and clips attend to each other.",
+        True,
+        flags=("--cross-modal/--no-cross-modal",),
+        shown="cross-modal; no-cross-modal with charades",
+    )
     """Table A2."""
-    nonlinearity: Annotated[
-        Nonlinearity, Option("Softmax, or RetNet's swish gate.", choices=("softmax", "gate"))
-    ] = "softmax"
+    nonlinearity: Nonlinearity = option(
+        "Softmax, or RetNet's swish gate.", "softmax", choices=("softmax", "gate")
+    )
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
     dim_map: Dimension = 256
@@ -284,14 +266,14 @@ class DETRConfig:
     """SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints."""
     dim_query: Dimension = 512
     clips: Clips = 75
-    words: Annotated[int, Option("Maximum number of words per query.", min=1)] = 32
-    d: Annotated[int, Option("Model dimension (d).", min=4)] = 256
+    words: int = option("Maximum number of words per query.", 32, min=1)
+    d: int = option("Model dimension (d).", 256, min=4)
     heads: Heads = 8
     d_ff: FeedForward = 1024
-    layers: Annotated[int, Option("Layers of each encoder.", min=1)] = 2
+    layers: int = option("Layers of each encoder.", 2, min=1)
     """QD-DETR has two encoders."""
-    decoder_layers: Annotated[int, Option("Decoder layers.", min=1)] = 2
-    n_moments: Annotated[int, Option("Moments per answer.", min=1)] = 10
+    decoder_layers: int = option("Decoder layers.", 2, min=1)
+    n_moments: int = option("Moments per answer.", 10, min=1)
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
     mask: MaskConfig | None = None

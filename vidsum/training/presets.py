@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from vidsum.options import Option
+from vidsum.options import option
 
 MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -53,36 +53,30 @@ missing is the default. `captions` and `toy` are ours."""
 class MRNetChoice:
     """Which MRNet to begin with."""
 
-    head: Annotated[
-        Literal["paper", "light"], Option("Proposal map: the paper's, or one for a CPU.", panel="Model")
-    ] = "paper"
-    preset: Annotated[
-        Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None,
-        Option(
-            "Preset of settings: published ones; captions, toy: ours.",
-            panel="Training",
-            shown="activitynet; for captions and toy theirs",
-        ),
-    ] = None
+    head: Literal["paper", "light"] = option(
+        "Proposal map: the paper's, or one for a CPU.", "paper", panel="Model"
+    )
+    preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None = option(
+        "Preset of settings: published ones; captions, toy: ours.",
+        None,
+        panel="Training",
+        shown="activitynet; for captions and toy theirs",
+    )
 
 
 @dataclass(frozen=True)
 class DETRChoice:
     """Which DETR model to begin with."""
 
-    model: Annotated[
-        Literal["moment-detr", "qd-detr", "mrnet-detr"],
-        Option("mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", panel="Model"),
-    ] = "qd-detr"
-    size: Annotated[
-        Literal["paper", "light"],
-        Option("paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", panel="Model"),
-    ] = "paper"
-    preset: Annotated[
-        Literal["qvhighlights", "captions", "toy"] | None,
-        Option(
-            "Preset of settings: the published ones; captions, toy: ours.",
-            panel="Training",
-            shown="qvhighlights; for captions and toy theirs",
-        ),
-    ] = None
+    model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
+        "mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
+    )
+    size: Literal["paper", "light"] = option(
+        "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
+    )
+    preset: Literal["qvhighlights", "captions", "toy"] | None = option(
+        "Preset of settings: the published ones; captions, toy: ours.",
+        None,
+        panel="Training",
+        shown="qvhighlights; for captions and toy theirs",
+    )

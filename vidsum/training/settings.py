@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from vidsum.errors import UsageError
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.names import unknown
-from vidsum.options import Limits, Option, check
+from vidsum.options import Limits, Option, check, option
 from vidsum.settings import Device
 from vidsum.training import presets
 
@@ -22,12 +22,12 @@ class LoopSettings:
 
     PANEL = "Training"
 
-    epochs: Annotated[int, Option("Maximum number of epochs.", min=1)] = 300
-    seed: Annotated[int, Option("Random seed: initial weights, order of the examples, dropout.", min=0)] = 0
-    patience: Annotated[
-        int | None, Option("Stop after this many epochs without improvement.", min=1, shown="none")
-    ] = None
-    precision: Annotated[Literal["fp32", "bf16"], Option("Floating-point type of the computations.")] = "fp32"
+    epochs: int = option("Maximum number of epochs.", 300, min=1)
+    seed: int = option("Random seed: initial weights, order of the examples, dropout.", 0, min=0)
+    patience: int | None = option(
+        "Stop after this many epochs without improvement.", None, min=1, shown="none"
+    )
+    precision: Literal["fp32", "bf16"] = option("Floating-point type of the computations.", "fp32")
     """bf16 by autocast; weights and optimizer stay float32."""
 
     def __post_init__(self) -> None:
@@ -44,8 +44,8 @@ class LossSettings:
     """A proposal of this IoU, or less, is wrong."""
     iou_high: Annotated[float, Limits(min=0, max=1)] = 1.0
     """A proposal of this IoU, or more, is right; between the two the target rises linearly (2D-TAN)."""
-    lambda_c: Annotated[float, Option("Weight of the contrastive loss.", min=0)] = 0.1
-    lambda_s: Annotated[float, Option("Weight of the sparsity loss.", min=0)] = 10.0
+    lambda_c: float = option("Weight of the contrastive loss.", 0.1, min=0)
+    lambda_s: float = option("Weight of the sparsity loss.", 10.0, min=0)
     margin: NonNegative = 0.3
     """Subtracted from the cosine of a query and its own moment."""
     positives: Annotated[int, Limits(min=1)] = 1
@@ -117,14 +117,12 @@ class MomentSettings:
     lr: LearningRate = 1e-4
     weight_decay: WeightDecay = 1e-4
     batch_size: BatchSize = 32
-    warmup: Annotated[float, Option("Epochs of linear learning-rate warm-up.", min=0)] = 0.0
+    warmup: float = option("Epochs of linear learning-rate warm-up.", 0.0, min=0)
     """The papers have none."""
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     """Gradient clipping norm."""
-    start: Annotated[str | None, Option("Initial weights: a checkpoint by name or file.", shown="random")] = (
-        None
-    )
+    start: str | None = option("Initial weights: a checkpoint by name or file.", None, shown="random")
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -164,12 +162,12 @@ class MRNetSettings(MomentSettings):
     lr: LearningRate = 8e-4
     weight_decay: WeightDecay = 1e-5
     batch_size: BatchSize = 12
-    queries_per_video: Annotated[
-        int | None,
-        Option(
-            "Maximum number of queries per video and forward pass; 1: single-query mode.", min=1, shown="all"
-        ),
-    ] = None
+    queries_per_video: int | None = option(
+        "Maximum number of queries per video and forward pass; 1: single-query mode.",
+        None,
+        min=1,
+        shown="all",
+    )
     """1 is the paper's single-query mode, None (all) its multi-query mode."""
     decay_at: DecayAt = (7,)
     max_norm: Annotated[float, Limits(above=0)] = 5.0
@@ -198,7 +196,7 @@ class DETRSettings(MomentSettings):
     """Its dimensions come from the data, whatever they are here."""
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
-    max_norm: Annotated[float, Option("Gradient clipping norm.", above=0)] = 0.1
+    max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
 
     @property
     def own(self) -> dict[str, Any]:
@@ -220,85 +218,65 @@ class DataSettings:
             metavar="FILE|toy",
         ),
     ]
-    recipe: Annotated[
-        Literal["features", "captions"],
-        Option(
-            "features: train on features of the annotated videos. captions: simulate features from the "
-            "sentences; no video is needed."
-        ),
-    ] = "features"
-    features: Annotated[
-        tuple[Path, ...],
-        Option(
-            "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
-            "repeated; features are concatenated. With --recipe captions: captions of clips, which then show "
-            "what their videos do.",
-            metavar="PATH",
-        ),
-    ] = ()
-    space: Annotated[
-        Literal["features", "clip", "vse"],
-        Option(
-            "clip or vse: the features are embeddings in that space of `vidsum ground`, which can then use "
-            "the model. features: any others. With captions: the space to simulate, vse by default."
-        ),
-    ] = "features"
-    text: Annotated[
-        Literal["minilm", "clip", "glove"] | None,
-        Option("Text encoder of the queries for other features.", shown="minilm"),
-    ] = None
-    clip_s: Annotated[
-        float | None,
-        Option("With captions: clip length in seconds; a window has T clips.", shown="1", above=0),
-    ] = None
-    guided: Annotated[
-        bool | None,
-        Option(
-            "With captions: whether each clip comes with its similarity to the query.",
-            flags=("--guided/--plain",),
-            shown="guided",
-        ),
-    ] = None
-    videos: Annotated[
-        int | None, Option("With captions: simulated videos per epoch.", min=1, shown="1200")
-    ] = None
-    joined: Annotated[
-        float | None,
-        Option(
-            "With captions: fraction of the videos that join events of any; the others are as annotated.",
-            min=0,
-            max=1,
-            shown="0.6",
-        ),
-    ] = None
-    validation: Annotated[
-        str | None,
-        Option(
-            "Validation data: annotations of other videos, or a fraction of the training videos; "
-            "0: take the last epoch.",
-            shown="0.1",
-            metavar="FILE|FRACTION",
-        ),
-    ] = None
-    text_features: Annotated[
-        Path | None,
-        Option(
-            "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
-            "their encoder.",
-            shown="the words are embedded",
-            metavar="FOLDER",
-        ),
-    ] = None
+    recipe: Literal["features", "captions"] = option(
+        "features: train on features of the annotated videos. captions: simulate features from the "
+        "sentences; no video is needed.",
+        "features",
+    )
+    features: tuple[Path, ...] = option(
+        "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
+        "repeated; features are concatenated. With --recipe captions: captions of clips, which then show "
+        "what their videos do.",
+        (),
+        metavar="PATH",
+    )
+    space: Literal["features", "clip", "vse"] = option(
+        "clip or vse: the features are embeddings in that space of `vidsum ground`, which can then use "
+        "the model. features: any others. With captions: the space to simulate, vse by default.",
+        "features",
+    )
+    text: Literal["minilm", "clip", "glove"] | None = option(
+        "Text encoder of the queries for other features.", None, shown="minilm"
+    )
+    clip_s: float | None = option(
+        "With captions: clip length in seconds; a window has T clips.", None, shown="1", above=0
+    )
+    guided: bool | None = option(
+        "With captions: whether each clip comes with its similarity to the query.",
+        None,
+        flags=("--guided/--plain",),
+        shown="guided",
+    )
+    videos: int | None = option("With captions: simulated videos per epoch.", None, min=1, shown="1200")
+    joined: float | None = option(
+        "With captions: fraction of the videos that join events of any; the others are as annotated.",
+        None,
+        min=0,
+        max=1,
+        shown="0.6",
+    )
+    validation: str | None = option(
+        "Validation data: annotations of other videos, or a fraction of the training videos; "
+        "0: take the last epoch.",
+        None,
+        shown="0.1",
+        metavar="FILE|FRACTION",
+    )
+    text_features: Path | None = option(
+        "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
+        "their encoder.",
+        None,
+        shown="the words are embedded",
+        metavar="FOLDER",
+    )
     """Of the DETR models alone."""
-    query_features: Annotated[
-        Path | None,
-        Option(
-            "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
-            "qidNUMBER of --data as .pt, .npy or .npz.",
-            shown="the sentences are embedded",
-            metavar="FOLDER",
-        ),
-    ] = None
+    query_features: Path | None = option(
+        "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
+        "qidNUMBER of --data as .pt, .npy or .npz.",
+        None,
+        shown="the sentences are embedded",
+        metavar="FOLDER",
+    )
     """Of MRNet alone."""
 
     def __post_init__(self) -> None:

@@ -1,11 +1,11 @@
 """Settings of training a summarizer or a visual-semantic embedding. Fields are options of `vidsum train`."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 from vidsum.evaluation.settings import Captions, Pictures
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
-from vidsum.options import Option, check
+from vidsum.options import check, option
 from vidsum.settings import DEFAULT_EXTRACTOR, Device
 from vidsum.training.settings import LoopSettings, own_fields
 
@@ -20,40 +20,34 @@ class FullTransNetSettings:
     """`dim_in` comes from the data, whatever it is here."""
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
     """Without a validation split there is no early stop."""
-    lr: Annotated[float, Option("Learning rate of Adam.", above=0)] = 1e-3
-    weight_decay: Annotated[float, Option("Weight decay of Adam.", min=0)] = 1e-4
-    crop: Annotated[
-        float,
-        Option(
-            "Minimum fraction of each video to train on (random runs of shots); 1: whole videos, as in the "
-            "paper.",
-            above=0,
-            max=1,
-        ),
-    ] = 1.0
-    noise: Annotated[
-        float,
-        Option(
-            "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
-            "video; 0: none, as in the paper.",
-            min=0,
-            max=1,
-        ),
-    ] = 0.0
-    anneal: Annotated[
-        bool, Option("Lower the learning rate to 0 in half a cosine.", flags=("--anneal/--no-anneal",))
-    ] = False
-    validation: Annotated[
-        float,
-        Option(
-            "Fraction of the training videos that choose the best epoch; 0: take the last epoch.",
-            min=0,
-            below=1,
-        ),
-    ] = 0.2
-    ends: Annotated[
-        bool, Option("Also read the time from the start and to the end.", flags=("--ends/--no-ends",))
-    ] = False
+    lr: float = option("Learning rate of Adam.", 1e-3, above=0)
+    weight_decay: float = option("Weight decay of Adam.", 1e-4, min=0)
+    crop: float = option(
+        "Minimum fraction of each video to train on (random runs of shots); 1: whole videos, as in the "
+        "paper.",
+        1.0,
+        above=0,
+        max=1,
+    )
+    noise: float = option(
+        "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
+        "video; 0: none, as in the paper.",
+        0.0,
+        min=0,
+        max=1,
+    )
+    anneal: bool = option(
+        "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)
+    )
+    validation: float = option(
+        "Fraction of the training videos that choose the best epoch; 0: take the last epoch.",
+        0.2,
+        min=0,
+        below=1,
+    )
+    ends: bool = option(
+        "Also read the time from the start and to the end.", False, flags=("--ends/--no-ends",)
+    )
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -78,23 +72,19 @@ class RidgeSettings:
 
     model: RidgeConfig = field(default_factory=RidgeConfig)
     """`dim_in` comes from the data, whatever it is here."""
-    penalty: Annotated[
-        float | None,
-        Option(
-            "Weight of the squared weights beside the mean squared error.",
-            above=0,
-            shown="chosen by five folds of the training videos",
-        ),
-    ] = None
-    gamma: Annotated[
-        float, Option("With --components: width of the kernel; larger is narrower.", above=0)
-    ] = 0.5
+    penalty: float | None = option(
+        "Weight of the squared weights beside the mean squared error.",
+        None,
+        above=0,
+        shown="chosen by five folds of the training videos",
+    )
+    gamma: float = option("With --components: width of the kernel; larger is narrower.", 0.5, above=0)
     """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
-    ends: Annotated[
-        bool, Option("Also read the time from the start and to the end.", flags=("--ends/--no-ends",))
-    ] = True
-    draws: Annotated[int, Option("With --space vse: simulations of each video.", min=1)] = 6
-    seed: Annotated[int, Option("Random seed of the folds and of the random features.", min=0)] = 0
+    ends: bool = option(
+        "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
+    )
+    draws: int = option("With --space vse: simulations of each video.", 6, min=1)
+    seed: int = option("Random seed of the folds and of the random features.", 0, min=0)
 
     def __post_init__(self) -> None:
         check(self)
@@ -118,14 +108,12 @@ class VSEData:
 
     captions: Captions
     pictures: Pictures
-    extractor: Annotated[
-        str,
-        Option(
-            "Feature extractor of single frames, such as mobilenet_v2, or one of an installed package.",
-            flags=("--extractor", "-e"),
-            metavar="NAME",
-        ),
-    ] = DEFAULT_EXTRACTOR
+    extractor: str = option(
+        "Feature extractor of single frames, such as mobilenet_v2, or one of an installed package.",
+        DEFAULT_EXTRACTOR,
+        flags=("--extractor", "-e"),
+        metavar="NAME",
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -140,19 +128,15 @@ class VSESettings:
     model: VSEConfig = field(default_factory=VSEConfig)
     """Of each map; the dimensions come from the data."""
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=40))
-    maps: Annotated[int, Option("Maps to train and average.", min=1)] = 3
-    views: Annotated[
-        int, Option("Views of each picture: whole, mirrored, then random crops, some degraded.", min=1)
-    ] = 8
-    phrases: Annotated[
-        float, Option("Fraction of the sentences that are shortened to a few words.", min=0, max=1)
-    ] = 0.3
-    temperature: Annotated[float, Option("Divides the cosines in the loss.", above=0)] = 0.05
-    input_dropout: Annotated[float, Option("Dropout of the features.", min=0, below=1)] = 0.2
-    dropout: Annotated[float, Option("Dropout of the hidden layer.", min=0, below=1)] = 0.5
-    lr: Annotated[float, Option("Largest learning rate of AdamW.", above=0)] = 1e-3
-    weight_decay: Annotated[float, Option("Weight decay of AdamW.", min=0)] = 0.01
-    batch_size: Annotated[int, Option("Pictures per step.", min=2)] = 512
+    maps: int = option("Maps to train and average.", 3, min=1)
+    views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 8, min=1)
+    phrases: float = option("Fraction of the sentences that are shortened to a few words.", 0.3, min=0, max=1)
+    temperature: float = option("Divides the cosines in the loss.", 0.05, above=0)
+    input_dropout: float = option("Dropout of the features.", 0.2, min=0, below=1)
+    dropout: float = option("Dropout of the hidden layer.", 0.5, min=0, below=1)
+    lr: float = option("Largest learning rate of AdamW.", 1e-3, above=0)
+    weight_decay: float = option("Weight decay of AdamW.", 0.01, min=0)
+    batch_size: int = option("Pictures per step.", 512, min=2)
     device: Device = "auto"
 
     def __post_init__(self) -> None:
