@@ -205,8 +205,12 @@ class Selection:
     keep_said: tuple[str, ...] = option(
         "Always include speech about TEXT. Can be repeated.", (), metavar="TEXT"
     )
+    about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
+    title: str | None = option(
+        "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
+    )
     snap: Literal["auto", "speech", "none"] = option(
-        "speech: no cut inside a word. auto: if the transcript is cached.", "auto", shared=False
+        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False
     )
 
     min_segment_s: float = option(
@@ -220,7 +224,7 @@ class Selection:
         panel=ADVANCED,
     )
     max_segment_s: float | None = option(
-        "Maximum length of a segment, e.g. 10s; none: whole shots.",
+        "Maximum length of a segment; none: whole shots.",
         5.0,
         above=0,
         flags=("--max-segment",),

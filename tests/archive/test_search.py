@@ -151,9 +151,11 @@ def test_what_is_said_is_found_by_words_and_meaning(
     assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)
     assert "sky" in found[0].text
     assert found[0].present is None
-    both = archive.search("blue")
-    assert both[0].evidence == "said"
+    both = archive.search("blue")  # by probability: it is seen, or said and not seen
     assert {one.evidence for one in both} == {"seen", "said"}
+    assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
+    (heard,) = (one for one in both if one.evidence == "said" and one.text == found[0].text)
+    assert heard.score < found[0].score
     assert {one.evidence for one in archive.search("blue", evidence="seen")} == {"seen"}
     assert archive.search("blue", evidence="said", path=["*grass*"]) == []
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import av
 import cv2
 import jsonschema
+import numpy as np
 import pytest
 
+from tests import media
 from tests.commands.conftest import Run
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
@@ -125,7 +127,22 @@ def test_what_makes_no_sense_is_said_in_a_line(
     assert files_here() == []
 
 
-def test_a_feature_file_is_refused_here_and_read_by_summarize(run: Run, film: Path) -> None:
+@pytest.fixture
+def moving_film(tmp_path: Path) -> Path:
+    """Ten seconds of a bar that grows, in another colour every two seconds."""
+
+    def paint(number: int, width: int, height: int) -> np.ndarray:
+        picture = np.full((height, width, 3), 20, np.uint8)
+        picture[:, : 1 + width * (number % 50) // 50] = (50 * (number // 50), 200, 90)
+        return picture
+
+    path = tmp_path / "moving.mp4"
+    media.make_video(path, n_frames=250, fps=25, paint=paint)
+    return path
+
+
+def test_a_feature_file_is_refused_here_and_read_by_summarize(run: Run, moving_film: Path) -> None:
+    film = moving_film
     assert run("extract", film, *CPU, "-o", "film.npz").code == 0
     refused = run("highlights", "film.npz")
     assert (refused.code, "give the video" in refused.err) == (2, True)
@@ -137,6 +154,6 @@ def test_a_feature_file_is_refused_here_and_read_by_summarize(run: Run, film: Pa
     of_video = run("summarize", film, *CPU, "--model", "highlights", "-o", "-").json
     assert of_video["importance"] == from_features["importance"]
     saliency = run("highlights", film, *CPU, "-o", "-").json["saliency"]["scores"]
-    scores = of_video["importance"]["scores"]
+    scores = run("summarize", film, *CPU, "-o", "-").json["importance"]["scores"]  # by the same model: auto
     means = [sum(scores[first : first + 4]) / 4 for first in range(0, 20, 4)]
     assert saliency == pytest.approx(means, abs=2e-6)

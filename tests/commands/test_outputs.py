@@ -276,7 +276,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_goes_on_from_there(
     with monkeypatch.context() as context:
         context.setattr("vidsum.pipelines.export.write_video", interrupted)
         ran = run("summarize", *films)
-    assert (ran.code, ran.err.splitlines()) == (130, ["interrupted"])
+    assert (ran.code, ran.err.splitlines()[-1]) == (130, "interrupted")
     assert [Path(f"{name}_summary.json").exists() for name in ("film", "b", "c")] == [True, False, False]
     assert list(Path().glob(".*")) == []
     lines = run("summarize", *films, "--json").json_lines

@@ -63,9 +63,17 @@ class Summarizer:
     ) -> None:
         name, self._own = model_of(model)
         self._selection = Selection(
-            budget, name, seed, beams, snap=snap, min_segment_s=min_segment_s, max_segment_s=max_segment_s
+            budget=budget,
+            model=name,
+            seed=seed,
+            beams=beams,
+            snap=snap,
+            min_segment_s=min_segment_s,
+            max_segment_s=max_segment_s,
         )
-        self._shots = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
+        self._shots = ShotSettings(
+            shots=shots, max_shots=max_shots, min_shot_s=min_shot_s, max_shot_s=max_shot_s
+        )
         self._extraction = from_keywords(Summarizer, Extraction, how)
 
     def __call__(
@@ -76,11 +84,14 @@ class Summarizer:
         keep: Sequence[Interval] = (),
         drop: Sequence[Interval] = (),
         keep_said: str | Sequence[str] = (),
+        about: str | Sequence[str] = (),
+        title: str | None = None,
         progress: Progress | None = None,
     ) -> Summary:
         """The summary of a video, with its own budget if one is given."""
         budget = self._selection.budget if budget is None else budget
-        selection = replace(self._selection, budget=budget, **wishes_of(keep, drop, keep_said))
+        wishes = wishes_of(keep, drop, keep_said, about, title)
+        selection = replace(self._selection, budget=budget, **wishes)
         plan = plan_summary(source, selection, self._shots, self._extraction, self._own)
         return plan.run(progress)
 

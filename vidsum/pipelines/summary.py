@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vidsum import provenance
 from vidsum.errors import UsageError
+from vidsum.grounding.queries import read_queries
 from vidsum.options import from_keywords, several_texts
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
@@ -24,6 +25,7 @@ from vidsum.pipelines.speech import TranscriptPlan
 from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clear
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
+from vidsum.summary.guided import guided, require_readable, texts_of
 from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
 from vidsum.summary.score import best_score, candidates, draw_attention, weights_sha256
 from vidsum.summary.score import require_attention as require_attention
@@ -75,6 +77,8 @@ def summarize(
     keep: Sequence[tuple[float, float]] = (),
     drop: Sequence[tuple[float, float]] = (),
     keep_said: str | Sequence[str] = (),
+    about: str | Sequence[str] = (),
+    title: str | None = None,
     snap: Literal["auto", "speech", "none"] = "auto",
     min_segment_s: float = Selection.min_segment_s,
     max_segment_s: float | None = Selection.max_segment_s,
@@ -97,6 +101,8 @@ def summarize(
         keep: segments (start_s, end_s) that must be in.
         drop: segments that must not be in.
         keep_said: one text or several; what is said about them must be in.
+        about: one text or several; what they describe is preferred.
+        title: of the video; what it names is preferred a little.
         snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
         min_segment_s: minimum length of a segment.
         max_segment_s: maximum length of a segment; None takes whole shots.
@@ -108,22 +114,33 @@ def summarize(
         InputError, WeightsError, UsageError: see `extract`.
     """
     name, own = model_of(model)
-    wishes = wishes_of(keep, drop, keep_said)
-    wishes |= {"min_segment_s": min_segment_s, "max_segment_s": max_segment_s}
-    selection = Selection(budget, name, seed, beams, **wishes, snap=snap)
+    selection = Selection(
+        budget=budget,
+        model=name,
+        seed=seed,
+        beams=beams,
+        **wishes_of(keep, drop, keep_said, about, title),
+        snap=snap,
+        min_segment_s=min_segment_s,
+        max_segment_s=max_segment_s,
+    )
     settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
 
 
-def wishes_of(keep: object, drop: object, keep_said: object) -> dict[str, Any]:
-    """What a summary must and must not have, as fields of `Selection`, which checks the rest.
+def wishes_of(keep: object, drop: object, keep_said: object, about: object, title: object) -> dict[str, Any]:
+    """What a summary must and must not have, and prefers, as fields of `Selection`, which checks the rest.
 
     Raises:
         UsageError: one is not several.
     """
     segments = {name: _pairs(name, given) for name, given in (("keep", keep), ("drop", drop))}
-    return {**segments, "keep_said": tuple(several_texts("keep_said", keep_said))}
+    texts = {
+        name: tuple(several_texts(name, given))
+        for name, given in (("keep_said", keep_said), ("about", about))
+    }
+    return {**segments, **texts, "title": title}
 
 
 def _pairs(name: str, given: object) -> tuple[Any, ...]:
@@ -206,8 +223,11 @@ class SummaryPlan:
         """What the summary would be made from."""
         # tuples as lists, as they come back from a file
         plain = json.loads(json.dumps(asdict(self.selection)))
-        if not plain["keep_said"]:
-            del plain["keep_said"]
+        plain = {
+            name: value
+            for name, value in plain.items()
+            if value or name not in ("keep_said", "about", "title")
+        }
         if self.speech is None:
             del plain["snap"]
         else:
@@ -244,6 +264,10 @@ class SummaryPlan:
             scored = best_score(self.models, features, shots, selection, fraction, device)
         else:
             scored = self.own.scored(features)
+        importance = scored.importance
+        if texts := texts_of(selection):
+            warnings = (*warnings, *read_queries(texts).warnings)
+            importance = guided(importance, features, selection.about, selection.title, device)
         made_from = self.provenance
         drawn: tuple[str, ...] = ()
         if attention:
@@ -254,11 +278,11 @@ class SummaryPlan:
         keep = (*selection.keep, *kept)
         limits = (selection.min_segment_s, selection.max_segment_s)
         how: dict[str, Any] = {"keep": keep, "drop": selection.drop, "words": words, "limits_s": limits}
-        chosen = select(features, shots, scored.importance, budget_s, **how)
+        chosen = select(features, shots, importance, budget_s, **how)
         return Summary(
             segments=chosen.segments,
             shots=chosen.shots,
-            importance=scored.importance,
+            importance=importance,
             timestamps=features.timestamps,
             budget_s=budget_s,
             video_duration_s=features.duration_s,
@@ -308,6 +332,9 @@ def plan_summary(
     """
     every_frame = settings.shots == "transnetv2"
     given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
+    if texts := texts_of(selection):
+        require_readable(given.kind[0])
+        read_queries(texts)
     speech = speech_for(selection, given.video, extraction)
     if scorer := own or installed_scorer(selection.model):
         return SummaryPlan(ShotsPlan(given, settings), selection, (scorer.name,), scorer, speech)

@@ -53,7 +53,7 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
         nearest = np.partition(cosines, n - n_near, axis=1)[:, n - n_near :]
         local[block] = 2 - 2 * nearest.mean(axis=1, dtype=np.float64)
         consistency[block] = np.log(np.exp(4 * cosines - 4).mean(axis=1, dtype=np.float64))
-    return _to_scores(_smoothed(_scaled(local) * _scaled(consistency), _SMOOTHING))
+    return _to_scores(smoothed(_scaled(local) * _scaled(consistency), _SMOOTHING))
 
 
 def cluster(features: Features, seed: int = 0) -> FloatArray:
@@ -90,7 +90,7 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
     evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
     change = _change(features, lengths)
     both = (_spread(evidence, _LEAST_EVIDENCE) + _spread(change, _LEAST_CHANGE)) / 2
-    return _to_scores(_smoothed(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
+    return _to_scores(smoothed(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
@@ -112,7 +112,7 @@ SCORERS: Final[dict[str, Scorer]] = {
 }
 
 
-def _smoothed(curve: Curve, deviation: float) -> Curve:
+def smoothed(curve: Curve, deviation: float) -> Curve:
     """Averaged by a Gaussian of this standard deviation, in samples, up to four of them away.
 
     The curve is mirrored beyond its ends. `scipy.ndimage.gaussian_filter1d` does the same, but takes 0.5 s to

@@ -1,0 +1,93 @@
+"""Importance guided by text: the equation, what a text changes in a summary, and what is refused."""
+
+import numpy as np
+import pytest
+
+import vidsum
+from vidsum.errors import UsageError
+from vidsum.scaling import logistic
+from vidsum.settings import Selection
+from vidsum.summary import guided as module
+from vidsum.summary.guided import guided, require_readable
+from vidsum.types import Features, FloatArray
+
+AXES = np.eye(4, dtype=np.float32)
+TEXTS = {"a dog": AXES[0], "a boat": AXES[1]}
+
+
+@pytest.fixture(autouse=True)
+def known_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are axes of a space of four."""
+    monkeypatch.setattr(
+        module, "embed_queries", lambda space, texts, device: np.stack([TEXTS[t] for t in texts])
+    )
+
+
+def features_of(rows: FloatArray) -> Features:
+    """Captions, two a second."""
+    times = np.arange(len(rows)) / 2
+    return Features(rows, times, 0.5, 0.5, len(rows) / 2, 30.0, extractor="minilm")
+
+
+def shown(numbers: list[int]) -> Features:
+    """What is shown of the axes, for three seconds each, with a little of all."""
+    return features_of(np.repeat(AXES[numbers] + 0.01, 6, axis=0))
+
+
+def test_the_equation() -> None:
+    rng = np.random.default_rng(3)
+    features = features_of(rng.random((30, 4), np.float32))
+    importance = rng.random(30).astype(np.float32) * 0.8 + 0.1
+
+    def standard(curve: FloatArray) -> FloatArray:
+        return np.asarray((curve - curve.mean()) / curve.std())
+
+    def similarity(texts: list[str]) -> FloatArray:
+        rows = features.array / np.linalg.norm(features.array, axis=1, keepdims=True)
+        best = np.max([rows @ TEXTS[text] for text in texts], axis=0)
+        ahead = np.pad(best, 8, "symmetric")
+        weights = np.exp(-0.5 * (np.arange(-8, 9) / 2) ** 2)
+        smooth = [ahead[t : t + 17] @ weights / weights.sum() for t in range(30)]
+        return standard(np.array(smooth))
+
+    own = standard(np.log(importance / (1 - importance)))
+    with_title = own + 0.3 * similarity(["a boat"])
+    both = similarity(["a dog", "a boat"]) + 0.25 * standard(with_title)
+    assert guided(importance, features, [], "a boat") == pytest.approx(logistic(with_title), abs=1e-5)
+    texts = ["a dog", "a boat"]
+    assert guided(importance, features, texts, "a boat") == pytest.approx(logistic(both), abs=1e-5)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_where_importance_is_constant_the_text_decides(value: float) -> None:
+    curve = guided(np.full(18, value, np.float32), shown([2, 0, 3]), ["a dog"], None)
+    assert curve.argmax() in range(6, 12)
+    assert np.isfinite(curve).all()
+    assert 0 <= curve.min() < curve.max() <= 1
+
+
+def test_a_text_that_fits_all_alike_leaves_the_order() -> None:
+    importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
+    curve = guided(importance, shown([0, 0]), ["a dog"], None)
+    assert (np.diff(curve) > 0).all()
+
+
+def test_a_summary_shows_what_it_is_asked_for() -> None:
+    features = shown([2, 2, 2, 2, 0, 0, 0, 0, 3, 3, 3, 3, 1, 1, 1, 1])
+    for text, start_s in (("a dog", 12.0), ("a boat", 36.0)):
+        summary = vidsum.summarize(features, 3, about=text, shots="uniform", model="uniform")
+        assert all(start_s <= start < stop <= start_s + 12 for start, stop in summary.segments)
+        assert summary.provenance["summary"]["about"] == [text]
+    plain = vidsum.summarize(features, 3, shots="uniform", model="uniform")
+    assert "about" not in plain.provenance["summary"]
+    assert "title" not in plain.provenance["summary"]
+
+
+def test_other_features_and_blank_texts_are_refused() -> None:
+    with pytest.raises(UsageError, match="features of i3d cannot be compared with text"):
+        require_readable("i3d")
+    with pytest.raises(UsageError, match="need a text"):
+        vidsum.summarize(shown([0, 1]), 1, about=" ")
+    with pytest.raises(UsageError, match="about must be"):
+        vidsum.summarize(shown([0, 1]), 1, about=3)  # type: ignore[arg-type]
+    assert Selection().about == ()

@@ -1,0 +1,79 @@
+"""Importance guided by text: what the user wants to see, and the title of the video.
+
+Both are compared with the frames in the space of sentences. docs/algorithms/importance.md has what each is
+worth by people's scores.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.grounding import vse
+from vidsum.grounding.spaces import embed_queries
+from vidsum.scaling import logistic, unit_rows
+from vidsum.settings import Selection
+from vidsum.summary.importance import smoothed
+from vidsum.summary.liveness import liveness
+from vidsum.summary.summarizer import SENTENCES
+from vidsum.types import Features, FloatArray, TimeArray
+
+READS = (vse.EXTRACTOR, *SENTENCES)
+"""Extractors whose features can be compared with text."""
+_TITLE = 0.3
+"""Weight of the title beside the importance, and ..."""
+_IMPORTANCE = 0.25
+"""... of the importance beside what the user asks for (docs/benchmarks/guided.py)."""
+_SMOOTHED_S = 1.0
+"""Width (sigma) of the smoothing of similarities."""
+
+
+def texts_of(selection: Selection) -> list[str]:
+    """The texts that guide a summary. Raises UsageError for a blank one."""
+    texts = [*selection.about, *([] if selection.title is None else [selection.title])]
+    if any(not text.strip() for text in texts):
+        raise UsageError("--about and --title need a text", hint='--about "children at play"')
+    return texts
+
+
+def require_readable(extractor: str) -> None:
+    """Raise UsageError, before a video is decoded, for features that cannot be compared with text."""
+    if extractor not in READS:
+        fault = f"features of {extractor} cannot be compared with text"
+        raise UsageError(fault, hint=f"--extractor {vse.EXTRACTOR}, or leave out --about and --title")
+
+
+def guided(
+    importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
+) -> FloatArray:
+    """[T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts describe.
+
+    With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
+    the importance: z(i) + .3 z(s of the title); with texts to be about, z(best of their s) + .25 z(that sum).
+    Dull footage (`liveness`) stays out.
+
+    Raises:
+        WeightsError: the weights of the text encoder cannot be had.
+    """
+    rows = np.asarray(features.array, np.float32)
+    rows = unit_rows(rows if features.extractor in SENTENCES else vse.load_map()(rows))
+    chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
+    combined = _standard(np.log(chance / (1 - chance)))
+    if title:
+        combined = combined + _TITLE * _similarity(rows, [title], features.step_s, device)
+    if about:
+        combined = _similarity(rows, about, features.step_s, device) + _IMPORTANCE * _standard(combined)
+    curve = logistic(combined)
+    return curve * liveness(features) if features.extractor == vse.EXTRACTOR else curve
+
+
+def _similarity(rows: FloatArray, texts: Sequence[str], step_s: float, device: str) -> TimeArray:
+    """[T] the best of the texts' similarities, smoothed and standardised."""
+    curves = rows @ embed_queries(vse.NAME, texts, device).T
+    return _standard(smoothed(curves.max(axis=1), _SMOOTHED_S / step_s))
+
+
+def _standard(curve: TimeArray | FloatArray) -> TimeArray:
+    """A curve less its mean, over its deviation; zeros where it is constant."""
+    centred = np.asarray(curve - curve.mean(), np.float64)
+    return centred / centred.std() if centred.std() > 1e-6 else np.zeros_like(centred)
