@@ -151,7 +151,7 @@ def _table(matches: Sequence["Match"]) -> Table:
         here = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
         rows.append((str(rank), score, *times, f"{here}{copies}", *said))
     is_known = all(match.present is not None for match in matches)
-    columns = ("rank", "present" if is_known else "score", "start", "end", "video")
+    columns = ("rank", "match" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
 
 

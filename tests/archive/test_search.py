@@ -150,7 +150,7 @@ def test_what_is_said_is_found_by_words_and_meaning(
     found = archive.search("blue", evidence="said")
     assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)
     assert "sky" in found[0].text
-    assert found[0].present is None
+    assert found[0].present == found[0].score
     both = archive.search("blue")  # by probability: it is seen, or said and not seen
     assert {one.evidence for one in both} == {"seen", "said"}
     assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)

@@ -40,7 +40,7 @@ def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
     ran = run("search", "red", "-k", "1")
     assert ran.code == 0, ran.err
     head, first, *_ = ran.out.splitlines()
-    assert head.split() == ["rank", "present", "start", "end", "video"]
+    assert head.split() == ["rank", "match", "start", "end", "video"]
     assert first.split()[3:] == ["0:00.00", "0:02.00", str(videos / "film.mp4")]
     again = run("index", videos, "--recursive", "--device", "cpu")
     assert again.out.split() == ["2", "inputs:", "2", "up", "to", "date"]

@@ -56,9 +56,9 @@ class Match:
     start_s: float
     end_s: float
     present: float | None
-    """Probability that the request is true of the moment; None of what is said, and for pictures."""
+    """Probability that the moment is what is asked for; None for pictures (`like`)."""
     score: float
-    """Orders moments of one kind: `present`, or the evidence of what is said."""
+    """Orders moments: `present`, or how alike they are."""
     evidence: Literal["seen", "said"] = "seen"
     text: str = ""
     """What is said."""
@@ -193,7 +193,7 @@ class Archive:
                     sure = (one for one in heard if one.score >= UNLIKELY)
                     heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]
                 matches += [
-                    Match(files[one.video][0], one.start_s, one.end_s, None, one.score, "said", one.text)
+                    Match(files[one.video][0], one.start_s, one.end_s, one.score, one.score, "said", one.text)
                     for one in heard
                 ]
             if evidence != "said":
