@@ -19,6 +19,6 @@ def test_any_kind_of_number_will_do() -> None:
 
 
 def test_the_shortest_segment_is_not_longer_than_the_longest() -> None:
-    with pytest.raises(UsageError, match="--min-segment 6 s is longer than --max-segment 5 s"):
+    with pytest.raises(UsageError, match="--max-segment 5 s is less than --min-segment 6 s"):
         Selection(min_segment_s=6.0)
     Selection(min_segment_s=6.0, max_segment_s=None)

@@ -237,7 +237,8 @@ class Selection:
         check(self)
         if self.max_segment_s is not None and self.min_segment_s > self.max_segment_s:
             shortest, longest = self.min_segment_s, self.max_segment_s
-            raise UsageError(f"--min-segment {shortest:g} s is longer than --max-segment {longest:g} s")
+            fault = f"--max-segment {longest:g} s is less than --min-segment {shortest:g} s"
+            raise UsageError(fault, hint=f"--min-segment {longest:g}s")
         for name, segments in (("keep", self.keep), ("drop", self.drop)):
             for segment in segments:
                 if not _is_interval(segment):

@@ -195,6 +195,15 @@ def test_a_share_shorter_than_a_segment_is_one_segment_with_a_message() -> None:
     assert short.segments == ((0, 1.5),)
 
 
+def test_a_video_shorter_than_a_segment_is_kept_with_one_message() -> None:
+    features = Features.from_array(np.ones((1, 4)))
+    summary = summarize(features, model="uniform")
+    assert summary.segments == ((0, 0.5),)
+    assert [line for line in summary.warnings if "budget" in line] == [
+        "the video is not longer than the budget (0:01.00): keeping all of it"
+    ]
+
+
 def test_limits_of_segments_are_recorded_and_hold() -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(200, 4)))
     summary = summarize(features, model="contrastive", min_segment_s=2.0, max_segment_s=3.0)

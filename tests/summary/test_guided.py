@@ -52,7 +52,7 @@ def test_the_equation() -> None:
 
     own = standard(np.log(importance / (1 - importance)))
     with_title = own + 0.3 * similarity(["a boat"])
-    both = similarity(["a dog", "a boat"]) + 0.25 * standard(with_title)
+    both = 3 * (similarity(["a dog", "a boat"]) + 0.25 * standard(with_title) - 1)
     assert guided(importance, features, [], "a boat") == pytest.approx(logistic(with_title), abs=1e-5)
     texts = ["a dog", "a boat"]
     assert guided(importance, features, texts, "a boat") == pytest.approx(logistic(both), abs=1e-5)

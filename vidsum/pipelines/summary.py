@@ -266,7 +266,8 @@ class SummaryPlan:
             scored = self.own.scored(features)
         importance = scored.importance
         if texts := texts_of(selection):
-            warnings = (*warnings, *read_queries(texts).warnings)
+            # the importance may be flat: what the text says is not
+            scored = replace(scored, warnings=read_queries(texts).warnings)
             importance = guided(importance, features, selection.about, selection.title, device)
         made_from = self.provenance
         drawn: tuple[str, ...] = ()
@@ -311,7 +312,8 @@ def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, 
     budget_s = parse_budget(selection.budget, duration_s, least_s)
     fault = f"a budget of {selection.budget} is {format_time(share_s)}, less than a segment"
     message = f"{fault}: taking {format_time(budget_s)} (--min-segment)"
-    return budget_s, () if budget_s == share_s else (message,)
+    # `select` says that a video shorter than a segment is kept whole
+    return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)
 
 
 def plan_summary(

@@ -14,7 +14,6 @@ from vidsum.grounding.spaces import embed_queries
 from vidsum.scaling import logistic, unit_rows
 from vidsum.settings import Selection
 from vidsum.summary.importance import smoothed
-from vidsum.summary.liveness import liveness
 from vidsum.summary.summarizer import SENTENCES
 from vidsum.types import Features, FloatArray, TimeArray
 
@@ -24,6 +23,8 @@ _TITLE = 0.3
 """Weight of the title beside the importance, and ..."""
 _IMPORTANCE = 0.25
 """... of the importance beside what the user asks for (docs/benchmarks/guided.py)."""
+_SHARP = 3.0
+"""How clearly what fits is told from the rest, so that a summary shows it for long; the order stays."""
 _SMOOTHED_S = 1.0
 """Width (sigma) of the smoothing of similarities."""
 
@@ -49,8 +50,9 @@ def guided(
     """[T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts describe.
 
     With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
-    the importance: z(i) + .3 z(s of the title); with texts to be about, z(best of their s) + .25 z(that sum).
-    Dull footage (`liveness`) stays out.
+    the importance: the logistic function of z(i) + .3 z(s of the title). With texts to be about, it is
+    that of 3 (z(best of their s) + .25 z(that sum) - 1): what is no nearer to them than the rest of the
+    video has .05.
 
     Raises:
         WeightsError: the weights of the text encoder cannot be had.
@@ -62,9 +64,9 @@ def guided(
     if title:
         combined = combined + _TITLE * _similarity(rows, [title], features.step_s, device)
     if about:
-        combined = _similarity(rows, about, features.step_s, device) + _IMPORTANCE * _standard(combined)
-    curve = logistic(combined)
-    return curve * liveness(features) if features.extractor == vse.EXTRACTOR else curve
+        guide = _similarity(rows, about, features.step_s, device)
+        combined = _SHARP * (guide + _IMPORTANCE * _standard(combined) - 1)
+    return logistic(combined)
 
 
 def _similarity(rows: FloatArray, texts: Sequence[str], step_s: float, device: str) -> TimeArray:

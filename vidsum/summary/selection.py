@@ -90,7 +90,7 @@ def select(
         video = replace(video, kept=~video.dropped, capacity=video.n_left)
         exception = " except --drop" if video.dropped.any() else ""
         messages.append(
-            f"the {format_time(budget_s)} budget is longer than the video; keeping all of it{exception}"
+            f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )
     places = places_to_cut(words, features.video_fps, len(video.kept))
     chosen, scores = _choose(video, features, importance, places, limits_s)
