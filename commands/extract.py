@@ -73,7 +73,7 @@ def extract(
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:
     """The result for people and as JSON; without a target the features themselves are the document."""
-    from vidsum.documents import features_document
+    from vidsum.results.documents import features_document
 
     facts = features_document(features, with_arrays=target is None)
     count = f"{len(features)} features of {features.dim} numbers"

@@ -116,7 +116,7 @@ def ground(
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import grounding_document
+        from vidsum.results.documents import grounding_document
 
         plan, files = plan_moments(source, queries, retrieval, extraction), targets[source]
 
@@ -245,7 +245,7 @@ def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
     """The queries of a result, of a video that was skipped those in its JSON."""
     if not result.data.get("skipped"):
         return list(result.data.get("queries", ()))
-    from vidsum.documents import read_result
+    from vidsum.results.documents import read_result
 
     try:
         return list(read_result(result.data["outputs"]["json"]).get("queries", ()))

@@ -74,8 +74,8 @@ def highlights(
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import highlights_document
         from vidsum.pipelines.highlights import plan_highlights
+        from vidsum.results.documents import highlights_document
 
         plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
 

@@ -49,8 +49,8 @@ def shots(
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import shots_document, write_document
         from vidsum.pipelines.summary import plan_shots
+        from vidsum.results.documents import shots_document, write_document
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
         if outputs.to_stdout:

@@ -174,7 +174,7 @@ def _refuse_video_of_features(
 
 def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
-    from vidsum.documents import summary_document
+    from vidsum.results.documents import summary_document
 
     document = summary_document(summary)
     return Result(
@@ -197,8 +197,8 @@ def _written(
     progress: "Progress | None",
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum.documents import summary_document, write_document
     from vidsum.pipelines import export
+    from vidsum.results.documents import summary_document, write_document
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:

@@ -72,8 +72,8 @@ def transcribe(
     words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import transcript_document, write_document
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
+        from vidsum.results.documents import transcript_document, write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
 from vidsum.features.h5 import H5Video, h5_arrays, write_groups
+from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8
 from vidsum.shots import find
 from vidsum.summary.knapsack import knapsack, values_of

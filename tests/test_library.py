@@ -14,11 +14,11 @@ import pytest
 
 import vidsum
 from tests import media
-from tests.report.made import results
+from tests.results.made import results
 from vidsum import memory, settings
-from vidsum.documents import to_text
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.options import leaves
+from vidsum.results.documents import to_text
 from vidsum.settings import Retrieval, Selection, ShotSettings
 from vidsum.types import Features
 

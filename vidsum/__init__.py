@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
-    from vidsum.results import load as load
-    from vidsum.results import save as save
-    from vidsum.results import to_dict as to_dict
-    from vidsum.results import to_html as to_html
-    from vidsum.results import to_pandas as to_pandas
-    from vidsum.results import write_json as write_json
+    from vidsum.results.convert import load as load
+    from vidsum.results.convert import save as save
+    from vidsum.results.convert import to_dict as to_dict
+    from vidsum.results.convert import to_html as to_html
+    from vidsum.results.convert import to_pandas as to_pandas
+    from vidsum.results.convert import write_json as write_json
     from vidsum.speech.transcript import Transcript as Transcript
     from vidsum.types import Features as Features
     from vidsum.types import Grounding as Grounding
@@ -79,17 +79,17 @@ _HOMES = {
     "find_highlights": "vidsum.pipelines.highlights",
     "transcribe": "vidsum.pipelines.speech",
     "write_clips": "vidsum.pipelines.export",
-    "write_json": "vidsum.results",
+    "write_json": "vidsum.results.convert",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
     "write_report": "vidsum.pipelines.report",
     "write_timeline": "vidsum.pipelines.timelines",
     "write_video": "vidsum.pipelines.export",
-    "load": "vidsum.results",
-    "save": "vidsum.results",
-    "to_dict": "vidsum.results",
-    "to_html": "vidsum.results",
-    "to_pandas": "vidsum.results",
+    "load": "vidsum.results.convert",
+    "save": "vidsum.results.convert",
+    "to_dict": "vidsum.results.convert",
+    "to_html": "vidsum.results.convert",
+    "to_pandas": "vidsum.results.convert",
     "Features": "vidsum.types",
     "Grounding": "vidsum.types",
     "Highlights": "vidsum.types",

@@ -91,7 +91,7 @@ def _same(one: object, other: object) -> bool:
 
 
 class Result(ByContent):
-    """What features, shots, summaries, moments and highlights have in common: see `vidsum.results`."""
+    """What features, shots, summaries, moments and highlights have in common: `vidsum.results.convert`."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included."""

@@ -13,7 +13,7 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks.degraded import DEGRADATIONS, FPS, Kinds, Rng, cut_segment, kinds_of, parse_options
-from vidsum.evaluation.summary_metrics import kendall_tau_b
+from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.types import Features, FloatArray, Summary
 
 

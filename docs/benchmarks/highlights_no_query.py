@@ -19,10 +19,10 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
-from vidsum.datasets.moments import CLIP_S
-from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
-from vidsum.evaluation.summary_metrics import spearman_rho
 from vidsum.grounding.windows import on_grid
+from vidsum.lab.datasets.moments import CLIP_S
+from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisions
+from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.settings import Extraction

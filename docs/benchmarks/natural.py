@@ -15,8 +15,8 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import TOP_K, Answers, answers, resampled, scored, table
 from docs.benchmarks.joined import Film, embed, natural_films
-from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
+from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.types import FloatArray, Moment
 
 SPACE = "vse"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.ridge import averaged
 from vidsum.scaling import unit_rows
 from vidsum.summary.importance import contrastive

@@ -13,7 +13,7 @@ from tests.grounding.colours import use_colours
 from tests.speech import stub
 from vidsum.features.store import write_features
 from vidsum.grounding import said
-from vidsum.results import load
+from vidsum.results.convert import load
 from vidsum.types import Features, Grounding
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())

@@ -8,8 +8,8 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from tests.datasets.made import write_mat
-from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
+from tests.lab.datasets.made import write_mat
+from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from vidsum.checkpoints.trained import read_trained
 from vidsum.features.h5 import H5Video, write_h5
 from vidsum.types import Features

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vidsum.datasets.published_features import read_parts, read_words
 from vidsum.errors import InputError
 from vidsum.features.arrays import metadata_of
 from vidsum.features.store import read_features
+from vidsum.lab.datasets.published_features import read_parts, read_words
 from vidsum.types import Features
 
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)

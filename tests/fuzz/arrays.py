@@ -140,7 +140,7 @@ def _features() -> dict[str, Array]:
 
 
 def _video() -> dict[str, Array]:
-    from tests.datasets.h5_files import published
+    from tests.lab.datasets.h5_files import published
 
     arrays = {key: np.asarray(value) for key, value in published().items() if not isinstance(value, str)}
     return {**arrays, "timestamps": np.arange(8) / 2}

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency
+from tests.lab.datasets.moment_layouts import highlight, in_seconds, with_saliency
 from tests.media import make_video
-from tests.report.made import results
-from vidsum.documents import summary_document
+from tests.results.made import results
+from vidsum.results.documents import summary_document
 from vidsum.types import ScoredShot, Summary
 
 QUERIES = [

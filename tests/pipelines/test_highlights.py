@@ -11,14 +11,14 @@ import pytest
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
-from vidsum.documents import highlights_document, read_document
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import read_features, write_features
 from vidsum.pipelines import export, extraction
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
-from vidsum.results import write_json
+from vidsum.results.convert import write_json
+from vidsum.results.documents import highlights_document, read_document
 from vidsum.settings import Extraction
 from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe

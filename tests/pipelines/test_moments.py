@@ -15,7 +15,6 @@ import torch
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
-from vidsum import documents
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, OutputError, UsageError, WeightsError
 from vidsum.features.store import write_features
@@ -27,7 +26,8 @@ from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import export, extraction, sources
 from vidsum.pipelines import moments as pipeline
-from vidsum.results import write_json
+from vidsum.results import documents
+from vidsum.results.convert import write_json
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import Features, FloatArray, Grounding, Moment
 from vidsum.video.probe import probe

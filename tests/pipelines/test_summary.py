@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests import media
-from vidsum import documents, provenance
+from vidsum import provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
@@ -21,7 +21,8 @@ from vidsum.pipelines import extraction as jobs
 from vidsum.pipelines.export import read_record_of
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
-from vidsum.results import write_json
+from vidsum.results import documents
+from vidsum.results.convert import write_json
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.types import Features
 from vidsum.video.probe import probe

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from vidsum.documents import features_document, read_record
 from vidsum.errors import InputError, UsageError
 from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
@@ -19,8 +18,9 @@ from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import form_in, label_of
+from vidsum.results.cuts import cuts_of
+from vidsum.results.documents import features_document, read_record
 from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
-from vidsum.timelines.cuts import cuts_of
 from vidsum.times import format_time
 from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
 from vidsum.video.encoders import animated

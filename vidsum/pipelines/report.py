@@ -13,9 +13,9 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.pipelines.export import clip_paths, form_of
 from vidsum.pipelines.timelines import Result, relative, video_behind
-from vidsum.report.page import Film, data_url, picture_times, render
-from vidsum.results import to_dict
-from vidsum.timelines.media import url_of
+from vidsum.results.convert import to_dict
+from vidsum.results.media import url_of
+from vidsum.results.page import Film, data_url, picture_times, render
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.stills import read_frames_at

@@ -11,11 +11,11 @@ from typing import Any, get_args
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results import to_dict
+from vidsum.results.convert import to_dict
+from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.lists import LISTS
+from vidsum.results.media import Media, check_place, media_of
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
-from vidsum.timelines.cuts import Cut, cuts_of
-from vidsum.timelines.lists import LISTS
-from vidsum.timelines.media import Media, check_place, media_of
 from vidsum.types import Grounding, Highlights, Shots, Summary, VideoInfo
 from vidsum.video.playlist import is_playlist
 
@@ -129,7 +129,7 @@ def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.timelines.formats import one_line, to_editor
+    from vidsum.results.formats import one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:
