@@ -234,6 +234,7 @@ def finish(child: "subprocess.Popen[str]") -> int:
     return child.returncode
 
 
+@pytest.mark.deep
 def test_two_processes_at_once_make_one_download(
     toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
     assert "up to date" not in _train(run, data, "--split", 0, "--lr", 0.1, "--overwrite").out
 
 
+@pytest.mark.deep
 def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
         arguments = (*SIZES, "--epochs", 15, "--split", 0, "--data", data, "--out", out)

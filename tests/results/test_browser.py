@@ -19,7 +19,7 @@ OUTSIDE = """
         .map(each => each.outerHTML.slice(0, 80))
 """
 """Elements that stand out of the window; what scrolls by itself may."""
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")]
 
 
 @pytest.fixture(scope="module")
