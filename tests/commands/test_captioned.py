@@ -194,7 +194,7 @@ def test_a_run_is_evaluated_on_the_captions_that_it_tests_on(run: Run) -> None:
     assert run(*shlex.split(command)[1:], "--seeds", 1).code == 0
 
 
-@pytest.mark.parametrize("model", ["ridge", "fulltransnet"])
+@pytest.mark.parametrize("model", ["ridge", pytest.param("fulltransnet", marks=pytest.mark.deep)])
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
