@@ -230,7 +230,7 @@ def start_child(toy: Path, home: Path) -> Callable[[], "subprocess.Popen[str]"]:
 
 
 def finish(child: "subprocess.Popen[str]") -> int:
-    child.communicate(timeout=60)
+    child.communicate(timeout=300)
     return child.returncode
 
 
