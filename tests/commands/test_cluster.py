@@ -112,11 +112,6 @@ def test_a_local_cluster_is_reached_from_this_machine_only(film: Path, tmp_path:
     assert list(user.iterdir()) == []
 
 
-def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--ray", "localhost:1", "--jobs", "2")
-    assert (ran.code, "--jobs" in ran.err) == (2, True)
-
-
 def test_nobody_at_the_address_is_told_at_once(run: Run, film: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -91,7 +91,6 @@ def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[o
     assert [task.count(b".mp4") for task in tasks] == [1] * 5
 
 
-@pytest.mark.deep
 def test_workers_read_no_configuration(run: Run, film: Path, sent: list[object]) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
     how = ("--config", "config.yaml", "--jobs", "2", "--json")
@@ -118,7 +117,6 @@ def test_queries_on_stdin_are_read_once(
     assert (queries.texts, first) == (("a man chops wood",), "none.mp4")
 
 
-@pytest.mark.deep
 def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("minilm", "glove"):
         real_weights(name)
@@ -147,7 +145,6 @@ def test_the_first_failure_ends_the_batch_if_asked_to(run: Run, film: Path) -> N
     assert [line["exit_code"] for line in ran.json_lines] == [0, 3]
 
 
-@pytest.mark.deep
 def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
     how = ("--jobs", "2", "--summary-json", "batch.json")
@@ -208,7 +205,6 @@ def test_workers_end_with_the_process_that_started_them(held: "subprocess.Popen[
     assert not list(Path("out").glob(".*part*"))
 
 
-@pytest.mark.deep
 def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     given = []
