@@ -1,4 +1,4 @@
-"""Arrays, intervals, facts about a video: what all rooms speak of.
+"""Arrays, intervals, and the facts about a video.
 
 Time is in seconds, as float, counted from the first picture of the video. Intervals are half-open,
 [start, end). Frame numbers appear only where a file format of the field asks for them.
@@ -6,20 +6,15 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import UsageError
-
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]

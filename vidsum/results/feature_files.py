@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.numpy_files import refusing
-from vidsum.types import Features
+from vidsum.results.feature_arrays import read_npz, write_npz
+from vidsum.results.features import Features
 
 FrameArray = npt.NDArray[np.int64]
 """Frame numbers."""

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.results.feature_arrays import features_of, float32, timed
 from vidsum.numpy_files import existing, refusing
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.types import Features
+from vidsum.results.feature_arrays import features_of, float32, timed
+from vidsum.results.features import Features
 
 PUBLISHED_FPS = 30.0
 """Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from vidsum.errors import UsageError
 from vidsum.results.documents import number
 from vidsum.results.result import Result, named, video_data
 from vidsum.types import FloatArray, TimeArray, VideoInfo
+from vidsum.version import __version__
 from vidsum.video.probe import probe
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 
 _ODD_S, _ODD_FRACTION = 2.0, 0.02
 """Features may be longer or shorter than their video by this, or by this fraction of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Features(Result):
@@ -138,6 +141,18 @@ class Features(Result):
             "video": video_data(self.video),
             "provenance": dict(self.provenance),
             "warnings": list(self.warnings),
+        }
+
+    @property
+    def made_from(self) -> dict[str, Any]:
+        """Their provenance; of features made elsewhere, their own hash."""
+        if self.provenance:
+            return dict(self.provenance)
+        content = self.array.tobytes() + self.timestamps.tobytes()
+        return {
+            "vidsum": __version__,
+            "extractor": self.extractor,
+            "features": {"bytes": len(content), "sha256": sha256(content).hexdigest()},
         }
 
     def to_dict(self, *, with_arrays: bool = True) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class QueryMoments(ByContent):
     said: FloatArray | None = None
     """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
     spoken: Mapping[str, Any] | None = None
-    """What was heard, if the query was spoken: the fields of `vidsum.speech.transcript.SpokenQuery`."""
+    """What was heard, if the query was spoken: the fields of `vidsum.results.transcript.SpokenQuery`."""
 
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
         """As JSON-ready data."""
@@ -53,7 +53,11 @@ class QueryMoments(ByContent):
                 {**data, "evidence": moment.evidence}
                 for data, moment in zip(moments, self.moments, strict=True)
             ]
-        document: dict[str, Any] = {"query": self.query, "present": optional(self.present), "moments": moments}
+        document: dict[str, Any] = {
+            "query": self.query,
+            "present": optional(self.present),
+            "moments": moments,
+        }
         if self.spoken is not None:
             document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
         if with_saliency:

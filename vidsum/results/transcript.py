@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vidsum.times import to_srt, to_vtt
 from vidsum.results.documents import number, optional, sealed
 from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.times import to_srt, to_vtt
 from vidsum.types import VideoInfo
 
 TextFormat = Literal["srt", "vtt", "txt"]
