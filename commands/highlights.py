@@ -75,13 +75,12 @@ def highlights(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.highlights import plan_highlights
-        from vidsum.results.documents import highlights_document
 
         plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
 
         def make() -> Result:
             found = plan.run(progress)
-            document = highlights_document(found)
+            document = found.to_dict()
             if outputs.to_stdout:
                 return Result("highlights", source, document, document=document, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.replaces, progress)

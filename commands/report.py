@@ -47,7 +47,7 @@ def report(
 
     def step() -> Result:
         from vidsum.pipelines.report import report_text
-        from vidsum.results.documents import read_result
+        from vidsum.results.load import read_result
 
         if page.output != "-":
             require_suffix(target, (".html",))

@@ -18,7 +18,8 @@ from vidsum.packages import import_fault
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.types import Interval, Moment  # with NumPy, which --help can do without
+    from vidsum.results.moments import Moment  # with NumPy, which --help can do without
+    from vidsum.types import Interval  # with NumPy, which --help can do without
 
 SCHEMA = "vidsum.result/1"
 

@@ -19,8 +19,8 @@ from vidsum import memory, settings
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.options import leaves
 from vidsum.results.documents import to_text
+from vidsum.results.features import Features
 from vidsum.settings import Retrieval, Selection, ShotSettings
-from vidsum.types import Features
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__

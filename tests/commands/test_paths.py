@@ -12,8 +12,7 @@ from vidsum.commands import tally
 from vidsum.commands.log import start_log
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
-from vidsum.results.convert import load
-from vidsum.results.documents import read_document
+from vidsum.results.load import load, read_document
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.lab.datasets.made import use_stand_ins, visual_map
 from vidsum.errors import InputError
+from vidsum.results.features import Features
 from vidsum.summary.summarizer import Inputs, inputs_of
-from vidsum.types import Features
 
 
 @given(

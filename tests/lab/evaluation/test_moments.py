@@ -15,7 +15,8 @@ from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights
 from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
-from vidsum.types import FloatArray, Moment
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 
 def clips(*scores: int) -> FloatArray:

@@ -20,8 +20,8 @@ from vidsum.lab.training.run import read_run
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.ridge import averaged
+from vidsum.results.features import Features
 from vidsum.summary.summarizer import Summarizer, load_summarizer
-from vidsum.types import Features
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3
 MODEL = RidgeConfig(window=WINDOW)

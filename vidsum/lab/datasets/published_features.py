@@ -27,11 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.features.h5 import array_of, member, opened
 from vidsum.features.resample import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.numpy_files import read_array, read_arrays, refusing
+from vidsum.results.feature_h5 import array_of, member, opened
 from vidsum.scaling import normed_mean, unit_rows
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Progress

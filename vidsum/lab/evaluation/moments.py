@@ -18,7 +18,8 @@ from vidsum.lab.evaluation.moment_metrics import BASELINES, RANDOM, TOP, WHOLE, 
 from vidsum.lab.evaluation.report import Report, Row, check_rows
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
-from vidsum.types import Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import TimeArray
 
 _EMPTY = "moments that are empty and count as wrong"
 

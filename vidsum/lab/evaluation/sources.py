@@ -17,8 +17,8 @@ from vidsum.lab.evaluation.reference import BUDGET, STEP, BoolArray
 from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
-from vidsum.results.documents import read_document, read_result
 from vidsum.results.faults import kind_of
+from vidsum.results.load import read_document, read_result
 from vidsum.summary.score import checkpoint_sha256
 from vidsum.text_files import named
 from vidsum.types import FloatArray, TimeArray

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.h5 import H5Video, group_names, write_h5
-from vidsum.features.store import is_feature_file, read_features, write_features
-from vidsum.types import Features, VideoInfo
+from vidsum.results.feature_files import is_feature_file, read_features, write_features
+from vidsum.results.feature_h5 import H5Video, group_names, write_h5
+from vidsum.results.features import Features
+from vidsum.types import VideoInfo
 
 VIDEO = VideoInfo(
     path="films/film.mp4",
