@@ -132,7 +132,7 @@ def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Pat
         lambda: vidsum.write_timeline(summary, f"{path}.csv"),
         lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
         lambda: vidsum.write_clips(made["highlights"], path),
-        lambda: made["features"].save(f"{path}.npz"),
+        lambda: vidsum.write_features(made["features"], f"{path}.npz"),
     ):
         with pytest.raises(OutputError):
             write()

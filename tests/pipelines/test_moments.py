@@ -25,9 +25,9 @@ from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import export, extraction, sources
 from vidsum.pipelines import moments as pipeline
-from vidsum.results import documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
+from vidsum.results.load import read_document
 from vidsum.results.moments import Grounding, Moment
 from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Retrieval
@@ -202,7 +202,7 @@ def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path:
     jsonschema.validate(plain, SCHEMA)
     assert "timestamps_s" not in plain
     write_json(found, tmp_path / "moments.json")
-    whole = documents.read_document(tmp_path / "moments.json")
+    whole = read_document(tmp_path / "moments.json")
     jsonschema.validate(whole, SCHEMA)
     assert [len(one["saliency"]) for one in whole["queries"]] == [len(whole["timestamps_s"])] * 2
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.results.documents import number
-from vidsum.results.result import Result, named, video_data
+from vidsum.results.result import Result, named, pandas, video_data
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe
@@ -170,5 +170,4 @@ class Features(Result):
 
     def to_pandas(self) -> DataFrame:
         """[T, D], by time."""
-        table = super().to_pandas()
-        return type(table)(self.array, index=type(table.index)(self.timestamps, name="time_s"))
+        return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,11 +72,7 @@ class Result(ByContent):
 
         Raises UsageError where pandas is not installed.
         """
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise UsageError("pandas is not installed", hint=pip_install("pandas")) from error
-        return DataFrame(self.rows())
+        return pandas().DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
         """A heading and a table, for notebooks."""
@@ -91,6 +88,14 @@ class Result(ByContent):
 def write_json(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a result as JSON, whatever the file is called. Raises OutputError: it cannot be written."""
     write_document(result.to_dict(), path)
+
+
+def pandas() -> Any:
+    """The package. Raises UsageError where it is not installed."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise UsageError("pandas is not installed", hint=pip_install("pandas")) from error
 
 
 def named(video: VideoInfo | None) -> str:
