@@ -21,6 +21,7 @@ from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.spaces import (
+    STEP_S,
     ClipEmbeddings,
     embed_queries,
     embed_video,
@@ -28,11 +29,11 @@ from vidsum.grounding.spaces import (
     text_encoder_of,
 )
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import on_grid
+from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import from_keywords, several_texts
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
-from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
+from vidsum.pipelines.said import Said, plan_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
@@ -54,6 +55,8 @@ EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
+_OF_QUERIES = ("grounding", "speech")
+"""What the provenance holds that the pictures do not depend on."""
 _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
 """What the provenance holds of each extraction; the rest is the same for all."""
 
@@ -127,9 +130,31 @@ class MomentsPlan:
     """What the moments would be made from."""
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
+    said: Said | None = None
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `ground`."""
+        if self.said is None:
+            return self._in_pictures(progress)
+        transcript, top_k = self.said.transcript(progress), self.retrieval.top_k
+        is_alone = self.said.evidence == "said"
+        grounding = self._in_no_picture(transcript.duration_s) if is_alone else self._in_pictures(progress)
+        return self.said.added(grounding, transcript, self.queries, top_k, self.input.extraction.device)
+
+    def _in_no_picture(self, duration_s: float) -> Grounding:
+        return Grounding(
+            queries=(),
+            timestamps=grid(duration_s, STEP_S),
+            step_s=STEP_S,
+            video_duration_s=duration_s,
+            model=self.model,
+            space=self.space,
+            video=self.input.video,
+            provenance=self.provenance,
+            warnings=self.queries.warnings,
+        )
+
+    def _in_pictures(self, progress: Progress | None) -> Grounding:
         texts, extraction = self.queries.texts, self.input.extraction
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
@@ -169,7 +194,7 @@ class MomentsPlan:
     @property
     def _seen_in(self) -> dict[str, Any]:
         """What the embeddings of the video depend on."""
-        facts = {name: value for name, value in self.provenance.items() if name != "grounding"}
+        facts = {name: self.provenance[name] for name in self.provenance if name not in _OF_QUERIES}
         return {**facts, "seen": [self.space, self.retrieval.snap]}
 
     def _seen(self, features: Sequence[Features], changes: Features | None) -> ClipEmbeddings:
@@ -223,7 +248,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-) -> SeenPlan | SaidPlan:
+) -> MomentsPlan:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
     Args:
@@ -237,7 +262,7 @@ def plan_moments(
         InputError, WeightsError, UsageError: see `ground`.
     """
     if isinstance(source, Features) or not has_pictures(source):
-        return with_said(
+        return _with_said(
             _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
         )
     if encode_text:
@@ -263,7 +288,12 @@ def plan_moments(
     }
     changes = changes_job(video, extraction, jobs)
     given = Input(extraction, video, tuple(jobs), changes, kept=kept_of(source))
-    return with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
+    return _with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
+
+
+def _with_said(plan: MomentsPlan) -> MomentsPlan:
+    said = plan_said(plan.retrieval, plan.input)
+    return replace(plan, said=said, provenance=said.provenance(plan.provenance)) if said else plan
 
 
 def _plan_in_features(
@@ -290,7 +320,7 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
     facts = {**asdict(retrieval), "model": model, "space": space}
-    # the model tells which mask, the extractions how thorough; `with_said` adds what is not seen
+    # the model tells which mask, the extractions how thorough; `Said.provenance` adds what is not seen
     for told in ("mask", "thorough", "evidence"):
         del facts[told]
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
