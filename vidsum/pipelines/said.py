@@ -97,7 +97,7 @@ def plan_said(retrieval: Retrieval, given: Input) -> Said | None:
         return None
     if evidence == "auto" and not is_transcribed(video.path, extraction):
         return None
-    plan = plan_transcript(video.path, Transcription(), extraction)
+    plan = plan_transcript(video.path, Transcription(), extraction, video)
     if evidence != "auto":
         return Said(plan, evidence)
     return Said(plan, "both") if _is_at_hand(plan) else None

@@ -42,7 +42,7 @@ from vidsum.speech.recognize import (
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import SoundInfo, probe_sound, read_sound
@@ -139,8 +139,9 @@ class TranscriptPlan:
         """The plan of what `run` heard in English, the only language that queries are in."""
         if set(heard.languages) <= {"en"}:
             return self
-        in_english = replace(self.settings, translate=True)
-        return plan_transcript(self.sound.path, in_english, self.extraction)
+        settings = replace(self.settings, translate=True)
+        provenance = _made_from(self.sound.path, settings, self.extraction.device)
+        return replace(self, settings=settings, provenance=provenance)
 
     def _heard(
         self, model: WhisperModel, blocks: Iterator[FloatArray]
@@ -232,16 +233,19 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
 
 
 def plan_transcript(
-    path: str | os.PathLike[str], settings: Transcription, extraction: Extraction
+    path: str | os.PathLike[str],
+    settings: Transcription,
+    extraction: Extraction,
+    video: VideoInfo | None = None,
 ) -> TranscriptPlan:
-    """Plan a transcript: the file is probed and hashed, not decoded.
+    """Plan a transcript: the file is probed, unless `video` is known, and hashed; it is not decoded.
 
     Raises InputError, UsageError: see `transcribe`.
     """
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path_of(path))
+    sound = probe_sound(path_of(path), video)
     return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings, extraction.device))
 
 
