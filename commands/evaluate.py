@@ -25,7 +25,6 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.options import build, option
 
 if TYPE_CHECKING:
-    from vidsum.lab.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
 app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
@@ -218,18 +217,17 @@ def _evaluate(
     name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
 
     def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import document, table
-        from vidsum.lab.evaluation.run import evaluate
-        from vidsum.lab.evaluation.sources import provenance
+        from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
         from vidsum.results.documents import sealed, write_document
 
         request = request_of[source]
-        runs = _summary_runs(request)
-        made_from = provenance(request, runs)
+        made_from = provenance(request)
 
         def make() -> Result:
-            made = evaluate(request, progress, runs)
+            made = evaluate(request, progress)
             if "plot" in files.named and made.plot:
                 made.plot(files.named["plot"], label_of(made_from))
             facts = sealed(document(made, made_from))
@@ -252,12 +250,3 @@ def _evaluate(
         )
 
     run_batch(name, sources, view, step)
-
-
-def _summary_runs(request: Request) -> "SummaryRuns | None":
-    """What reads runs of `vidsum train fulltransnet`; with PyTorch, which the rest can do without."""
-    if not (isinstance(request, SummaryRequest) and request.runs):
-        return None
-    from vidsum.lab.training import predict
-
-    return predict

@@ -10,7 +10,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from vidsum.lab.evaluation.settings import MomentsRequest
-from vidsum.lab.evaluation.sources import provenance
+from vidsum.lab.sources import provenance
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from vidsum.checkpoints.named import BEST, named_file
 from vidsum.errors import UsageError
 from vidsum.options import Option, check, option
 from vidsum.settings import Beams, CaptionSpace, Device
@@ -257,3 +258,11 @@ class VSERequest:
 
 
 Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest
+
+
+def checkpoint_of(run: Path) -> tuple[str, Path]:
+    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
+
+    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
+    """
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
