@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves
+from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves, without_defaults
 from vidsum.settings import Extraction, ExtractionOptions, Retrieval, Selection, ShotSettings
 from vidsum.training.settings import DETRSettings, MRNetSettings
 from vidsum.training.summary_settings import FullTransNetSettings
@@ -185,3 +185,10 @@ def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant
 
 def test_typed_keywords_are_the_fields_of_the_settings() -> None:
     assert get_type_hints(ExtractionOptions) == get_type_hints(Extraction)
+
+
+def test_a_record_has_what_differs_from_the_defaults() -> None:
+    chosen = Selection(seed=3, keep=((1.0, 2.0),), min_segment_s=1)
+    assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
+    assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
+    assert without_defaults(Selection()) == {}

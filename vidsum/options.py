@@ -14,8 +14,9 @@ A type that several settings share may hold its `Option`: `Annotated[int, Option
 configuration file or a page of the documentation.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from keyword import iskeyword
@@ -227,6 +228,21 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
         hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
     return build(kind, given)
+
+
+def as_record(settings: Any) -> dict[str, Any]:
+    """Settings as JSON has them: tuples as lists."""
+    record: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return record
+
+
+def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
+    """The record of the fields that differ from their defaults, but for some.
+
+    What a result was made from is recorded so: an option that is added later leaves the record as it is.
+    """
+    defaults, record = as_record(type(settings)()), as_record(settings)
+    return {name: value for name, value in record.items() if name not in besides and value != defaults[name]}
 
 
 def several_texts(name: str, given: object) -> list[str]:

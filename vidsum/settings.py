@@ -2,15 +2,15 @@
 
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, check, option
+from vidsum.options import ADVANCED, Option, as_record, check, option
 from vidsum.times import parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
@@ -345,6 +345,17 @@ class Encoding:
         """The choices in one word, for the label of a file; none for the defaults without chapters."""
         parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
         return "-".join(str(part) for part in (*parts, "chapters" if chapters else None) if part is not None)
+
+
+def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A provenance block with the options that it leaves out, as earlier versions recorded them."""
+    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
+    filled = {
+        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
+    }
+    if "grounding" in filled:  # where speech is not searched, nothing is recorded
+        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
+    return {**provenance, **filled}
 
 
 def parse_attention_part(text: str) -> AttentionPart:

@@ -19,7 +19,7 @@ from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.store import read_features, write_features
 from vidsum.memory import trimming
-from vidsum.options import from_keywords
+from vidsum.options import from_keywords, without_defaults
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.provenance import digest_of
 from vidsum.settings import Extraction
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from vidsum.settings import SamplingOptions
 
 Made = TypeVar("Made")
+
+
+_RECORDED_BY_EFFECT = (
+    *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
+    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists"),
+)
+"""Options of which `_made_from` records what they do to the features, or which do nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +263,7 @@ def _made_from(
             "device": device_type(how.device),
             "reader": how.reader,
             "strict": how.strict,
+            **without_defaults(how, *_RECORDED_BY_EFFECT),
         },
         "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
     }

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import on_grid
-from vidsum.options import from_keywords, several_texts
+from vidsum.options import from_keywords, several_texts, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
@@ -287,10 +287,9 @@ def _plan_in_features(
 def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
-    facts = {**asdict(retrieval), "model": model, "space": space}
     # the model tells which mask, the extractions how thorough; `with_said` adds what is not seen
-    for told in ("mask", "thorough", "evidence"):
-        del facts[told]
+    facts = without_defaults(retrieval, "mask", "thorough", "evidence")
+    facts |= {"model": model, "space": space}
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
+from vidsum.options import without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.settings import Extraction, Transcription
@@ -270,5 +271,6 @@ def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, An
             "certain": CERTAIN,
             "languages": [SWITCH, CLEAR, SPLIT],
             "precision": precision_on(device),
+            **without_defaults(settings, "language", "translate"),
         },
     }

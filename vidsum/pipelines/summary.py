@@ -6,10 +6,9 @@ settings; a plan knows what its result would be made from before anything is dec
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
-from vidsum.options import from_keywords, several_texts
+from vidsum.options import from_keywords, several_texts, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
@@ -168,7 +167,7 @@ class ShotsPlan:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the shots would be made from."""
-        return {**self.input.provenance, "shots": asdict(self.settings)}
+        return {**self.input.provenance, "shots": without_defaults(self.settings)}
 
     def run(self, progress: Progress | None = None) -> Shots:
         """Find the shots."""
@@ -221,16 +220,8 @@ class SummaryPlan:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the summary would be made from."""
-        # tuples as lists, as they come back from a file
-        plain = json.loads(json.dumps(asdict(self.selection)))
-        plain = {
-            name: value
-            for name, value in plain.items()
-            if value or name not in ("keep_said", "about", "title")
-        }
-        if self.speech is None:
-            del plain["snap"]
-        else:
+        plain = without_defaults(self.selection, *(["snap"] if self.speech is None else []))
+        if self.speech is not None:
             plain["speech"] = self.speech.provenance["speech"]
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)
