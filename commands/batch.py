@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Step = Callable[[str, "Progress | None"], Result]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """Which inputs a command has beside those that are named, and how it goes through them."""
 

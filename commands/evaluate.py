@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryData:
     """The videos to evaluate on."""
 
@@ -39,7 +39,7 @@ class SummaryData:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportFiles:
     """Where the report goes."""
 

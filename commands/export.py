@@ -31,7 +31,7 @@ Results = Annotated[
 _MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportSettings:
     """What `vidsum export` writes."""
 
@@ -46,7 +46,7 @@ class ExportSettings:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exports:
     """What other commands export beside their JSON."""
 

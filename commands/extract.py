@@ -24,7 +24,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeatureFile:
     """How features are stored."""
 

@@ -33,7 +33,7 @@ _FACTS: Facts = {
 _OF_SEVERAL = "scores rank the moments of one video; they do not rank videos"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QueryOptions:
     """What to look for."""
 
@@ -47,7 +47,7 @@ class QueryOptions:
     force: bool = option("Accept unclear or long spoken queries.", False, shared=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroundOutputs:
     """What is written beside the JSON."""
 

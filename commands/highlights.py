@@ -25,7 +25,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightOptions:
     """What is found."""
 
@@ -34,7 +34,7 @@ class HighlightOptions:
     top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightOutputs:
     """What is written beside the JSON."""
 

@@ -32,7 +32,7 @@ _FACTS: Facts = {
 _LOOK_AGAIN_S = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IndexOptions:
     """What is done beside adding."""
 

@@ -29,7 +29,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InfoOptions:
     """What to tell about."""
 

@@ -49,7 +49,7 @@ Pad = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """How much to print, and in which form."""
 
@@ -68,7 +68,7 @@ Replaces = Literal["none", "outdated", "all"]
 """Which outputs that exist a command replaces; outdated are those that vidsum made from something else."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where the results of a batch go."""
 

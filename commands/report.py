@@ -13,7 +13,7 @@ from vidsum.settings import Extraction
 from vidsum.text_files import STDIN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """Where the page goes."""
 

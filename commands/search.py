@@ -29,7 +29,7 @@ SCHEMA = "vidsum.search/1"
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchOutputs:
     """What is written beside the list."""
 

@@ -32,7 +32,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryOutputs:
     """What is written of a summary beside the MP4 and the JSON."""
 
@@ -61,7 +61,7 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         parse_attention_part(self.attention_of)
-        if self.copy and self.encoding not in (Encoding(), Encoding("copy")):
+        if self.copy and self.encoding not in (Encoding(), Encoding(codec="copy")):
             raise UsageError("--copy does not encode: leave out --codec, --encoder, --crf and --preset")
         if self.attention_of != "mean" and "attention" not in self.plot:
             raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
@@ -91,7 +91,7 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    encoding = Encoding("copy") if extra.copy else extra.encoding
+    encoding = Encoding(codec="copy") if extra.copy else extra.encoding
     if extra.subtitles and selection.snap == "auto":
         selection = replace(selection, snap="speech")
     writes = not (outputs.to_stdout or extra.dry_run)

@@ -27,7 +27,7 @@ S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 app = App(no_args_is_help=True, help="Train models on annotated videos.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunFolder:
     """Where a run goes."""
 

@@ -52,7 +52,7 @@ def list_weights(view: View) -> None:
     run_alone("weights list", view, step)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PullOptions:
     """Which weights."""
 
@@ -115,7 +115,7 @@ def path(name: Name, view: View) -> None:
     run_alone("weights path", view, step)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AddOptions:
     """What the file is."""
 

@@ -192,3 +192,9 @@ def test_a_record_has_what_differs_from_the_defaults() -> None:
     assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
     assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
     assert without_defaults(Selection()) == {}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_settings_are_built_by_keyword_alone(kind: Any) -> None:
+    with pytest.raises(TypeError, match="positional"):
+        kind(1)

@@ -24,7 +24,10 @@ _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 _OPTIONS = {"evidence": "--in"}
 """Options of other names than what they set."""
 _SPEECH_OPTIONS = ("language", "translate")
-_NO_SPEECH = {("grounding", "evidence"): "--in seen", ("summary", "speech"): "--snap none"}
+_NO_SPEECH: Mapping[tuple[str, ...], str] = {
+    ("grounding", "evidence"): "--in seen",
+    ("summary", "speech"): "--snap none",
+}
 """What is not recorded where speech does not count, and the option that says so."""
 
 

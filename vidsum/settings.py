@@ -69,7 +69,7 @@ EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name
 """The extractors, by the names of their files, which are their only list; the first is the default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Extraction:
     """How features are made. None stands for the extractor's own value."""
 
@@ -146,7 +146,7 @@ class ExtractionOptions(SamplingOptions, total=False):
     extractor: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShotSettings:
     """How a video is cut into shots. None stands for the method's own value."""
 
@@ -177,7 +177,7 @@ class ShotSettings:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
     """What goes into a summary."""
 
@@ -245,7 +245,7 @@ class Selection:
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Retrieval:
     """How the moments of queries are found."""
 
@@ -289,7 +289,7 @@ class Retrieval:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Transcription:
     """How speech is turned into text."""
 
@@ -302,7 +302,7 @@ class Transcription:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encoding:
     """How the pictures of an MP4 are stored."""
 

@@ -24,7 +24,7 @@ TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, Ridg
 
 def with_option(kind: type[Any]) -> type[Any]:
     new = ("new_number", int, option("A new number.", 3, min=2))
-    return make_dataclass(kind.__name__, [new], bases=(kind,), frozen=True)
+    return make_dataclass(kind.__name__, [new], bases=(kind,), frozen=True, kw_only=True)
 
 
 @pytest.mark.parametrize("kind", [*USED, *TRAINED])

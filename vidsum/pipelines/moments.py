@@ -100,7 +100,16 @@ def ground(
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
+    retrieval = Retrieval(
+        top_k=top_k,
+        model=os.fspath(model),
+        space=space,
+        snap=snap,
+        min_present=min_present,
+        mask=mask,
+        evidence=evidence,
+        thorough=thorough,
+    )
     extraction = from_keywords(ground, Extraction, how)
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
 

@@ -93,7 +93,9 @@ def transcribe(
         UsageError: the language is unknown.
     """
     extraction = Extraction(device=device, cache=cache)
-    return plan_transcript(path, Transcription(language, translate), extraction).run(progress)
+    return plan_transcript(path, Transcription(language=language, translate=translate), extraction).run(
+        progress
+    )
 
 
 @dataclass(frozen=True)

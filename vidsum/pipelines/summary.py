@@ -62,7 +62,7 @@ def find_shots(
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
-    settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
+    settings = ShotSettings(shots=shots, max_shots=max_shots, min_shot_s=min_shot_s, max_shot_s=max_shot_s)
     return plan_shots(source, settings, from_keywords(find_shots, Extraction, how)).run(progress)
 
 
@@ -123,7 +123,7 @@ def summarize(
         min_segment_s=min_segment_s,
         max_segment_s=max_segment_s,
     )
-    settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
+    settings = ShotSettings(shots=shots, max_shots=max_shots, min_shot_s=min_shot_s, max_shot_s=max_shot_s)
     extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
 
