@@ -15,7 +15,7 @@ configuration file or a page of the documentation.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
@@ -23,7 +23,7 @@ from keyword import iskeyword
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError
 from vidsum.names import guess
@@ -223,11 +223,27 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
         TypeError: the function has no such argument; said as Python says it, and with the nearest name.
         UsageError: a value is not allowed.
     """
-    known = [leaf.name for leaf in leaves(kind)]
+    return cast("Settings", all_from_keywords(function, (kind,), given)[0])
+
+
+def all_from_keywords(
+    function: Callable[..., Any], kinds: Sequence[type[Any]], given: Mapping[str, Any]
+) -> list[Any]:
+    """The same where the arguments are those of several settings."""
+    known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
     if unknown := next((name for name in given if name not in known), None):
         hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
-    return build(kind, given)
+    values = {name: _several(known[name].kind, value) for name, value in given.items()}
+    parts = [{leaf.name: values[leaf.name] for leaf in leaves(kind) if leaf.name in values} for kind in kinds]
+    return [build(kind, part) for kind, part in zip(kinds, parts, strict=True)]
+
+
+def _several(kind: Any, value: Any) -> Any:
+    """A list or another iterable as a tuple, and one text as one of several, where a field holds several."""
+    if item_of(kind) is str and isinstance(value, str):
+        return (value,)
+    return tuple(value) if item_of(kind) and isinstance(value, Iterable) else value
 
 
 def as_record(settings: Any) -> dict[str, Any]:

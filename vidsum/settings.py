@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
@@ -115,35 +115,6 @@ class Extraction:
         other = "--strict" if self.strict else "--hwaccel" if self.hwaccel != "none" else None
         if self.fast and other:
             raise UsageError(f"--fast and {other} exclude each other")
-
-
-class ReadingOptions(TypedDict, total=False):
-    """The fields of `Extraction` that any command has, as keyword arguments."""
-
-    precision: PrecisionChoice
-    backend: Backend
-    device: str
-    reader: Reader
-    hwaccel: HwAccel
-    fast: bool
-    strict: bool
-    cache: bool
-    allow_playlists: bool
-
-
-class SamplingOptions(ReadingOptions, total=False):
-    """The same and what the extractor sees of a video."""
-
-    fps: float | None
-    clip_frames: int | None
-    stride_frames: int | None
-    logits: bool
-
-
-class ExtractionOptions(SamplingOptions, total=False):
-    """All fields of `Extraction`, as keyword arguments."""
-
-    extractor: str
 
 
 @dataclass(frozen=True, kw_only=True)

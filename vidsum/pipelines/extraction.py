@@ -36,7 +36,7 @@ from vidsum.video.unseen import are_sparse
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import SamplingOptions
+    from vidsum.keywords import SamplingOptions
 
 Made = TypeVar("Made")
 
@@ -118,7 +118,7 @@ def extract(
     extractor: str = Extraction.extractor,
     *,
     progress: Progress | None = None,
-    **how: Unpack[SamplingOptions],
+    **options: Unpack[SamplingOptions],
 ) -> Features:
     """Features of a video.
 
@@ -126,7 +126,7 @@ def extract(
         path: a video file.
         extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
         progress: called while it runs.
-        **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+        **options: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
 
     Returns:
         Features [T, D] with their times.
@@ -136,7 +136,7 @@ def extract(
         WeightsError: the extractor's weights cannot be had.
         UsageError: a setting makes no sense.
     """
-    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **how}))
+    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
     return plan.read(progress)[0]
 
 
