@@ -16,49 +16,30 @@ Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DE
 the same in all commands that have it.
 """
 
-import inspect
 import os
 import sys
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 from platformdirs import user_config_path
 
 from vidsum.errors import InputError, UsageError
 from vidsum.names import guess
-from vidsum.options import Option, required
 
 
-def share_variables(app: typer.Typer) -> None:
+def share_variables(program: Any) -> None:
     """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
     by_name: dict[str, list[Any]] = {}
-    for name, annotation in _declared(app):
-        by_name.setdefault(name, []).append(annotation)
-    for name, annotations in by_name.items():
-        meanings = {(_type_name(each.__origin__), each.__metadata__[1].help) for each in annotations}
-        for each in annotations if len(meanings) == 1 else ():
-            each.__metadata__[0].envvar = f"VIDSUM_{name.upper()}"
-
-
-def _type_name(kind: Any) -> str:
-    """A type, or the choices of an enumeration, in words."""
-    kind = required(kind)
-    return ", ".join(kind.__members__) if isinstance(kind, type) and issubclass(kind, Enum) else str(kind)
-
-
-def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
-    """Name and annotation of each option of settings, of all commands."""
-    for group in app.registered_groups:
-        if group.typer_instance:
-            yield from _declared(group.typer_instance)
-    for command in app.registered_commands:
-        for parameter in inspect.signature(command.callback or app).parameters.values():
-            notes = getattr(parameter.annotation, "__metadata__", ())
-            if any(isinstance(note, Option) and note.shared for note in notes):
-                yield parameter.name, parameter.annotation
+    for options in _all_options(program):
+        for name, option in options.items():
+            if option.leaf.option.shared:
+                by_name.setdefault(name, []).append(option)
+    for name, options_of_name in by_name.items():
+        if len({(each.type.name, tuple(each.choices), each.help) for each in options_of_name}) == 1:
+            for each in options_of_name:
+                each.envvar = f"VIDSUM_{name.upper()}"
 
 
 NAME = "vidsum.yaml"
@@ -80,8 +61,8 @@ def user_file() -> Path:
     return user_config_path("vidsum") / NAME
 
 
-def use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Typer callback of `--config`: make the values of a file the defaults of this command's options.
+def use_config(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Callback of `--config`: make the values of a file the defaults of this command's options.
 
     Raises:
         UsageError: the file is not valid, or a variable has the name of several options.
@@ -193,7 +174,7 @@ def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str,
 
 
 def _checked(key: str, value: Any, option: Any, path: Path) -> Any:
-    """A value of the file in the form that its option takes; typer's own messages would not name the file."""
+    """A value of the file in the form that its option takes; click's own messages would not name the file."""
     if isinstance(value, bool) and not option.is_flag:
         raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
     values = value if option.multiple and isinstance(value, list) else [value]
@@ -231,12 +212,8 @@ def _check_sections(command: Any, section: dict[str, Any], path: Path, words: st
 
 
 def _options_of(command: Any) -> dict[str, Any]:
-    """What a file may set: no arguments, and not which file it is."""
-    return {
-        str(parameter.name): parameter
-        for parameter in command.params
-        if parameter.param_type_name == "option" and parameter.name != "config"
-    }
+    """What a file may set: the options of settings."""
+    return {parameter.name: parameter for parameter in command.params if hasattr(parameter, "leaf")}
 
 
 def _all_options(command: Any) -> Iterator[dict[str, Any]]:

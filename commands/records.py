@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.commands.options import Replaces
-from vidsum.commands.outputs import Files
-from vidsum.commands.own_files import HINT, note, require_made_from, require_own
+from vidsum.commands.outputs import Files, Replaces
+from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 from vidsum.settings import with_defaults

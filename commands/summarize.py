@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Sources, View, Without, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
-from vidsum.commands.parsers import lone
+from vidsum.commands.options import Sources, Under, Without, command
+from vidsum.commands.outputs import Files, Outputs, check_outputs, destinations
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, interval_table
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, check, option
 from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 
 Plot = Literal["importance", "attention"]
-PARSER = lone("--plot", "importance", get_args(Plot))
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "kept_s": lambda data: data["budget"]["used_s"],
@@ -46,6 +44,7 @@ class SummaryOutputs:
         "Also {video}_importance.png, or an attention map. Can be repeated.",
         (),
         metavar="[importance|attention]",
+        alone="importance",
     )
     plot_format: Literal["png", "svg"] = option("Format of the plots.", "png", panel=ADVANCED)
     attention_of: str = option(
@@ -75,8 +74,8 @@ def summarize(
     outputs: Outputs,
     extra: SummaryOutputs,
     exports: Exports,
-    shots: ShotSettings,
-    extraction: Annotated[Extraction, Without(("logits",))],
+    shots: Annotated[ShotSettings, Under(ADVANCED)],
+    extraction: Annotated[Extraction, Without(("logits",)), Under(ADVANCED)],
     view: View,
 ) -> None:
     """Summarize videos.

@@ -76,6 +76,8 @@ class Option(Limits):
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
+    alone: str | None = None
+    """What the flag means without a value, where it may stand so."""
     writes: bool = False
     """Whether it names a file to write: any other option that names a file has it read."""
 
@@ -112,7 +114,7 @@ class Leaf:
     @property
     def is_inverted(self) -> bool:
         """Whether its flag turns the field off: `--no-cache` of `cache`."""
-        return required(self.kind) is bool and self.parameter.startswith("no_")
+        return self.parameter == f"no_{self.name}"
 
 
 def check(settings: Any) -> None:

@@ -163,7 +163,7 @@ class Selection:
         "or a trained checkpoint.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
-        metavar="NAME|FILE",
+        metavar="MODEL",
     )
     seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
     beams: Beams = 1
@@ -181,7 +181,7 @@ class Selection:
         "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
     )
     snap: Literal["auto", "speech", "none"] = option(
-        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False
+        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False, panel=ADVANCED
     )
 
     min_segment_s: float = option(
@@ -200,6 +200,7 @@ class Selection:
         above=0,
         flags=("--max-segment",),
         shown="5s",
+        panel=ADVANCED,
         metavar="TIME|none",
         parse=parse_limit,
     )

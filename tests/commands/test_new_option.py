@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-import typer
 
 import docs.keywords
+import docs.options
 import vidsum
 from tests.grounding.colours import use_colours
 from vidsum import keywords
 from vidsum.commands.config import share_variables
-from vidsum.commands.options import View, command
-from vidsum.commands.parsers import App
+from vidsum.commands.options import Group
+from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines.moments import plan_moments, queries_of
@@ -45,15 +45,12 @@ def test_a_new_option_is_one_line(
         numbers.append(settings.new_number)
 
     made.__annotations__["settings"] = own = with_option(kind)
-    app = App(
-        callback=lambda: None,
-        context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: typer.main.get_command(app)},
-    )
-    app.command("made")(command(made))
+    app = Group("vidsum", context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: app})
+    app.add(made)
     share_variables(app)
 
     def run(*words: str) -> None:
-        app(["made", *words], standalone_mode=False)
+        app.main(["made", *words], standalone_mode=False)
 
     run()
     run("--new-number", "4")
@@ -70,7 +67,10 @@ def test_a_new_option_is_one_line(
         run("--new-number", "1")
     capsys.readouterr()
     run("--help")
-    assert {"--new-number", "new"} <= set(capsys.readouterr().out.split())
+    assert "--new-number N A new number. [>= 2; default: 3]" in " ".join(capsys.readouterr().out.split())
+    assert "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |" in docs.options._section(
+        "made", app.commands["made"]
+    )
     assert from_keywords(run, own, {"new_number": 9}).new_number == 9
     with pytest.raises(UsageError, match="new_number must be at least 2"):
         own(new_number=1)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.commands import tally
-from vidsum.commands.log import start_log
+from vidsum.commands.result import start_log
 from vidsum.documents import read_document
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
@@ -108,7 +108,7 @@ def test_a_log_that_fails_later_ends_and_the_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from vidsum.commands import paths
-    from vidsum.commands.log import LOG
+    from vidsum.commands.result import LOG
 
     paths.begin(())
     start_log(tmp_path / "log")
@@ -142,7 +142,7 @@ def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pyte
 
 
 def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:
-    from vidsum.commands.own_files import require_ours
+    from vidsum.commands.paths import require_ours
     from vidsum.errors import OutputError
 
     picture = tmp_path / "plot.png"

@@ -11,7 +11,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
-from vidsum.commands import own_files
+from vidsum.commands import paths
 from vidsum.video.write import write_segments
 
 pytestmark = pytest.mark.usefixtures("loads")
@@ -230,23 +230,23 @@ def test_updating_excludes_the_others(run: Run, film: Path, other: list[str]) ->
 def test_what_vidsum_wrote_is_known_until_it_is_edited(tmp_path: Path) -> None:
     mine, log = tmp_path / "cut.edl", tmp_path / ".vidsum.sha256"
     mine.write_text("one")
-    assert not own_files.is_as_written(mine, tmp_path)
+    assert not paths.is_as_written(mine, tmp_path)
     for _ in range(2):
-        own_files.note(mine.read_bytes(), tmp_path)
-    assert (own_files.is_as_written(mine, tmp_path), log.read_text().count("\n")) == (True, 2)
+        paths.note(mine.read_bytes(), tmp_path)
+    assert (paths.is_as_written(mine, tmp_path), log.read_text().count("\n")) == (True, 2)
     mine.write_text("two")
-    assert not own_files.is_as_written(mine, tmp_path)
+    assert not paths.is_as_written(mine, tmp_path)
 
 
 def test_a_file_of_that_name_which_is_not_vidsums_is_left_alone(tmp_path: Path) -> None:
     mine, log, notes = tmp_path / "cut.edl", tmp_path / ".vidsum.sha256", tmp_path / "notes"
     mine.write_text("one")
     log.write_text("my own sums\n")
-    own_files.note(mine.read_bytes(), tmp_path)
+    paths.note(mine.read_bytes(), tmp_path)
     assert log.read_text() == "my own sums\n"
     log.unlink()
     log.symlink_to(notes)
-    own_files.note(mine.read_bytes(), tmp_path)
+    paths.note(mine.read_bytes(), tmp_path)
     assert not notes.exists()
 
 
