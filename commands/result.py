@@ -24,7 +24,8 @@ from vidsum.times import format_time
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
-    from vidsum.types import Interval, Moment  # with NumPy, which --help can do without
+    from vidsum.results.moments import Moment  # with NumPy, which --help can do without
+    from vidsum.types import Interval  # with NumPy, which --help can do without
 
 LOG = logging.getLogger("vidsum.commands")
 """Silent until `start_log`."""
@@ -188,7 +189,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
 def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     if isinstance(document, str):
         return document
-    from vidsum.documents import to_text
+    from vidsum.results.documents import to_text
 
     return to_text(document, in_a_line=in_a_line)
 

@@ -11,15 +11,15 @@ from vidsum.commands.annotated import SplitOptions, next_result, read_annotated
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, Group, Without
 from vidsum.commands.result import Result, View, render
+from vidsum.lab.training.presets import DETRChoice, MRNetChoice
+from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 from vidsum.options import Option, build, option
-from vidsum.training.presets import DETRChoice, MRNetChoice
-from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 
 if TYPE_CHECKING:
-    from vidsum.training.data import MomentData
-    from vidsum.training.loop import FitResult
-    from vidsum.training.run import Run
+    from vidsum.lab.training.data import MomentData
+    from vidsum.lab.training.loop import FitResult
+    from vidsum.lab.training.run import Run
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
@@ -55,7 +55,7 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 
     vidsum train fulltransnet --captions frame_captions.json --annotations ydata-tvsum50.mat --out runs/text
     """
-    from vidsum.training.fulltransnet import prepare_run, train_split
+    from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
     def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number, overwrite=run.overwrite, progress=progress)
@@ -74,7 +74,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
 
     vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
-    from vidsum.training.ridge import fit_split, prepare_ridge
+    from vidsum.lab.training.ridge import fit_split, prepare_ridge
 
     def train(prepared: "Run[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
         fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
@@ -109,8 +109,8 @@ def mrnet(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.mrnet import train_mrnet
-        from vidsum.training.sources import moment_data, preset_of
+        from vidsum.lab.training.mrnet import train_mrnet
+        from vidsum.lab.training.sources import moment_data, preset_of
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
@@ -139,8 +139,8 @@ def detr(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.detr import train_detr
-        from vidsum.training.sources import highlight_data, preset_of
+        from vidsum.lab.training.detr import train_detr
+        from vidsum.lab.training.sources import highlight_data, preset_of
 
         preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
         settings = build(DETRSettings, chosen, preset)
@@ -168,7 +168,7 @@ def vse(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.vse import train_vse
+        from vidsum.lab.training.vse import train_vse
 
         trained = train_vse(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
         recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))

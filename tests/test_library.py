@@ -13,11 +13,11 @@ import pytest
 
 import vidsum
 from tests import media
-from tests.report.made import results
+from tests.results.made import results
 from vidsum import memory
-from vidsum.documents import to_text
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.types import Features
+from vidsum.results.documents import to_text
+from vidsum.results.features import Features
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__
@@ -117,7 +117,7 @@ def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Pat
         lambda: vidsum.write_timeline(summary, f"{path}.csv"),
         lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
         lambda: vidsum.write_clips(made["highlights"], path),
-        lambda: made["features"].save(f"{path}.npz"),
+        lambda: vidsum.write_features(made["features"], f"{path}.npz"),
     ):
         with pytest.raises(OutputError):
             write()

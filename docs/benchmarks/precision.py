@@ -31,9 +31,10 @@ from vidsum.grounding.spaces import embed_queries, similarity
 from vidsum.intervals import iou
 from vidsum.keywords import ReadingOptions
 from vidsum.pipelines.moments import seen
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.shots import find
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 from vidsum.video.read import read_frames
 
 SPEC = describe("efficientnet_lite0")

@@ -18,13 +18,13 @@ from vidsum.commands.config import share_variables
 from vidsum.commands.options import Group
 from vidsum.commands.result import View
 from vidsum.errors import UsageError
+from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines.moments import plan_moments, queries_of
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import plan_shots, plan_summary
 from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
-from vidsum.training.settings import DETRSettings, LoopSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
 
 USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
 TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings, VSESettings]

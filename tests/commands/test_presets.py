@@ -11,8 +11,14 @@ import pytest
 from tests.commands.conftest import Run
 from vidsum.commands.app import whole
 from vidsum.errors import UsageError
+from vidsum.lab.training.settings import (
+    DETRLossSettings,
+    DETRSettings,
+    LoopSettings,
+    LossSettings,
+    MRNetSettings,
+)
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.training.settings import DETRLossSettings, DETRSettings, LoopSettings, LossSettings, MRNetSettings
 
 Settings = Any
 """MRNetSettings or DETRSettings."""
@@ -116,8 +122,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         seen.extend(one for one in arguments if hasattr(one, "lr_share"))
         raise UsageError("stopped")
 
-    monkeypatch.setattr("vidsum.training.mrnet.train_mrnet", stop)
-    monkeypatch.setattr("vidsum.training.detr.train_detr", stop)
+    monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", stop)
+    monkeypatch.setattr("vidsum.lab.training.detr.train_detr", stop)
     return seen
 
 

@@ -18,10 +18,12 @@ from vidsum.pipelines.moments import EncodeText, choices_of_moments, plan_moment
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import model_of, plan_summary
+from vidsum.results.moments import Grounding
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
 from vidsum.settings import DEFAULT_MODEL, Extraction, Selection, ShotMethod, ShotSettings, Transcription
-from vidsum.speech.transcript import Transcript
 from vidsum.summary.own_scorers import OwnScores
-from vidsum.types import Grounding, Progress, Summary
+from vidsum.types import Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
