@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.commands import tally
+from vidsum.commands import progress
 from vidsum.commands.result import start_log
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
@@ -58,7 +58,7 @@ def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, 
     assert run("shots", film, "--summary-json", "all.json").code == 1
     assert Path("all.json").read_text() == "mine"
     assert run("shots", film, "--summary-json", "all.json", "--overwrite").code == 0
-    assert read_document("all.json")["schema"] == tally.SCHEMA
+    assert read_document("all.json")["schema"] == progress.BATCH_SCHEMA
 
 
 def test_a_file_that_comes_while_the_batch_runs_is_not_replaced(
