@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Only, Outputs, Replaces, View, command
-from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
-from vidsum.commands.own_files import HINT, is_as_written, note
-from vidsum.commands.result import Result
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Files, Outputs, Replaces, check_outputs, destinations, require_one_text
+from vidsum.commands.paths import HINT, is_as_written, note
+from vidsum.commands.result import Result, View
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
@@ -22,16 +20,14 @@ if TYPE_CHECKING:
 
 Results = Annotated[
     list[str],
-    typer.Argument(
-        help="JSON files of summarize, ground, highlights or shots; - for stdin.",
-        show_default=False,
-        metavar="RESULT.json",
+    Argument(
+        "JSON files of summarize, ground, highlights or shots; - for stdin.", "RESULT.json", required=True
     ),
 ]
 _MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportSettings:
     """What `vidsum export` writes."""
 
@@ -46,7 +42,7 @@ class ExportSettings:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exports:
     """What other commands export beside their JSON."""
 

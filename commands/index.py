@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
 from vidsum.archive.wishes import ArchiveFile
-from vidsum.commands import assignment
+from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Videos, View, Without, command
-from vidsum.commands.result import Result, render
-from vidsum.commands.tally import Facts
+from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.progress import Facts
+from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.settings import Extraction
@@ -32,7 +32,7 @@ _FACTS: Facts = {
 _LOOK_AGAIN_S = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IndexOptions:
     """What is done beside adding."""
 
@@ -93,13 +93,13 @@ def index(
         def go_through(inputs: Sequence[str]) -> None:
             run_batch("index", inputs, view, step, batch=batch, facts=_FACTS)
 
-        if assignment.current:
+        if jobs.current:
             go_through([])
             return
         rounds = _settled(named, batch) if settings.watch else [batch.inputs(named)]
         for inputs in rounds:
             # what failed is tried again when it changes
-            with contextlib.suppress(*([typer.Exit] if settings.watch else [])):
+            with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
                     if inputs:
                         go_through(inputs)

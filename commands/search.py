@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from vidsum.archive.wishes import ArchiveFile, Wishes
 from vidsum.commands.export import save, save_text
-from vidsum.commands.options import Only, Outputs, View, command
-from vidsum.commands.outputs import check_outputs, require_suffix
-from vidsum.commands.own_files import require_ours
-from vidsum.commands.result import Result, Table, run_alone
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Outputs, check_outputs, require_suffix
+from vidsum.commands.paths import require_ours
+from vidsum.commands.result import Result, Table, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.outputs import as_utf8, make_folder
@@ -29,7 +27,7 @@ SCHEMA = "vidsum.search/1"
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchOutputs:
     """What is written beside the list."""
 
@@ -53,9 +51,7 @@ def search(
     outputs: Annotated[Outputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
-    text: Annotated[
-        str | None, typer.Argument(help="What to look for, in English.", show_default=False, metavar="TEXT")
-    ] = None,
+    text: Annotated[str | None, Argument("What to look for, in English.", "TEXT")],
 ) -> None:
     """Find the moments that a text describes, in all videos of an archive.
 

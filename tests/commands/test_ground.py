@@ -233,7 +233,7 @@ def test_what_makes_no_sense_is_said_in_a_line(
 @pytest.fixture
 def detr() -> Path:
     """A checkpoint with the mask lam that reads colours, untrained."""
-    mask = MaskConfig("lam")
+    mask = MaskConfig(kind="lam")
     config = DETRConfig(dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=mask)
     with torch.random.fork_rng():
         torch.manual_seed(0)

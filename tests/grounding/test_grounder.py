@@ -439,7 +439,7 @@ def test_half_precision_checkpoints_run_in_single_precision(tmp_path: Path, name
         ({"model": "fulltransnet"}, "fulltransnet, which finds no moments"),
         ({"config": {"clips": 0}}, "do not fit together"),
         ({"config": {"colour": 1}}, "do not fit together"),
-        ({"config": {"mask": asdict(MaskConfig("lam", depth=5))}}, "do not fit together"),
+        ({"config": {"mask": asdict(MaskConfig(kind="lam", depth=5))}}, "do not fit together"),
         ({"tensors": {"norm.weight": torch.ones(2)}}, "do not fit together"),
         ({"features": {"space": "vse"}}, "does not say what features it reads"),
         ({"features": {"space": "vse", "clip_s": "long"}}, "does not say what features it reads"),

@@ -314,7 +314,9 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
     film: Path, colours: list[int], tmp_path: Path
 ) -> None:
-    config = DETRConfig(5, 3, 8, 4, d=16, heads=2, d_ff=16, mask=MaskConfig("lam"))
+    config = DETRConfig(
+        dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=MaskConfig(kind="lam")
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         tensors = build("qd-detr", config).state_dict()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from vidsum.archive.index import Added
     from vidsum.archive.wishes import WishOptions
-    from vidsum.settings import ReadingOptions
+    from vidsum.keywords import ReadingOptions
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 

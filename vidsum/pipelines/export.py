@@ -65,7 +65,7 @@ def write_video(
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
-    encoding = Encoding("copy") if copy else encoding
+    encoding = Encoding(codec="copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.options import from_keywords, several_texts
+from vidsum.options import all_from_keywords, several_texts, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import Said, plan_said
@@ -38,7 +38,7 @@ from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, pro
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, EmbeddingSpace, Evidence, Extraction, MaskKind, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import FloatArray, Progress, TimeArray
@@ -47,7 +47,7 @@ from vidsum.version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import ReadingOptions
+    from vidsum.keywords import GroundOptions
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
@@ -67,15 +67,9 @@ def ground(
     top_k: int = Retrieval.top_k,
     *,
     model: str | os.PathLike[str] = DEFAULT_MODEL,
-    space: EmbeddingSpace = Retrieval.space,
-    snap: Snap = Retrieval.snap,
-    min_present: float = Retrieval.min_present,
-    mask: MaskKind | None = None,
-    evidence: Evidence = "auto",
     encode_text: EncodeText | None = None,
-    thorough: bool = Retrieval.thorough,
     progress: Progress | None = None,
-    **how: Unpack[ReadingOptions],
+    **options: Unpack[GroundOptions],
 ) -> Grounding:
     """Find the moments of a video that texts describe.
 
@@ -84,16 +78,10 @@ def ground(
         queries: one text or several, in English; several cost one pass over the video.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
-        space: where text and video are compared: `auto`, `clip` or `vse`.
-        snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
-        min_present: a query that is less likely to be true of the video gets no moments; space `vse` only.
-        mask: `lam` or `stamp`, the learned mask that a DETR model must have.
-        evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
-            transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
-        thorough: look at motion too (space `vse`, model `similarity`).
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
+        **options: other fields of `vidsum.settings.Retrieval`, such as `space="vse"`, and of
+            `vidsum.settings.Extraction`, but for those that the space chooses.
 
     Returns:
         The moments of each query, best first, and its saliency curve.
@@ -103,11 +91,19 @@ def ground(
         WeightsError: weights are missing and cannot be fetched.
         UsageError: a query holds no text, or a setting is out of range.
     """
-    if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
-        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
-    extraction = from_keywords(ground, Extraction, how)
+    retrieval, extraction = choices_of_moments(ground, {"top_k": top_k, "model": model, **options})
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
+
+
+def choices_of_moments(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> tuple[Retrieval, Extraction]:
+    """The settings that keyword arguments stand for. Raises TypeError, UsageError: see `from_keywords`."""
+    if chosen := [name for name in given if name in _CHOSEN_BY_SPACE]:
+        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
+    given = {**given, "model": os.fspath(given["model"])}
+    retrieval, extraction = all_from_keywords(function, (Retrieval, Extraction), given)
+    return retrieval, extraction
 
 
 def queries_of(queries: str | Sequence[str]) -> Queries:
@@ -319,10 +315,9 @@ def _plan_in_features(
 def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
-    facts = {**asdict(retrieval), "model": model, "space": space}
     # the model tells which mask, the extractions how thorough; `Said.provenance` adds what is not seen
-    for told in ("mask", "thorough", "evidence"):
-        del facts[told]
+    facts = without_defaults(retrieval, "mask", "thorough", "evidence")
+    facts |= {"model": model, "space": space}
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
+from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.results.transcript import Segment, SpokenQuery, TextFormat, Transcript
@@ -49,6 +50,9 @@ from vidsum.video.listen import SoundInfo, probe_sound, read_sound
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import SpeechOptions
 
 _BLOCK_S = 30.0
 """Sound that is in memory at once."""
@@ -67,10 +71,10 @@ def transcribe(
     path: str | os.PathLike[str],
     language: str | None = None,
     *,
-    translate: bool = False,
     device: str = "auto",
     cache: bool = True,
     progress: Progress | None = None,
+    **options: Unpack[SpeechOptions],
 ) -> Transcript:
     """What is said in a video or a recording, of any length.
 
@@ -78,10 +82,10 @@ def transcribe(
         path: any file with sound that FFmpeg reads, or a `Video`; only the first audio track is used.
         language: code of the language that is spoken throughout (`en`, `de` ...); by default it is detected
             in every half minute of speech.
-        translate: translate to English.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
         progress: called while it runs.
+        **options: other fields of `vidsum.settings.Transcription`: `translate=True`.
 
     Returns:
         Segments of speech with their words and times; none if nothing is said.
@@ -91,8 +95,8 @@ def transcribe(
         WeightsError: the weights are missing and cannot be fetched.
         UsageError: the language is unknown.
     """
-    extraction = Extraction(device=device, cache=cache)
-    return plan_transcript(path, Transcription(language, translate), extraction).run(progress)
+    settings = from_keywords(transcribe, Transcription, {"language": language, **options})
+    return plan_transcript(path, settings, Extraction(device=device, cache=cache)).run(progress)
 
 
 @dataclass(frozen=True)
@@ -274,5 +278,6 @@ def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, An
             "certain": CERTAIN,
             "languages": [SWITCH, CLEAR, SPLIT],
             "precision": precision_on(device),
+            **without_defaults(settings, "language", "translate"),
         },
     }

@@ -31,7 +31,7 @@ Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
 Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryRequest:
     """Rows of importance scores to compare with the annotators of one file.
 
@@ -118,7 +118,7 @@ class SummaryRequest:
         return self.model or (() if is_enough else ("contrastive", "cluster"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MomentsRequest:
     """Rows of moments to compare with annotated ones.
 
@@ -170,7 +170,7 @@ class MomentsRequest:
         return self.data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightsRequest:
     """Answers to QVHighlights' queries: a submission, or those of a model.
 
@@ -231,7 +231,7 @@ Pictures = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VSERequest:
     """A map from pictures to sentences, and pictures to measure it on."""
 
