@@ -57,7 +57,7 @@ def search(
         str | None, typer.Argument(help="What to look for, in English.", show_default=False, metavar="TEXT")
     ] = None,
 ) -> None:
-    """Find the moments that a text describes, in all videos of an archive.
+    """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
 

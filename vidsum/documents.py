@@ -190,7 +190,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     document = read_json(path)
     if not isinstance(document, dict):
-        raise InputError(f"{os.fspath(path)}: holds no JSON object")
+        raise InputError(f"{os.fspath(path)}: not a JSON object")
     try:
         to_text(document)
     except (ValueError, RecursionError) as error:

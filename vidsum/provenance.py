@@ -143,7 +143,7 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         on_other_device = f"by Whisper in {value}, on another --device"
         return on_other_device if name == "precision" else "with other rules for speech"
     if value is None and path in _NO_SPEECH:
-        return f"with {_NO_SPEECH[path]}, the default until a transcript is at hand"
+        return f"with {_NO_SPEECH[path]}, the default without a transcript"
     option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")
     if value is None or value is False or value == []:
         return f"without {option}"

@@ -308,7 +308,7 @@ class Summary(Result):
 
 @dataclass(frozen=True)
 class Moment:
-    """A segment [start_s, end_s) of a video that may be what a query describes."""
+    """A segment [start_s, end_s) of a video that may match a query."""
 
     start_s: float
     end_s: float
@@ -337,7 +337,7 @@ class QueryMoments(ByContent):
 
 @dataclass(frozen=True, eq=False)
 class Grounding(Result):
-    """The moments of one video that its queries describe."""
+    """The moments of one video that match its queries."""
 
     queries: tuple[QueryMoments, ...]
     """In the order given."""

@@ -72,23 +72,23 @@ def ground(
     progress: Progress | None = None,
     **how: Unpack[ReadingOptions],
 ) -> Grounding:
-    """Find the moments of a video that texts describe.
+    """Find moments in a video that match text queries.
 
     Args:
         source: a video, of any length, or features of CLIP or with `encode_text`.
-        queries: one text or several, in English; several cost one pass over the video.
+        queries: one or more texts, in English; the video is decoded once for all.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
         space: where text and video are compared: `auto`, `clip` or `vse`.
         snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
-        min_present: a query that is less likely to be true of the video gets no moments; space `vse` only.
+        min_present: skip queries whose match probability is below this; space `vse` only.
         mask: `lam` or `stamp`, the learned mask that a DETR model must have.
-        evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
+        evidence: search the picture (`seen`), the speech (`said`), or `both`; `auto` is `both` if the
             transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
-        thorough: look at motion too (space `vse`, model `similarity`).
+        thorough: also use motion features (space `vse`, model `similarity`).
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
+        **how: fields of `vidsum.settings.Extraction`, except those that the space sets.
 
     Returns:
         The moments of each query, best first, and its saliency curve.
@@ -195,7 +195,7 @@ class MomentsPlan:
         device = self.input.extraction.device
         about_video = [warning for one in features for warning in one.warnings]
         if self.input.extraction.fast and self.input.video is not None:
-            about_video.append("only key frames were looked at: what is shown between them may be missed")
+            about_video.append("only key frames were decoded: moments between them may be missed")
         if self.encode_text:
             return (*about_video, *self.queries.warnings)
         encoder = load_text_encoder(text_encoder_of(self.space), device)
@@ -242,13 +242,11 @@ def plan_moments(
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
-        raise UsageError(f"--fast sees key frames alone, {other} needs the others too")
+        raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
-        raise UsageError(
-            "in the space clip, it is not known how likely a query is present", hint="--space vse"
-        )
+        raise UsageError("the space clip has no match probability", hint="--space vse")
     wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
@@ -271,11 +269,11 @@ def _plan_in_features(
     extractor, _, _ = given.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
-            f"{extractor}: nothing is known that reads texts for these features",
+            f"{extractor}: no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
         )
     if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
-        raise UsageError("features are searched by similarity, and have no cuts", hint="give the video")
+        raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")

@@ -97,7 +97,7 @@ class Summarizer:
 
 
 class Transcriber:
-    """Writes down what is said, in one file per call. Arguments, results and errors are those of
+    """Transcribes one file per call. Arguments, results and errors are those of
     `vidsum.transcribe`.
     """
 
@@ -152,7 +152,7 @@ class Grounder:
     def __call__(
         self, source: Source, queries: str | Sequence[str], *, progress: Progress | None = None
     ) -> Grounding:
-        """The moments of a video that texts describe."""
+        """Moments in a video that match text queries."""
         asked = queries_of(queries)
         plan = plan_moments(source, asked, self._retrieval, self._extraction, self._encode_text)
         return plan.run(progress)

@@ -98,12 +98,12 @@ def summarize(
             scores [T], or such scores; their range does not matter.
         seed: random seed of the models `random` and `cluster`.
         beams: beam width of a trained model; 1 is greedy.
-        keep: segments (start_s, end_s) that must be in.
-        drop: segments that must not be in.
-        keep_said: one text or several; what is said about them must be in.
-        about: one text or several; what they describe is preferred.
-        title: of the video; what it names is preferred a little.
-        snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
+        keep: segments (start_s, end_s) to include always.
+        drop: segments to exclude.
+        keep_said: one or more texts; speech about them is always included.
+        about: one or more texts; what they describe is preferred.
+        title: of the video; slightly prefer what it names.
+        snap: `speech`: no cut inside a word; `auto`: only if the transcript is in the cache.
         min_segment_s: minimum length of a segment.
         max_segment_s: maximum length of a segment; None takes whole shots.
         shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
