@@ -200,7 +200,7 @@ def test_a_video_shorter_than_a_segment_is_kept_with_one_message() -> None:
     summary = summarize(features, model="uniform")
     assert summary.segments == ((0, 0.5),)
     assert [line for line in summary.warnings if "budget" in line] == [
-        "the video is not longer than the budget (0:01.00): keeping all of it"
+        "the video is not longer than the budget (0:00.50): keeping all of it"
     ]
 
 
