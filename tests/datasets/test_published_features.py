@@ -129,7 +129,7 @@ def test_sources_of_different_rates_are_refused_with_their_lengths(
             read_moment_features(order, "v_a")
         for source, length in zip(sources, (10, 10 + longer), strict=True):
             assert f"{source} {length}" in caught.value.message
-        assert "features of one rate" in str(caught.value.hint)
+        assert "features of the same rate" in str(caught.value.hint)
 
 
 def test_clips_are_of_rows_of_length_one(tmp_path: Path) -> None:
