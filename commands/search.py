@@ -97,7 +97,7 @@ def search(
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
     if outputs.to_stdout and (extra.clips or extra.pictures):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --clips or --pictures")
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --clips or --pictures")
     if outputs.output is None or outputs.to_stdout:
         return None
     require_suffix(target := Path(outputs.output), (".json", ".csv"))

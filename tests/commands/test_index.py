@@ -152,7 +152,7 @@ def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> N
         (("red", "--in", "said", "--not", "blue"), "the picture"),
         (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
         (("red", "-o", "a.txt"), "output must end"),
-        (("red", "-o", "-", "--clips", "x"), "JSON alone"),
+        (("red", "-o", "-", "--clips", "x"), "JSON only"),
         (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
     ],
 )
