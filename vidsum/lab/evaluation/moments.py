@@ -203,4 +203,4 @@ def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> I
     elif n_short := sum(
         len(answer.saliency or ()) < query.n_clips for query, answer in zip(queries, answers, strict=True)
     ):
-        yield f"queries whose last clip has no score, which mAP takes for 0: {n_short}"
+        yield f"queries whose last clip has no score, which mAP counts as 0: {n_short}"
