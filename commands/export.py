@@ -72,7 +72,7 @@ class Exports:
             return dict(targets)
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export, --report or --preview"
-            raise UsageError("-o - writes the JSON alone", hint=hint)
+            raise UsageError("-o - writes JSON only", hint=hint)
         self._check_formats(targets)
         exported = {
             source: replace(files, beside=tuple(self._targets(files.record).values()))

@@ -99,7 +99,7 @@ def ground(
     from vidsum.pipelines.moments import plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
-        fault = "stdin is one of --from-file, --queries and --query-audio"
+        fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _tell_of_clip(retrieval, view)

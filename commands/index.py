@@ -38,13 +38,9 @@ class IndexOptions:
 
     PANEL = "Archive"
 
-    transcribe: bool = option(
-        "Also transcribe speech, of videos whose transcript is not in the cache.", False
-    )
-    prune: bool = option("Remove videos that are gone from these folders.", False)
-    watch: bool = option(
-        "Go on: add files as they appear, once their size stays the same.", False, shared=False
-    )
+    transcribe: bool = option("Also transcribe videos without a cached transcript.", False)
+    prune: bool = option("Remove videos that are missing from these folders.", False)
+    watch: bool = option("Keep running: add files once their size is stable.", False, shared=False)
 
 
 @command
@@ -58,10 +54,9 @@ def index(
     ],
     view: View,
 ) -> None:
-    """Bring videos into an archive, for vidsum search.
+    """Add videos to an archive, for vidsum search.
 
-    Adds what is new, makes anew what changed, and notices what moved or is gone. A run that was stopped goes
-    on where it was.
+    Adds new videos, updates changed ones, and marks moved and missing ones. A run that was stopped resumes.
 
     vidsum index ~/Videos --recursive
 
@@ -69,7 +64,7 @@ def index(
     """
     named = list(sources)
     if batch.ray not in (None, "local"):
-        raise UsageError("an archive is written on one machine", hint="--jobs N, or --ray local")
+        raise UsageError("an archive can be written on one machine only", hint="--jobs N, or --ray local")
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -115,9 +110,11 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
     if prune:
         archive.remove(*gone)
     if new:
-        what = "removed" if prune else "gone"
-        lines = (*(f"{path}: {what}" for path in new), *(() if prune else ("--prune removes what is gone",)))
-        render(Result("index", data={"archive": str(archive.path), what: new}, lines=lines), view)
+        state = "removed" if prune else "missing"
+        hint = () if prune else ("--prune removes missing videos",)
+        lines = (*(f"{path}: {state}" for path in new), *hint)
+        data = {"archive": str(archive.path), "removed" if prune else "gone": new}
+        render(Result("index", data=data, lines=lines), view)
 
 
 def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:

@@ -295,9 +295,9 @@ def moment_files(
             `check_outputs`.
     """
     if outputs.to_stdout and (plot or clips is not None):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
     if pad_s and clips is None:
-        raise UsageError("--pad makes clips longer, and none are asked for", hint="--clips")
+        raise UsageError("--pad needs --clips", hint="--clips")
     targets = {}
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():

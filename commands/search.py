@@ -53,7 +53,7 @@ def search(
     view: View,
     text: Annotated[str | None, Argument("What to look for, in English.", "TEXT")],
 ) -> None:
-    """Find the moments that a text describes, in all videos of an archive.
+    """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
 
@@ -93,7 +93,7 @@ def search(
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
     if outputs.to_stdout and (extra.clips or extra.pictures):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --clips or --pictures")
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --clips or --pictures")
     if outputs.output is None or outputs.to_stdout:
         return None
     require_suffix(target := Path(outputs.output), (".json", ".csv"))

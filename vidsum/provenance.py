@@ -96,7 +96,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     path = min(differing, key=_weight, default=())
     silent = _NO_SPEECH.get(path[:2])
     if silent and all(value is None for each, value in old.items() if each[:2] == path[:2]):
-        return f"with {silent}, the default until a transcript is at hand"
+        return f"with {silent}, the default without a transcript"
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
 
 

@@ -81,9 +81,9 @@ def test_what_is_gone_is_told_and_pruned(run: Run, videos: Path) -> None:
     run("index", videos, "-r", "--device", "cpu")
     (videos / "film.mp4").unlink()
     ran = run("index", videos, "-r", "--device", "cpu")
-    assert f"{videos / 'film.mp4'}: gone" in ran.out
+    assert f"{videos / 'film.mp4'}: missing" in ran.out
     assert "--prune" in ran.out
-    assert "gone" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
+    assert "missing" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
     assert "film.mp4: removed" in run("index", videos, "-r", "--prune", "--device", "cpu").out
     assert "film" not in run("search", "red").out
 
@@ -149,10 +149,10 @@ def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> N
         (("red", "--min-present", "7"), "min-present"),
         (("red", "--min-length", "x"), "time"),
         (("red", "--per-video", "0"), "per-video"),
-        (("red", "--in", "said", "--not", "blue"), "pictures"),
+        (("red", "--in", "said", "--not", "blue"), "the picture"),
         (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
         (("red", "-o", "a.txt"), "output must end"),
-        (("red", "-o", "-", "--clips", "x"), "JSON alone"),
+        (("red", "-o", "-", "--clips", "x"), "JSON only"),
         (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
     ],
 )

@@ -286,7 +286,7 @@ def test_a_top_k_of_none_is_refused(family: str) -> None:
 @BY_FAMILY
 def test_a_guided_model_needs_embeddings_and_room_for_the_guide(family: str) -> None:
     grounder = oracle(family, guided=True)
-    with pytest.raises(UsageError, match="oracle reads a guide"):
+    with pytest.raises(UsageError, match="oracle reads the similarity curve"):
         ground_video(grounder, noisy(4), QUERIES[:1])
     with pytest.raises(UsageError, match="clips of 4 numbers, not of 5"):
         ground_video(grounder, noisy(4), QUERIES[:1], VECTORS[:1])

@@ -151,7 +151,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
-    assert_refused(tmp_path / "pipe.mp4", "is not a file")
+    assert_refused(tmp_path / "pipe.mp4", "is a pipe")
 
 
 def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,12 +98,12 @@ class Archive:
         progress: Progress | None = None,
         **how: Unpack[ReadingOptions],
     ) -> list[Added]:
-        """Bring videos, or those of folders, into the archive, unless they are there and have not changed.
+        """Add videos, or those of folders, to the archive; skip unchanged ones.
 
         Args:
             videos: files and folders.
-            recursive: go into the folders below.
-            transcribe: write down what is said, where no transcript is in the cache.
+            recursive: include subfolders.
+            transcribe: transcribe speech if no transcript is in the cache.
             progress: called while it runs.
             **how: fields of `vidsum.settings.Extraction`.
 
@@ -134,7 +134,7 @@ class Archive:
             return index.remove(self._connection, [str(Path(path).absolute()) for path in paths])
 
     def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
-        """Mark the videos below folders that are not there any more: no search finds them. Return them."""
+        """Mark the missing videos of folders, which searches then skip, and return them."""
         from vidsum.archive import index
 
         with faults(self.path):
@@ -146,7 +146,7 @@ class Archive:
             return sorted(path for paths in self._files(Wishes()).values() for path in paths)
 
     def n_outdated(self) -> int:
-        """Number of videos that other networks than today's have seen: no search finds them."""
+        """Number of videos indexed with other networks, which searches skip."""
         query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
         with faults(self.path):
             return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
@@ -154,15 +154,15 @@ class Archive:
     def search(
         self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
     ) -> list[Match]:
-        """The moments of all videos that a text describes, best first.
+        """Moments in all videos that match a text query, best first.
 
         Args:
-            text: what is to be seen or said, in English; None with `like`.
+            text: the query, in English; None with `like`.
             top_k: maximum number of moments.
             **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
 
         Raises:
-            UsageError: nothing is asked for, or a value is not allowed.
+            UsageError: there is no query, or a value is out of range.
             InputError: a picture or video of `like` cannot be read, or the archive is damaged.
         """
         return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))

@@ -58,25 +58,25 @@ class Wishes:
         "Only files changed on this date or later, such as 2024-05-31.", None, metavar="DATE"
     )
     min_length_s: float = option(
-        "Leave out shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
+        "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
     )
     min_present: float = option(
-        "Leave out moments that are less probable than this.", 0.0, min=0, max=1, shared=False
+        "Skip moments with a match probability below this (0: keep all).", 0.0, min=0, max=1, shared=False
     )
     per_video: int = option("Maximum number of moments per video.", 3, min=1)
-    duplicates: bool = option("List moments that look the same in several videos each.", False)
+    duplicates: bool = option("List near-identical moments of several videos separately.", False)
 
     def __post_init__(self) -> None:
         check(self)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
         if self.evidence in ("said", "both") and self.is_of_pictures:
-            fault = "--like, --and, --not and --then look at the pictures alone"
+            fault = "--like, --and, --not and --then search the picture only"
             raise UsageError(fault, hint="--in seen")
         if self.like and self.min_present:
-            raise UsageError("how likely a picture is present is not known", hint="leave out --min-present")
+            raise UsageError("--like has no match probability", hint="leave out --min-present")
         if self.evidence == "said" and self.min_present:
-            raise UsageError("how likely a text is present is known of pictures alone", hint="--in both")
+            raise UsageError("match probabilities are of the picture only", hint="--in both")
 
     @property
     def is_of_pictures(self) -> bool:

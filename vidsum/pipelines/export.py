@@ -81,7 +81,7 @@ def write_video(
         return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
     written = copy_segments(video.path, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
-    note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
+    note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
 
 

@@ -71,11 +71,11 @@ def ground(
     progress: Progress | None = None,
     **options: Unpack[GroundOptions],
 ) -> Grounding:
-    """Find the moments of a video that texts describe.
+    """Find moments in a video that match text queries.
 
     Args:
         source: a video, of any length, or features of CLIP or with `encode_text`.
-        queries: one text or several, in English; several cost one pass over the video.
+        queries: one or more texts, in English; the video is decoded once for all.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
@@ -218,7 +218,7 @@ class MomentsPlan:
         device = self.input.extraction.device
         about_video = [warning for one in features for warning in one.warnings]
         if self.input.extraction.fast and self.input.video is not None:
-            about_video.append("only key frames were looked at: what is shown between them may be missed")
+            about_video.append("only key frames were decoded: moments between them may be missed")
         if self.encode_text:
             return (*about_video, *self.queries.warnings)
         encoder = load_text_encoder(text_encoder_of(self.space), device)
@@ -265,13 +265,11 @@ def plan_moments(
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
-        raise UsageError(f"--fast sees key frames alone, {other} needs the others too")
+        raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
-        raise UsageError(
-            "in the space clip, it is not known how likely a query is present", hint="--space vse"
-        )
+        raise UsageError("the space clip has no match probability", hint="--space vse")
     wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
@@ -299,11 +297,11 @@ def _plan_in_features(
     extractor, _, _ = given.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
-            f"{extractor}: nothing is known that reads texts for these features",
+            f"{extractor}: no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
         )
     if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
-        raise UsageError("features are searched by similarity, and have no cuts", hint="give the video")
+        raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")

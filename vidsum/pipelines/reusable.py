@@ -64,7 +64,7 @@ class Summarizer:
 
 
 class Transcriber:
-    """Writes down what is said, in one file per call. Arguments, results and errors are those of
+    """Transcribes one file per call. Arguments, results and errors are those of
     `vidsum.transcribe`.
     """
 
@@ -80,7 +80,7 @@ class Transcriber:
         self._extraction = Extraction(device=device, cache=cache)
 
     def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
-        """What is said in a video or a recording."""
+        """Transcribe speech in a video or audio file."""
         return plan_transcript(path, self._settings, self._extraction).run(progress)
 
 
@@ -102,6 +102,6 @@ class Grounder:
     def __call__(
         self, source: Source, queries: str | Sequence[str], *, progress: Progress | None = None
     ) -> Grounding:
-        """The moments of a video that texts describe."""
+        """Moments in a video that match text queries."""
         plan = plan_moments(source, queries_of(queries), *self._settings, self._encode_text)
         return plan.run(progress)

@@ -76,11 +76,11 @@ def transcribe(
     progress: Progress | None = None,
     **options: Unpack[SpeechOptions],
 ) -> Transcript:
-    """What is said in a video or a recording, of any length.
+    """Transcribe speech in a video or audio file, of any length.
 
     Args:
         path: any file with sound that FFmpeg reads, or a `Video`; only the first audio track is used.
-        language: code of the language that is spoken throughout (`en`, `de` ...); by default it is detected
+        language: code of the spoken language (`en`, `de` ...); by default it is detected
             in every half minute of speech.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
@@ -194,7 +194,7 @@ def hear_query(
     plan = plan_transcript(file, Transcription(), extraction)
     if plan.sound.duration_s > _LONGEST_QUERY_S and not force:
         fault = f"{name}: is {plan.sound.duration_s:.0f} s long, and a spoken query is a sentence"
-        raise InputError(fault, hint="--force, to hear all of it")
+        raise InputError(fault, hint="--force transcribes all of it")
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")

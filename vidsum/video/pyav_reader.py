@@ -154,7 +154,8 @@ def check_readable(path: Path) -> None:
         faults = {
             "no such file": not is_there,
             "is a folder, not a video": path.is_dir(),
-            "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
+            # a video is opened twice, and a pipe can be read only once
+            "is a pipe or device; only files can be read": not path.is_file(),
             "permission denied": not os.access(path, os.R_OK),
             "is empty": is_there and path.stat().st_size == 0,
         }
