@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vidsum.lab.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
-evaluate = Group("evaluate", help="Measure summaries, moments, highlights and retrieval against people.")
+evaluate = Group("evaluate", "Measure summaries, moments, highlights and retrieval against people.")
 
 
 @dataclass(frozen=True, kw_only=True)
