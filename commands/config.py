@@ -158,6 +158,7 @@ def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str,
     Raises a UsageError for what no command has, in the sections of other commands too: else a typing error
     would wait there.
     """
+    own: tuple[str, ...]
     known, own, above = _options(context.find_root().obj()), (context.info_name,), context.parent
     while above.parent is not None:
         own, above = (above.info_name, *own), above.parent
