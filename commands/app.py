@@ -61,7 +61,7 @@ def whole() -> Program:
 def _program() -> Program:
     program = Program(
         "vidsum",
-        help="Summarize videos and find moments from a text query. Writes MP4 and JSON.",
+        "Summarize videos and find moments from a text query. Writes MP4 and JSON.",
         epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
         "--config FILE.yaml.",
         params=[

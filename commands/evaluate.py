@@ -24,7 +24,7 @@ from vidsum.options import build, option
 if TYPE_CHECKING:
     from vidsum.types import Progress
 
-evaluate = Group("evaluate", help="Measure summaries, moments, highlights and retrieval against people.")
+evaluate = Group("evaluate", "Measure summaries, moments, highlights and retrieval against people.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -178,10 +178,7 @@ def export(
     named = Path(output or "").suffix
     bases = destinations(results, outputs, ending, (suffix, named) if named.lower() == suffix else (suffix,))
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.timelines import timeline_text

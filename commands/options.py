@@ -161,6 +161,7 @@ class Command(click.Command):
             function.__name__,
             params=[*params, _config()],
             help=_with_examples(inspect.getdoc(function) or ""),
+            short_help=(inspect.getdoc(function) or "").partition("\n\n")[0],
             context_settings={"max_content_width": _MAX_WIDTH},
         )
 
@@ -229,6 +230,9 @@ command = Command
 class Group(click.Group):
     """A command of commands."""
 
+    def __init__(self, name: str, help: str, **details: Any) -> None:
+        super().__init__(name, help=help, short_help=help, **details)
+
     def add(self, function: Callable[..., None]) -> Command:
         """Add a command: decorates its function."""
         added = Command(function)
@@ -237,7 +241,7 @@ class Group(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words; without any, print the help and leave."""
-        if not args:
+        if not (args or ctx.resilient_parsing):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(UsageError.exit_code)
         return super().parse_args(ctx, args)

@@ -74,6 +74,12 @@ class Outputs:
         """Whether the document goes to stdout, and no file is written."""
         return self.output == "-"
 
+    def check(self, targets: "Mapping[str, Files]") -> None:
+        """`check_outputs` of all files of each source, unless stdout gets the document."""
+        if not self.to_stdout:
+            outputs = [(source, files.all) for source, files in targets.items()]
+            check_outputs(outputs, make_folders=self.makes_folders)
+
     @property
     def is_template(self) -> bool:
         """Whether `--output` names several files, with fields in braces."""
@@ -305,11 +311,8 @@ def moment_files(
         named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
-        _check_clips(targets)
+    outputs.check(targets)
+    _check_clips(targets)
     return targets
 
 

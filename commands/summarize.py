@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Sources, Under, Without, command
-from vidsum.commands.outputs import Files, Outputs, check_outputs, destinations
+from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
@@ -101,9 +101,7 @@ def summarize(
         targets = exports.beside(targets, outputs)
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+        outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_summary, require_attention

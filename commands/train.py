@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
-train = Group("train", help="Train models on annotated videos.")
+train = Group("train", "Train models on annotated videos.")
 
 
 @dataclass(frozen=True, kw_only=True)

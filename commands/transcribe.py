@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Argument, Only, command
-from vidsum.commands.outputs import Files, Outputs, check_outputs, destinations, require_one_text
+from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, Table, View
@@ -111,10 +111,7 @@ def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files
     for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
         texts = {} if form == "json" else {form: named.with_suffix(f".{form}")}
         targets[source] = Files({"json": named.with_suffix(".json"), **texts})
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
     return targets
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
     from vidsum.types import Progress
 
-weights = Group("weights", help="List, fetch, check and find the pretrained weights.")
+weights = Group("weights", "List, fetch, check and find the pretrained weights.")
 
 Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "[NAME]...")]
 Name = Annotated[str, Argument("A name as `vidsum weights list` shows it.", required=True)]

@@ -21,6 +21,7 @@ from functools import lru_cache
 from inspect import signature
 from keyword import iskeyword
 from numbers import Integral, Real
+from operator import ge, gt, le, lt
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -45,17 +46,21 @@ class Limits:
 
     def words(self) -> str:
         """The range in words: `at least 1`."""
-        limits = {"at least": self.min, "above": self.above, "at most": self.max, "below": self.below}
-        return " and ".join(f"{words} {limit:g}" for words, limit in limits.items() if limit is not None)
+        return " and ".join(f"{words} {limit:g}" for words, _, limit in self._limits())
 
     def hold(self, value: float) -> bool:
         """Whether a number is in the range."""
-        return not (
-            (self.min is not None and value < self.min)
-            or (self.max is not None and value > self.max)
-            or (self.above is not None and value <= self.above)
-            or (self.below is not None and value >= self.below)
-        )
+        return all(holds(value, limit) for _, holds, limit in self._limits())
+
+    def _limits(self) -> Iterator[tuple[str, Callable[[float, float], bool], float]]:
+        for words, holds, limit in (
+            ("at least", ge, self.min),
+            ("above", gt, self.above),
+            ("at most", le, self.max),
+            ("below", lt, self.below),
+        ):
+            if limit is not None:
+                yield words, holds, limit
 
 
 @dataclass(frozen=True)
@@ -261,17 +266,6 @@ def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
     """
     defaults, record = as_record(type(settings)()), as_record(settings)
     return {name: value for name, value in record.items() if name not in besides and value != defaults[name]}
-
-
-def several_texts(name: str, given: object) -> list[str]:
-    """One text or several of an argument as a list. Raises UsageError: it is neither."""
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise UsageError(f"{name} must be a text or several, not {given!r}")
-    texts = list(texts)
-    if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise UsageError(f"{name} must be texts, not {wrong[0]!r}")
-    return texts
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:

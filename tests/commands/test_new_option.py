@@ -45,7 +45,7 @@ def test_a_new_option_is_one_line(
         numbers.append(settings.new_number)
 
     made.__annotations__["settings"] = own = with_option(kind)
-    app = Group("vidsum", context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: app})
+    app = Group("vidsum", "All.", context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: app})
     app.add(made)
     share_variables(app)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.options import all_from_keywords, several_texts, without_defaults
+from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import Said, plan_said
@@ -108,7 +108,13 @@ def choices_of_moments(
 
 def queries_of(queries: str | Sequence[str]) -> Queries:
     """One query or several. Raises UsageError where one is not a text, or holds none."""
-    return read_queries(several_texts("queries", queries))
+    texts: Any = [queries] if isinstance(queries, str) else queries
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+        raise UsageError(f"queries must be a text or several, not {queries!r}")
+    texts = list(texts)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise UsageError(f"queries must be texts, not {wrong[0]!r}")
+    return read_queries(texts)
 
 
 @dataclass(frozen=True, eq=False)
