@@ -287,16 +287,19 @@ def _is_given(context: typer.Context, leaf: Leaf) -> bool:
 def _value(leaf: Leaf, value: Any) -> Any:
     """What the field holds where the command line has `value`."""
     if item_of(leaf.kind):
-        return tuple(_item(leaf.option, each) for each in value or ())
+        return tuple(_item(leaf, each) for each in value or ())
     if leaf.is_inverted:
         return not value
-    return _item(leaf.option, value)
+    return _item(leaf, value)
 
 
-def _item(option: Option, value: Any) -> Any:
+def _item(leaf: Leaf, value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    return option.parse(value) if option.parse and value is not None else value
+    parsed = leaf.option.parse(value) if leaf.option.parse and value is not None else value
+    if isinstance(parsed, int | float) and not leaf.option.hold(parsed):
+        raise UsageError(f"{leaf.flags[0]} must be {leaf.option.words()}, not {value}")
+    return parsed
 
 
 _CONFIG = inspect.Parameter(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.outputs import check_target, make_folder
@@ -64,6 +64,7 @@ _MIGRATIONS = (
         text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
     );
     """,
+    "ALTER TABLE videos ADD COLUMN fast INTEGER NOT NULL DEFAULT 0",  # 1: key frames alone were read
 )
 """From each version of the schema to the next; `PRAGMA user_version` counts them."""
 
@@ -86,11 +87,15 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
         InputError: it is missing, damaged, not an archive, or of a newer schema.
         OutputError: it cannot be made or written, or another process holds it.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder", hint="--archive FILE")
     if create and not path.exists():
         make_folder(path.parent)
         check_target(path)
-    elif not path.is_file():
+    elif not path.is_file() or (not create and not path.stat().st_size):
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
+    elif path.stat().st_size:
+        _require_ours(path)  # before SQLite touches it
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     # without permission to write, SQLite reads what nobody is writing
     fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
@@ -126,39 +131,46 @@ def faults(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
         raise
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            fault = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
-            raise OutputError(fault, hint="try again when it is done") from error
-        raise OutputError(f"{path}: cannot be used ({reason})") from error
     except sqlite3.DatabaseError as error:
-        what = "is not an archive of vidsum" if "not a database" in str(error) else "is damaged"
-        hint = "--archive FILE" if "not a database" in str(error) else "remove it, and index the videos again"
-        raise InputError(f"{path}: {what} ({error})", hint=hint) from error
+        is_whole, reason = isinstance(error, sqlite3.OperationalError), str(error)
+        if is_whole and ("locked" in reason or "busy" in reason):
+            reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
+            raise OutputError(reason, hint="try again when it is done") from error
+        fault: VidsumError = OutputError(f"{path}: cannot be used ({reason})")
+        if not is_whole:
+            fault = InputError(f"{path}: is damaged ({reason})", hint="remove it, and index the videos again")
+        fault.ends_batch = True
+        raise fault from error
+
+
+def _require_ours(path: Path) -> None:
+    """Refuse a file that another program made, by its header."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    if head[68:] != APPLICATION_ID.to_bytes(4, "big"):
+        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, may_write: bool) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
-    if may_write:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
     if _version(connection, path) < len(_MIGRATIONS):
-        with transaction(connection):
+        with transaction(connection):  # before WAL: the header of the file is written by its end
             for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
                 for statement in script.split(";\n"):
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    if may_write:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     """The version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application != APPLICATION_ID and (version or tables):
-        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
     if version > len(_MIGRATIONS):
         fault = f"{path}: was made by a newer vidsum (schema {version}; this one reads {len(_MIGRATIONS)})"
         raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
