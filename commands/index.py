@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vidsum.archive.postgres import is_server
 from vidsum.archive.wishes import ArchiveFile
 from vidsum.commands import assignment
 from vidsum.commands.batch import Batch, run_batch
@@ -68,8 +69,9 @@ def index(
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
-    if batch.ray not in (None, "local"):
-        raise UsageError("an archive is written on one machine", hint="--jobs N, or --ray local")
+    if batch.ray not in (None, "local") and not is_server(where.archive):
+        hint = "--jobs N, --ray local, or --archive postgresql://..."
+        raise UsageError("a file is written on one machine", hint=hint)
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -77,7 +79,7 @@ def index(
         def step(source: str, progress: "Progress | None") -> Result:
             added = archive.add_one(source, extraction, transcribe=settings.transcribe, progress=progress)
             data = {
-                "archive": str(archive.path),
+                "archive": archive.name,
                 "video": added.video,
                 "change": added.state,
                 "duration_s": added.duration_s,
@@ -117,7 +119,7 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
     if new:
         what = "removed" if prune else "gone"
         lines = (*(f"{path}: {what}" for path in new), *(() if prune else ("--prune removes what is gone",)))
-        render(Result("index", data={"archive": str(archive.path), what: new}, lines=lines), view)
+        render(Result("index", data={"archive": archive.name, what: new}, lines=lines), view)
 
 
 def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:

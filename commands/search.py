@@ -92,7 +92,7 @@ def search(
             matches = archive.find(text, wishes)
             rows = _rows(matches, extra)
             asked = {"like": wishes.like, "and": wishes.also, "not": wishes.without, "then": wishes.then}
-            facts = {"schema": SCHEMA, "archive": str(archive.path), "query": text, **asked}
+            facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **asked}
             document = {**facts, "moments": rows}
             if target:  # refused, if at all, before there are clips
                 is_saved(_content(document, target).encode(), target, outputs.replaces, target.parent)

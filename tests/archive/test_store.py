@@ -10,7 +10,7 @@ import pytest
 
 from tests.full_disk import files_up_to
 from vidsum.archive import store
-from vidsum.archive.store import APPLICATION_ID, connect, faults, transaction
+from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
 
 
@@ -128,12 +128,12 @@ def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
 def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_WAIT_S", 0.05)
     one, other = connect(file, create=False), connect(file, create=False)
-    with transaction(one):
+    with one.transaction():
         insert(one, "first")
         assert other.execute("SELECT count(*) FROM spaces").fetchone() == (0,)  # readers go on
-        with pytest.raises(OutputError, match="another process"), faults(file), transaction(other):
+        with pytest.raises(OutputError, match="another process"), faults(file), other.transaction():
             pass
-    with transaction(other):
+    with other.transaction():
         insert(other, "second")
     one.close()
     other.close()
@@ -142,14 +142,14 @@ def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: p
 
 def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
     connection = connect(file, create=False)
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "kept")
     limit = file.stat().st_size + 200_000
     with (
         pytest.raises(OutputError, match="cannot be used"),
         files_up_to(limit),
         faults(file),
-        transaction(connection),
+        connection.transaction(),
     ):
         insert(connection, "lost", 4_000_000)
     assert connection.execute("SELECT made_from FROM spaces").fetchall() == [("kept",)]
@@ -167,9 +167,9 @@ def test_a_process_that_is_killed_leaves_whole_transactions(file: Path) -> None:
 
 def _die_in_the_middle(file: Path) -> None:
     connection = connect(file, create=False)
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "whole")
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "half", 1_000_000)
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tests.archive.made import film, use_archive
+from tests.archive.servers import started
 from tests.commands.conftest import Run
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
@@ -228,6 +229,16 @@ def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--ray", "10.0.0.1:6379")
     assert ran.code == 2
     assert "one machine" in ran.err
+
+
+def test_an_archive_may_be_on_a_server(run: Run, videos: Path) -> None:
+    with started() as server:
+        ran = run("index", videos, "--archive", server, "--device", "cpu")
+        assert ran.code == 0, ran.err
+        ran = run("search", "red", "-k", "1", "--archive", server, "--json")
+        assert ran.code == 0, ran.err
+        assert ran.json["data"]["archive"] == "postgresql:///postgres"
+        assert Path(ran.json["data"]["moments"][0]["video"]).name == "film.mp4"
 
 
 def test_watching_takes_files_whose_size_has_stopped_changing(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from vidsum.archive.postgres import is_server, name_of
 from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
 from vidsum.archive.store import connect, default_path, faults, made_from, space_of
@@ -70,12 +71,16 @@ class Match:
 
 
 class Archive:
-    """Many videos in one file. Raises InputError where the file is no archive, is damaged or of a newer
-    schema; OutputError where it cannot be made or written.
+    """Many videos in one file, or on a server (`postgresql://USER@HOST/DATABASE`).
+
+    Raises InputError where the file is no archive, is damaged or of a newer schema; OutputError where it
+    cannot be made or written.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
-        self.path = default_path() if path is None else Path(path)
+        self.path: Path | str = default_path() if path is None else Path(path)
+        if isinstance(path, str) and is_server(path):
+            self.path = path
         self._connection = connect(self.path, create=create)
 
     def __enter__(self) -> Archive:
@@ -86,8 +91,13 @@ class Archive:
     ) -> None:
         self.close()
 
+    @property
+    def name(self) -> str:
+        """Its path, or its address without user and password."""
+        return name_of(str(self.path)) if is_server(self.path) else str(self.path)
+
     def close(self) -> None:
-        """Close the file."""
+        """Close it."""
         self._connection.close()
 
     def add(
@@ -176,7 +186,7 @@ class Archive:
         """`search` with its settings."""
         if not (has_words(text) if text else wishes.like):
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
-        with faults(self.path):
+        with faults(self.path), self._connection.snapshot():
             space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
             if not space or not files:
@@ -190,7 +200,7 @@ class Archive:
                 evidence = "both" if with_speech else "seen"
             elif evidence != "seen" and not has_speech(self._connection, space):
                 hint = "vidsum index FOLDER --transcribe"
-                raise InputError(f"{self.path}: none of its videos has a transcript", hint=hint)
+                raise InputError(f"{self.name}: none of its videos has a transcript", hint=hint)
             matches = list[Match]()
             if evidence != "seen" and text:
                 heard = said_in(

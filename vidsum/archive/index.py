@@ -2,7 +2,6 @@
 
 import io
 import os
-import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
-from vidsum.archive.store import made_from, space_of, transaction
+from vidsum.archive.store import Database, made_from, space_of
 from vidsum.errors import InputError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
@@ -69,7 +68,7 @@ class _Spoken:
 
 
 def add(
-    connection: sqlite3.Connection,
+    connection: Database,
     path: str | os.PathLike[str],
     extraction: Extraction,
     *,
@@ -101,7 +100,7 @@ def add(
     if before and (before[1:3], before[5]) == (facts, space) and before[6] <= extraction.fast:
         source = {"bytes": facts[0], "sha256": before[8]}
         if not before[7] or not (transcribe or is_transcribed(path, extraction, source)):
-            with transaction(connection):
+            with connection.transaction():
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return Added(video, "unchanged", before[4], before[3])
     sha256 = of_file(Path(path))["sha256"]
@@ -109,7 +108,7 @@ def add(
     seen = _see(path, extraction, progress) if known is None else None
     is_silent = known is None or known[3]
     spoken = _hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
-    with transaction(connection):
+    with connection.transaction():
         known = _known(connection, sha256, space, fast=extraction.fast)  # another process may have been first
         if known is None:
             if seen is None:
@@ -138,10 +137,10 @@ def plan_of(video: str, extraction: Extraction) -> MomentsPlan:
     return plan
 
 
-def mark_gone(connection: sqlite3.Connection, folders: Iterable[str]) -> list[str]:
+def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
     """Mark the files below some folders that are not there any more, and return all so marked."""
     gone = []
-    with transaction(connection):
+    with connection.transaction():
         for folder in folders:
             prefix = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
             for (path,) in connection.execute(
@@ -153,13 +152,13 @@ def mark_gone(connection: sqlite3.Connection, folders: Iterable[str]) -> list[st
     return gone
 
 
-def mark_failed(connection: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
+def mark_failed(connection: Database, path: str | os.PathLike[str]) -> None:
     """Mark a file that cannot be read any more: what the archive has of it is gone."""
-    with transaction(connection):
+    with connection.transaction():
         _mark(connection, _key(path))
 
 
-def _mark(connection: sqlite3.Connection, key: bytes) -> None:
+def _mark(connection: Database, key: bytes) -> None:
     query = "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?"
     connection.execute(query, (time.time(), key))
 
@@ -169,9 +168,9 @@ def _key(path: str | os.PathLike[str]) -> bytes:
     return os.fsencode(os.path.abspath(path))  # noqa: PTH100
 
 
-def remove(connection: sqlite3.Connection, paths: Iterable[str | os.PathLike[str]]) -> int:
+def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int:
     """Remove files from the archive, not from the disk; return how many were in it."""
-    with transaction(connection):
+    with connection.transaction():
         count = sum(
             connection.execute("DELETE FROM files WHERE path = ?", (_key(path),)).rowcount for path in paths
         )
@@ -179,7 +178,7 @@ def remove(connection: sqlite3.Connection, paths: Iterable[str | os.PathLike[str
     return count
 
 
-def drop_orphans(connection: sqlite3.Connection) -> None:
+def drop_orphans(connection: Database) -> None:
     """Remove the videos that no file holds any more; inside a transaction."""
     orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
     for video, first, count in connection.execute(orphans).fetchall():
@@ -188,13 +187,13 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM videos WHERE id = ?", (video,))
 
 
-def _drop_shots(connection: sqlite3.Connection, first: int, count: int) -> None:
+def _drop_shots(connection: Database, first: int, count: int) -> None:
     for table, key in (("pictures", "shot"), ("shots", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
 
 
 def _known(
-    connection: sqlite3.Connection, sha256: str, space: str, *, fast: bool
+    connection: Database, sha256: str, space: str, *, fast: bool
 ) -> tuple[int, int, float, bool] | None:
     """Id, number of shots and length of a video, and whether it lacks a transcript; None if it is new, or
     was seen by its key frames alone and that is not enough.
@@ -251,7 +250,7 @@ def _hear(
 
 
 def _insert(
-    connection: sqlite3.Connection, sha256: str, size: int, made: str, seen: _Seen
+    connection: Database, sha256: str, size: int, made: str, seen: _Seen
 ) -> tuple[int, int, float, bool]:
     """Write a video, in place of what its key frames gave; what `_known` says of it then."""
     clips, shots_s = seen.clips, seen.clips.shots_s
@@ -261,6 +260,7 @@ def _insert(
     for span in connection.execute(coarse, (sha256, space)).fetchall():
         _drop_shots(connection, *span)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
+    pieces = pack_pieces(clips, np.array(seen.starts), axes)
     values = {
         "sha256": sha256,
         "bytes": size,
@@ -271,7 +271,7 @@ def _insert(
         "edges": shots_s.tobytes(),
         "first_shot": last + 1,
         "n_shots": len(seen.starts),
-        "scan": pack_pieces(clips, np.array(seen.starts), axes).tobytes(),
+        "scan": pieces.tobytes(),
     }
     connection.execute(
         f"INSERT INTO videos ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) "
@@ -289,6 +289,7 @@ def _insert(
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
     known = _known(connection, sha256, made, fast=seen.fast)
     assert known is not None
+    connection.add_pieces(space, known[0], pieces)
     return known
 
 
@@ -299,13 +300,13 @@ def _axes() -> FloatArray:
     return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
 
 
-def _set_spoken(connection: sqlite3.Connection, video: int, spoken: _Spoken) -> None:
+def _set_spoken(connection: Database, video: int, spoken: _Spoken) -> None:
     rows = [(one.text, video, one.start_s, one.end_s, one.certain) for one in spoken.sentences]
     connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
     connection.execute("UPDATE videos SET spoken = ? WHERE id = ?", (spoken.content, video))
 
 
-def _forget_moved(connection: sqlite3.Connection, video: int) -> str | None:
+def _forget_moved(connection: Database, video: int) -> str | None:
     """Remove a file of a video that is gone, and return its path: the video has moved."""
     paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
     for (path,) in paths:

@@ -1,18 +1,23 @@
-"""The file of an archive: an SQLite database, its tables and versions, and its faults in one line.
+"""Where an archive is kept: its tables and versions, in an SQLite file or on a server.
 
 docs/formats.md lists the tables. A writer changes one video per transaction, so that a run that is killed
-leaves whole videos, and several processes can write and read at once.
+leaves whole videos, and several processes can write and read at once. Faults of a file are one line here,
+those of a server in `vidsum.archive.postgres`.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.archive import postgres
+from vidsum.archive.packed import Records
+from vidsum.archive.postgres import is_server
 from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
@@ -69,6 +74,48 @@ _MIGRATIONS = (
 """From each version of the schema to the next; `PRAGMA user_version` counts them."""
 
 
+class SQLite(sqlite3.Connection):
+    """The file of an archive. `vidsum.archive.postgres` has the same of a server."""
+
+    def stream(self, statement: str, values: Sequence[Any], /) -> Iterable[Any]:
+        """The rows of a statement one by one: all of them may not fit into memory."""
+        return self.execute(statement, values)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All changes, or none; no other process writes meanwhile."""
+        return self._within("BEGIN IMMEDIATE")
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Whoever reads sees nothing of what others write meanwhile."""
+        return self._within("BEGIN")
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[None]:
+        self.execute(begin)
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+            raise
+
+    def with_words(self, words: Sequence[str]) -> Iterable[tuple[int]]:
+        """The videos of the sentences that hold some words, best first."""
+        query = "SELECT video FROM sentences WHERE sentences MATCH ? ORDER BY rank"
+        return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
+
+    def add_pieces(self, space: int, video: int, pieces: Records) -> None:
+        """Index the pieces of a video: a file needs no index, for all are scanned."""
+
+    def near(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
+        """The videos of the pieces that are next to [M, d]; None: all are scanned."""
+        return None
+
+
+Database = SQLite | postgres.Postgres
+
+
 def default_path() -> Path:
     """`archive.vidsum` in the user's data folder."""
     import platformdirs
@@ -76,17 +123,20 @@ def default_path() -> Path:
     return Path(platformdirs.user_data_dir("vidsum", appauthor=False)) / "archive.vidsum"
 
 
-def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Open the file of an archive; an older schema is brought up to date.
+def connect(path: Path | str, *, create: bool) -> Database:
+    """Open an archive; an older schema is brought up to date.
 
     Args:
-        path: of the file.
+        path: of its file, or the address of a server.
         create: make it, and its folder, if it is missing.
 
     Raises:
         InputError: it is missing, damaged, not an archive, or of a newer schema.
         OutputError: it cannot be made or written, or another process holds it.
     """
+    if is_server(path):
+        return postgres.connect(str(path), _MIGRATIONS, create=create)
+    path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder", hint="--archive FILE")
     if create and not path.exists():
@@ -102,7 +152,7 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
     with faults(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
-        connection = sqlite3.connect(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
+        connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
         try:
             _prepare(connection, path, may_write=may_write or create)
         except BaseException:
@@ -111,22 +161,13 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All changes, or none; no other process writes meanwhile."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+def faults(path: Path | str) -> AbstractContextManager[None]:
+    """Turn the errors of a database into those of vidsum, each a line that names it."""
+    return postgres.faults(str(path)) if is_server(path) else _faults(Path(path))
 
 
 @contextmanager
-def faults(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into those of vidsum, each a line that names the file."""
+def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
@@ -154,10 +195,10 @@ def _require_ours(path: Path) -> None:
         raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, *, may_write: bool) -> None:
+def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     if _version(connection, path) < len(_MIGRATIONS):
-        with transaction(connection):  # before WAL: the header of the file is written by its end
+        with connection.transaction():  # before WAL: the header of the file is written by its end
             for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
                 for statement in script.split(";\n"):
                     connection.execute(statement)
@@ -185,7 +226,7 @@ def made_from() -> str:
 
 
 def space_of(
-    connection: sqlite3.Connection, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
+    connection: Database, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
 ) -> tuple[int, FloatArray]:
     """The number and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
 

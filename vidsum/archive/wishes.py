@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TypedDict
 
 from vidsum.errors import UsageError
@@ -19,8 +18,11 @@ class ArchiveFile:
 
     PANEL = "Search"
 
-    archive: Path | None = option(
-        "Archive file.", None, metavar="FILE", shown="archive.vidsum in your data folder"
+    archive: str | None = option(
+        "Archive file, or database on a server (requires vidsum[postgres]).",
+        None,
+        metavar="FILE|postgresql://...",
+        shown="archive.vidsum in your data folder",
     )
 
 
