@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -182,6 +183,14 @@ def test_a_server_that_ends_the_connection_is_told(url: str, videos: Path) -> No
 def test_an_address_is_shown_without_user_and_password() -> None:
     assert name_of("postgresql://me:secret@host:5433/db?password=x") == "postgresql://host:5433/db"
     assert name_of("postgresql:///db?host=/run") == "postgresql:///db"
+    pytest.importorskip("psycopg")
     with pytest.raises(UsageError, match="no address") as raised:
         Archive("postgresql://me:secret@host:port/db?nonsense=1")
     assert "secret" not in str(raised.value)
+
+
+def test_without_psycopg_a_line_tells_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageError, match="needs psycopg") as raised:
+        Archive("postgresql://host/db")
+    assert "vidsum[postgres]" in str(raised.value.hint)

@@ -6,7 +6,7 @@ text, and, where the server has the extension `vector`, an index of the pieces o
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,8 @@ class Postgres:
 
     def add_pieces(self, space: int, video: int, pieces: Records) -> None:
         """Index the pieces of a video, where the server can."""
-        if not self._has("extname FROM pg_extension WHERE extname = 'vector'"):
+        version = "string_to_array(extversion, '.')::int[] >= '{0,8}'"
+        if not self._has(f"1 FROM pg_extension WHERE extname = 'vector' AND {version}"):
             return
         table, dim = f"pieces_{space}", pieces["row"].shape[1]
         columns = f"video BIGINT NOT NULL REFERENCES videos(id) ON DELETE CASCADE, row halfvec({dim})"
@@ -132,19 +133,18 @@ class Postgres:
         return int(self.execute("SELECT version FROM schema").fetchone()[0])
 
     def _migrate(self, script: str, version: int) -> None:
+        import psycopg
+
         if version == 1:
             self.execute("CREATE SCHEMA vidsum")
             self.execute("CREATE TABLE schema (version BIGINT NOT NULL)")
             self.execute("INSERT INTO schema VALUES (0)")
-            if self._has("name FROM pg_available_extensions WHERE name = 'vector'") and self._is_superuser():
+            with suppress(psycopg.Error), self._connection.transaction():  # not there, or not allowed
                 self.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
         for statement in script.split(";\n"):
             for own in _SENTENCES if "VIRTUAL TABLE sentences" in statement else (_translated(statement),):
                 self.execute(own)
         self.execute("UPDATE schema SET version = ?", (version,))
-
-    def _is_superuser(self) -> bool:
-        return self._has("usename FROM pg_user WHERE usename = current_user AND usesuper")
 
     def _has(self, what: str) -> bool:
         return self.execute(f"SELECT {what}").fetchone() is not None
@@ -196,7 +196,8 @@ def faults(url: str) -> Iterator[None]:
         is_ours = isinstance(error, psycopg.ProgrammingError | psycopg.IntegrityError)
         if is_ours and not isinstance(error, psycopg.errors.InsufficientPrivilege):
             raise
-        ended = OutputError(f"{name_of(url)}: cannot be used ({str(error).splitlines()[0]})")
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        ended = OutputError(f"{name_of(url)}: cannot be used ({reason})")
         ended.ends_batch = True
         raise ended from error
 
