@@ -225,6 +225,8 @@ def _results(
     def done(number: int, result: Result) -> None:
         display.end(labels[number])
         told(number, result)
+        if result.fatal:
+            raise result.fatal
 
     if batch and (batch.ray or jobs > 1):
         shown = (lambda number: display.of(labels[number]), done)

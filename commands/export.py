@@ -210,9 +210,7 @@ def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool
 
     `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.
     """
-    is_same = replaces != "all" and target.is_file() and target.read_bytes() == content
-    if not is_same:
-        _require_replaceable(target, replaces, folder)
+    is_same = is_saved(content, target, replaces, folder)
     if not is_special(target):
         note(content, folder)
     if not is_same:
@@ -221,10 +219,13 @@ def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool
     return not is_same
 
 
-def _require_replaceable(target: Path, replaces: Replaces, folder: Path) -> None:
+def is_saved(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
+    """Whether the same file is there already. Raises OutputError: another is, and is not to be replaced."""
     if replaces == "all" or not target.is_file():
-        return
+        return False
+    if target.read_bytes() == content:
+        return True
     if replaces == "outdated" and is_as_written(target, folder):
-        return
+        return False
     edited = ": it was not written by vidsum, or edited since" if replaces == "outdated" else ""
     raise OutputError(f"{target}: already exists, and differs{edited}", hint=HINT)

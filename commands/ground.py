@@ -128,7 +128,7 @@ def ground(
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
-            lines = (*_doubts(grounding), f"{line} {by}")
+            lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result("ground", source, facts, lines, _table(grounding), messages=messages)
 
         result = (
@@ -205,7 +205,7 @@ def _table(grounding: "Grounding") -> Table:
     return Table(columns, tuple(rows))
 
 
-def _doubts(grounding: "Grounding") -> Iterator[str]:
+def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
     from vidsum.pipelines.moments import in_short
 
@@ -217,7 +217,8 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
             continue
         nothing = "" if query.moments else ", below --min-present: no moments"
         if query.present < UNLIKELY:
-            what = f"probably not in this video ({_percent(query.present)}{nothing})"
+            without = ": no clips" if has_clips and query.moments else ""
+            what = f"probably not in this video ({_percent(query.present)}{nothing}){without}"
         else:
             what = f"matches this video with {_percent(query.present)} probability{nothing}"
         yield f"'{in_short(query.query)}': {what}"

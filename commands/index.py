@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from click.exceptions import Exit
 
+from vidsum.archive.postgres import is_server
 from vidsum.archive.wishes import ArchiveFile
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
@@ -63,8 +64,9 @@ def index(
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
-    if batch.ray not in (None, "local"):
-        raise UsageError("an archive can be written on one machine only", hint="--jobs N, or --ray local")
+    if batch.ray not in (None, "local") and not is_server(where.archive):
+        hint = "--jobs N, --ray local, or --archive postgresql://..."
+        raise UsageError("a file is written on one machine", hint=hint)
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -72,7 +74,7 @@ def index(
         def step(source: str, progress: "Progress | None") -> Result:
             added = archive.add_one(source, extraction, transcribe=settings.transcribe, progress=progress)
             data = {
-                "archive": str(archive.path),
+                "archive": archive.name,
                 "video": added.video,
                 "change": added.state,
                 "duration_s": added.duration_s,
@@ -113,7 +115,7 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
         state = "removed" if prune else "missing"
         hint = () if prune else ("--prune removes missing videos",)
         lines = (*(f"{path}: {state}" for path in new), *hint)
-        data = {"archive": str(archive.path), "removed" if prune else "gone": new}
+        data = {"archive": archive.name, "removed" if prune else "gone": new}
         render(Result("index", data=data, lines=lines), view)
 
 

@@ -93,10 +93,16 @@ class Flag(click.Option):
 
     def value(self, given: Any) -> Any:
         """What the field holds where the command line has `given`."""
-        parse = self.leaf.option.parse or (lambda each: each)
         if self.multiple:
-            return tuple(map(parse, given))
-        return not given if self.leaf.is_inverted else parse(given)
+            return tuple(map(self._one, given))
+        return not given if self.leaf.is_inverted else self._one(given)
+
+    def _one(self, given: Any) -> Any:
+        option = self.leaf.option
+        parsed = option.parse(given) if option.parse and given is not None else given
+        if isinstance(parsed, int | float) and not option.hold(parsed):
+            raise UsageError(f"{self.leaf.flags[0]} must be {option.words()}, not {given}")
+        return parsed
 
     @property
     def range(self) -> str:

@@ -119,8 +119,9 @@ def destinations(
         place = outputs.output_dir or Path()
         return {source: place / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
     if not outputs.is_template and len(sources) > 1:
+        more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
         raise UsageError(
-            "--output names one file, but there are several inputs",
+            f"--output names one file, but there are several inputs: {', '.join(sources[:2])}{more}",
             hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
         )
     targets = {

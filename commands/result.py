@@ -130,13 +130,16 @@ class Result:
     """Warnings and notes."""
     errors: tuple[Problem, ...] = ()
     exit_code: int = 0
+    fatal: VidsumError | None = None
+    """The error, where it ends a batch."""
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
         """The result of a command that an exception ended."""
         error = import_fault(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
-        return cls(command, input, errors=(Problem.of(error),), exit_code=code)
+        fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
+        return cls(command, input, errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:

@@ -1,9 +1,9 @@
 """What can be chosen about an archive and a search; the fields are the options of the command line."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TypedDict
 
 from vidsum.errors import UsageError
@@ -18,8 +18,11 @@ class ArchiveFile:
 
     PANEL = "Search"
 
-    archive: Path | None = option(
-        "Archive file.", None, metavar="FILE", shown="archive.vidsum in your data folder"
+    archive: str | None = option(
+        "Archive file, or database on a server (requires vidsum[postgres]).",
+        None,
+        metavar="FILE|postgresql://...",
+        shown="archive.vidsum in your data folder",
     )
 
 
@@ -49,7 +52,7 @@ class Wishes:
     )
     then: tuple[str, ...] = option("Seen later in the same video. Can be repeated.", (), metavar="TEXT")
     path: tuple[str, ...] = option(
-        "Only videos whose path matches, such as '*/2024/*'. Can be repeated.",
+        "Only videos whose path, or its end, matches, such as '2024/*.mp4'. Can be repeated.",
         (),
         metavar="GLOB",
         shared=False,
@@ -75,8 +78,9 @@ class Wishes:
             raise UsageError(fault, hint="--in seen")
         if self.like and self.min_present:
             raise UsageError("--like has no match probability", hint="leave out --min-present")
-        if self.evidence == "said" and self.min_present:
-            raise UsageError("match probabilities are of the picture only", hint="--in both")
+        for flag, texts in (("--and", self.also), ("--not", self.without), ("--then", self.then)):
+            if not all(map(has_words, texts)):
+                raise UsageError(f"{flag}: holds no text", hint=f'{flag} "a dog"')
 
     @property
     def is_of_pictures(self) -> bool:
@@ -85,13 +89,18 @@ class Wishes:
 
     @property
     def after_s(self) -> float:
-        """Seconds since 1970 at the start of `after`, in local time; 0 where there is none."""
+        """Seconds since 1970 at the start of `after`, in local time; -inf where there is none."""
         if self.after is None:
-            return 0.0
+            return -math.inf
         try:
             return datetime.fromisoformat(self.after).timestamp()
         except (ValueError, OverflowError, OSError) as error:
             raise UsageError(f"not a date: {self.after!r}", hint="write 2024-05-31") from error
+
+
+def has_words(text: str) -> bool:
+    """Whether a text holds a letter or digit."""
+    return any(map(str.isalnum, text))
 
 
 class WishOptions(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -144,8 +144,8 @@ class TranscriptPlan:
         if set(heard.languages) <= {"en"}:
             return self
         settings = replace(self.settings, translate=True)
-        provenance = _made_from(self.sound.path, settings, self.extraction.device)
-        return replace(self, settings=settings, provenance=provenance)
+        made_from = _made_from(provenance.of_file(self.sound.path), settings, self.extraction.device)
+        return replace(self, settings=settings, provenance=made_from)
 
     def _heard(
         self, model: WhisperModel, blocks: Iterator[FloatArray]
@@ -250,22 +250,27 @@ def plan_transcript(
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path_of(path), video)
-    return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings, extraction.device))
+    made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
+    return TranscriptPlan(sound, settings, extraction, made_from)
 
 
-def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
-    """Whether a transcript of a file is in the cache; the file is only hashed.
+def is_transcribed(
+    path: str | os.PathLike[str], extraction: Extraction, source: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a transcript of a file is in the cache; the file is only hashed, if `source` does not tell
+    what `vidsum.provenance.of_file` would.
 
     Raises InputError: the file cannot be read.
     """
-    made_from = _made_from(Path(path), Transcription(), extraction.device)
+    source = source or provenance.of_file(Path(path))
+    made_from = _made_from(source, Transcription(), extraction.device)
     return extraction.cache and cached.get(made_from) is not None
 
 
-def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, Any]:
+def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) -> dict[str, Any]:
     return {
         "vidsum": __version__,
-        "video": provenance.of_file(path),
+        "video": dict(source),
         "speech": {
             "model": CHECKPOINT,
             "weights_sha256": checkpoints.sha256_of(CHECKPOINT),

@@ -20,6 +20,7 @@ from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.stream import Stream
 
 from vidsum.errors import InputError
+from vidsum.names import nearest
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
@@ -163,7 +164,15 @@ def check_readable(path: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}")
+        raise InputError(f"{path}: {fault}", hint=None if is_there else _near(path))
+
+
+def _near(path: Path) -> str | None:
+    """The file or folder of the nearest name beside one that is missing."""
+    with suppress(OSError):
+        for name in nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
+            return str(path.with_name(name))
+    return None
 
 
 def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:
