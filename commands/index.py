@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from click.exceptions import Exit
 
-from vidsum.archive.postgres import is_server
-from vidsum.archive.wishes import ArchiveFile
+from vidsum.archive.wishes import ArchiveFile, is_server
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command

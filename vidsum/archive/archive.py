@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from vidsum.archive.postgres import is_server, name_of
+from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
 from vidsum.archive.store import connect, default_path, faults, made_from, space_of
-from vidsum.archive.wishes import Wishes, has_words
+from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of

@@ -150,11 +150,6 @@ class Postgres:
         return self.execute(f"SELECT {what}").fetchone() is not None
 
 
-def is_server(archive: object) -> bool:
-    """Whether an archive is named by the address of a server."""
-    return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
-
-
 def name_of(url: str) -> str:
     """An address without user, password and options, for people and files."""
     return re.sub(r"//[^/]*@", "//", url).partition("?")[0]

@@ -17,7 +17,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.archive import postgres
 from vidsum.archive.packed import Records
-from vidsum.archive.postgres import is_server
+from vidsum.archive.wishes import is_server
 from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME

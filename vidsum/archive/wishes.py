@@ -26,6 +26,11 @@ class ArchiveFile:
     )
 
 
+def is_server(archive: object) -> bool:
+    """Whether an archive is named by the address of a server."""
+    return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
+
+
 @dataclass(frozen=True)
 class Wishes:
     """Which moments of an archive are looked for."""
