@@ -120,7 +120,7 @@ def test_captions_of_clips_are_features(
             return [np.ones((3, 4), np.float32) for _ in texts]
 
     for module in ("datasets.clip_captions", "evaluation.models", "training.data"):
-        monkeypatch.setattr(f"vidsum.{module}.load_text_encoder", lambda *_: Encoder)
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: Encoder)
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
     captions = Path("captions.jsonl.gz")
     lines = [
