@@ -84,7 +84,7 @@ class Flag(click.Option):
         super().__init__(
             [*leaf.flags, leaf.parameter],
             type=_type(kind, leaf, self.choices),
-            is_flag=kind is bool,
+            is_flag=kind is bool or None,  # False would let an option stand without its value
             multiple=bool(item),
             required=leaf.default is MISSING,
             help=_help(leaf.option),
