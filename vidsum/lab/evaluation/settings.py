@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from vidsum.checkpoints.named import BEST, named_file
 from vidsum.errors import UsageError
 from vidsum.options import Option, check, option
 from vidsum.settings import Beams, CaptionSpace, Device
@@ -265,4 +264,6 @@ def checkpoint_of(run: Path) -> tuple[str, Path]:
 
     Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
     """
+    from vidsum.checkpoints.named import BEST, named_file
+
     return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
