@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Outputs, Videos, View, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.options import Videos, command
+from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, View
 from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
-    from vidsum.types import Features, Progress
+    from vidsum.results.features import Features
+    from vidsum.types import Progress
 
 _FACTS: Facts = {
     "length_s": lambda data: data["video"]["duration_s"],
@@ -24,7 +25,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeatureFile:
     """How features are stored."""
 
@@ -49,10 +50,7 @@ def extract(
     ending = f"_{extraction.extractor}.{file.format}"
     bases = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
     targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
-    if not outputs.to_stdout:
-        check_outputs(
-            [(video, files.all) for video, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
 
     def step(video: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.extraction import plan_extraction, save_features
@@ -73,9 +71,8 @@ def extract(
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:
     """The result for people and as JSON; without a target the features themselves are the document."""
-    from vidsum.results.documents import features_document
 
-    facts = features_document(features, with_arrays=target is None)
+    facts = features.to_dict(with_arrays=target is None)
     count = f"{len(features)} features of {features.dim} numbers"
     line = f"{target or video}: {count}, one every {features.step_s:g} s"
     return Result(

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Only, Outputs, View, command, inputs_argument
-from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
-from vidsum.commands.result import Result, Table
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, Table, View
 from vidsum.options import option
 from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.speech.transcript import Transcript
+    from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
 _MOST_ROWS = 20
@@ -26,7 +26,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TranscriptOutputs:
     """What is written."""
 
@@ -43,7 +43,7 @@ class TranscriptOutputs:
 @command
 def transcribe(
     sources: Annotated[
-        list[str], inputs_argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
+        list[str], Argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
     ],
     batch: Batch,
     settings: Transcription,
@@ -73,13 +73,13 @@ def transcribe(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
-        from vidsum.results.documents import transcript_document, write_document
+        from vidsum.results.documents import write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
 
         def make() -> Result:
             transcript = plan.run(progress)
-            document = transcript_document(transcript, with_words=extra.words)
+            document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
                 text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
                 return Result("transcribe", source, document, document=text, messages=transcript.warnings)
@@ -111,10 +111,7 @@ def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files
     for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
         texts = {} if form == "json" else {form: named.with_suffix(f".{form}")}
         targets[source] = Files({"json": named.with_suffix(".json"), **texts})
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
     return targets
 
 

@@ -40,7 +40,8 @@ from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.detr_models import MODELS
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, TimeArray
 
 TOP_K = 5
 _DRAWS = 2000

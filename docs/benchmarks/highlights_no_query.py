@@ -25,12 +25,14 @@ from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisi
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
+from vidsum.results.features import Features
+from vidsum.results.moments import Highlights
 from vidsum.settings import Extraction
 from vidsum.summary.importance import SCORERS, highlights
-from vidsum.types import Features, FloatArray, Highlights
+from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 
-HOW = Extraction("mobilenet_v2", precision="bf16")
+HOW = Extraction(extractor="mobilenet_v2", precision="bf16")
 """The extractor that the rule was chosen with."""
 MOTION = replace(HOW, extractor="i3d", stride_frames=32, logits=True)
 OBJECTS = replace(HOW, extractor="efficientnet_lite0", logits=True)

@@ -21,9 +21,9 @@ from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job
 from vidsum.pipelines.moments import seen
+from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.shots import find
-from vidsum.types import Features
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}

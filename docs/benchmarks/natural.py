@@ -17,7 +17,8 @@ from docs.benchmarks.grounding import TOP_K, Answers, answers, resampled, scored
 from docs.benchmarks.joined import Film, embed, natural_films
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
 from vidsum.lab.evaluation.submissions import MomentPredictions
-from vidsum.types import FloatArray, Moment
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 SPACE = "vse"
 DEFAULT = f"{SPACE}: similarity"

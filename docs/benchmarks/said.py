@@ -31,7 +31,8 @@ from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.intervals import iou
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.pipelines.speech import transcribe
-from vidsum.types import FloatArray, Interval, QueryMoments
+from vidsum.results.moments import QueryMoments
+from vidsum.types import FloatArray, Interval
 
 _PARAGRAPHS = Path(__file__).with_name("spoken_paragraphs.json")
 _FILMS, _SECONDS, _EVERY_S = 5, 120, 15

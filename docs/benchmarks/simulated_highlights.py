@@ -29,7 +29,8 @@ from vidsum.lab.evaluation.submissions import QueryPrediction
 from vidsum.lab.training.captions import ClipCaptions, captions_of, embed_sentences
 from vidsum.lab.training.scripts import script_of
 from vidsum.lab.training.simulated import Simulation, simulate_video
-from vidsum.types import FloatArray, Moment
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 ENCODER = "minilm"
 TOP_K = 10

@@ -55,7 +55,8 @@ from vidsum.lab.training.mrnet import best_ious as model_ious
 from vidsum.lab.training.simulated import Simulation, simulate_moments
 from vidsum.models.mrnet import MRNet
 from vidsum.pipelines.speech import transcribe
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, TimeArray
 
 TEST_VOICES = ("flite:slt", "espeak-ng:en-gb-scotland")
 _TESTS, _DRAWS = 150, 10

@@ -14,12 +14,13 @@ import torch
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.features.store import write_features
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.provenance import hash_file
-from vidsum.types import Features, FloatArray
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
@@ -107,6 +108,11 @@ def test_a_query_that_is_probably_absent_gets_no_clips(
     assert ran.json["data"]["outputs"]["clips"] == ["film_2_1.mp4"], ran.err
     assert files_here() == ["film_2_1.mp4", "film_moments.json"]
     assert "up to date" in run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips").out
+
+
+def test_clips_that_are_left_out_are_told(run: Run, film: Path, likely: dict[str, float]) -> None:
+    ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips")
+    assert "'green': probably not in this video (12 %): no clips" in ran.out.splitlines()
 
 
 def test_a_query_that_is_not_present_enough_has_no_moments(
@@ -232,7 +238,7 @@ def test_what_makes_no_sense_is_said_in_a_line(
 @pytest.fixture
 def detr() -> Path:
     """A checkpoint with the mask lam that reads colours, untrained."""
-    mask = MaskConfig("lam")
+    mask = MaskConfig(kind="lam")
     config = DETRConfig(dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=mask)
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -9,7 +9,7 @@ import av
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.types import Summary
+from vidsum.results.summary import Summary
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +144,12 @@ def test_a_template_that_makes_no_sense_is_refused(run: Run, film: Path, templat
 def test_a_template_that_gives_one_name_twice_is_refused(run: Run, film: Path, tmp_path: Path) -> None:
     ran = run("shots", film, same_name(film, tmp_path / "two"), "-o", "{stem}.json")
     assert (ran.code, "both" in ran.err) == (2, True)
+
+
+def test_one_name_for_several_inputs_is_refused_with_their_names(run: Run, film: Path) -> None:
+    ran = run("shots", film, "nonsense", "third", "-o", "s.json")
+    assert ran.code == 2
+    assert f"there are several inputs: {film}, nonsense and 1 more" in ran.err
 
 
 def test_an_output_folder_keeps_the_folders_of_the_inputs(run: Run, film: Path, tmp_path: Path) -> None:

@@ -125,10 +125,9 @@ _OF_ARRAYS: tuple[Callable[[Array, random.Random], Array], ...] = (
 
 @cache
 def _metadata() -> str:
-    from vidsum.features.arrays import metadata_of
-    from vidsum.types import Features
+    from vidsum.results.features import Features
 
-    return json.dumps(metadata_of(Features.from_array(np.zeros((8, 4), np.float32))))
+    return json.dumps(Features.from_array(np.zeros((8, 4), np.float32)).metadata)
 
 
 def _features() -> dict[str, Array]:

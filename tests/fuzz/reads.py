@@ -134,7 +134,7 @@ def read_result(path: Path) -> None:
     from vidsum.errors import VidsumError
     from vidsum.pipelines.report import report_text
     from vidsum.pipelines.timelines import timeline_text
-    from vidsum.results.documents import read_result
+    from vidsum.results.load import read_result
     from vidsum.settings import ExportFormat
 
     film, found = good.film_and_results()
@@ -202,7 +202,7 @@ def read_checkpoint(path: Path) -> None:
 
 
 def read_features(path: Path) -> None:
-    from vidsum.features.store import read_features
+    from vidsum.results.feature_files import read_features
 
     video = "video_1" if path.suffix == ".h5" else None
     features = read_features(path, video)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.results.documents import grounding_document, highlights_document, shots_document, summary_document
-from vidsum.types import Grounding, Highlights, Moment, QueryMoments, ScoredShot, Shots, Summary
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary
 from vidsum.video.probe import probe
 
 EVIL = "<script>window.hacked = 1</script> snow"
@@ -45,14 +46,14 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
     return [
-        ("out/film_summary.json", summary_document(summary)),
-        ("out/film_moments.json", grounding_document(grounding, with_saliency=with_saliency)),
-        ("out/film_highlights.json", highlights_document(highlights)),
-        ("out/film_shots.json", shots_document(cut)),
+        ("out/film_summary.json", summary.to_dict()),
+        ("out/film_moments.json", grounding.to_dict(with_saliency=with_saliency)),
+        ("out/film_highlights.json", highlights.to_dict()),
+        ("out/film_shots.json", cut.to_dict()),
     ]
 
 
 def of_features(film: Path) -> tuple[str, dict[str, Any]]:
     """The same shots, computed from features only."""
     about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
-    return "features_shots.json", shots_document(replace(about, video=None))
+    return "features_shots.json", replace(about, video=None).to_dict()

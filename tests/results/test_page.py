@@ -19,7 +19,7 @@ from tests.results.made import EVIL, QUOTED, of_features, results
 from vidsum.errors import UsageError
 from vidsum.pipelines.report import report_text, write_report
 from vidsum.results.page import chart
-from vidsum.speech.transcript import Transcript
+from vidsum.results.transcript import Transcript
 
 
 @dataclass

@@ -11,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
 from vidsum.pipelines.summary import summarize
+from vidsum.results.features import Features
+from vidsum.results.summary import Summary
 from vidsum.summary import own_scorers
-from vidsum.types import Features, Summary
 
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)), fps=2.0)
 PEAK = np.exp(-(((np.arange(60) - 40) / 4) ** 2))
@@ -51,7 +52,7 @@ def test_scores_of_any_range_keep_their_order(scores: np.ndarray) -> None:
 
 def test_flat_scores_are_said_to_be_flat() -> None:
     (warning,) = made_of(np.full(60, 7.0)).warnings
-    assert warning.startswith("scores is flat on this video")
+    assert warning.startswith("importance of scores is constant on this video")
 
 
 @pytest.mark.parametrize(

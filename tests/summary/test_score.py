@@ -10,11 +10,12 @@ from vidsum.errors import UsageError
 from vidsum.grounding.vse import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import SHIPPED_MODEL, Selection
 from vidsum.summary import score as module
 from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
 from vidsum.summary.summarizer import Summarizer, importance, load_summarizer
-from vidsum.types import Features, Shots
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))
@@ -108,7 +109,7 @@ def test_a_flat_curve_of_a_named_model_comes_with_a_warning(
     curves[model] = curve
     found = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
     assert (found.model, bool(found.warnings)) == (model, warns)
-    assert all("flat" in warning and "--model highlights" in warning for warning in found.warnings)
+    assert all("is constant" in warning and "--model highlights" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,10 @@ from vidsum.models.detr import inputs_of, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.results.moments import Moment
 from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.text_files import named
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel
 
@@ -300,7 +301,8 @@ def _outputs(
     if not grounder.guided:
         by_query = repeat(clips(video.rows[:, :0]), len(tokens))
     elif vectors is None:
-        raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
+        fault = f"{grounder.name} reads the similarity curve, which needs embeddings"
+        raise UsageError(fault, hint="vidsum ground VIDEO")
     else:
         by_query = (clips(guide_of(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)

@@ -12,7 +12,8 @@ from vidsum.figures import clock, new_figure, round_times, save_figure, title
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
 from vidsum.provenance import label_of
-from vidsum.types import FloatArray, Grounding, Highlights, Moment
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.types import FloatArray
 
 MOST_ROWS = 12
 _CURVE, _BEST, _OTHERS = "#374151", "#2563eb", "#93c5fd"
@@ -44,7 +45,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
     heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
-        heading += " (orange: what is said)"
+        heading += " (orange: speech)"
     _finish(figure, panels[-1], grounding.video_duration_s, heading)
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS

@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import cuts_of
-from vidsum.results.documents import features_document, read_record
+from vidsum.results.feature_files import is_feature_file, read_features
+from vidsum.results.load import read_record
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
 from vidsum.times import format_time
-from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
+from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.playlist import is_playlist
@@ -63,7 +65,7 @@ def write_video(
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
-    encoding = Encoding("copy") if copy else encoding
+    encoding = Encoding(codec="copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
@@ -79,7 +81,7 @@ def write_video(
         return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
     written = copy_segments(video.path, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
-    note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
+    note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
 
 
@@ -176,7 +178,7 @@ def read_record_of(path: Path) -> dict[str, Any]:
     if not is_feature_file(path.name):
         return read_record(path)
     try:
-        document = features_document(read_features(path), with_arrays=False)
+        document = read_features(path).to_dict(with_arrays=False)
     except (InputError, UsageError):
         document = {}
     if not document.get("provenance"):

@@ -17,13 +17,15 @@ from vidsum.features import cache, can_be_int8, choose_backend, describe, kept_e
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.features.store import read_features, write_features
 from vidsum.memory import trimming
-from vidsum.options import from_keywords
+from vidsum.options import from_keywords, without_defaults
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.provenance import digest_of
+from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.types import Features, Progress, VideoInfo
+from vidsum.shots.cuts import as_features
+from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
@@ -36,9 +38,16 @@ from vidsum.video.unseen import are_sparse
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import SamplingOptions
+    from vidsum.keywords import SamplingOptions
 
 Made = TypeVar("Made")
+
+
+_RECORDED_BY_EFFECT = (
+    *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
+    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists"),
+)
+"""Options of which `_made_from` records what they do to the features, or which do nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ class Input:
     def provenance(self) -> dict[str, Any]:
         """What the first job's features would be made from, or what those that exist were made from."""
         if self.features is not None:
-            return provenance.of_features(self.features)
+            return self.features.made_from
         return self.jobs[0].provenance
 
     @property
@@ -111,7 +120,7 @@ def extract(
     extractor: str = Extraction.extractor,
     *,
     progress: Progress | None = None,
-    **how: Unpack[SamplingOptions],
+    **options: Unpack[SamplingOptions],
 ) -> Features:
     """Features of a video.
 
@@ -119,7 +128,7 @@ def extract(
         path: a video file.
         extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
         progress: called while it runs.
-        **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+        **options: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
 
     Returns:
         Features [T, D] with their times.
@@ -129,7 +138,7 @@ def extract(
         WeightsError: the extractor's weights cannot be had.
         UsageError: a setting makes no sense.
     """
-    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **how}))
+    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
     return plan.read(progress)[0]
 
 
@@ -256,6 +265,7 @@ def _made_from(
             "device": device_type(how.device),
             "reader": how.reader,
             "strict": how.strict,
+            **without_defaults(how, *_RECORDED_BY_EFFECT),
         },
         "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
     }
@@ -333,7 +343,7 @@ def _decoded(
     for number in missing:
         if (features := seen.get(number)) is None:
             assert meter is not None
-            features = meter.measured(video)
+            features = as_features(meter.measured(video.path), video)
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     return made

@@ -15,16 +15,18 @@ from vidsum.options import from_keywords
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, plan_features
 from vidsum.pipelines.sources import Source, has_pictures
+from vidsum.results.features import Features
+from vidsum.results.moments import Highlights, Moment
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidates, weights_sha256
-from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import ExtractionOptions
+    from vidsum.keywords import ExtractionOptions
 
 TOP_K = 5
 _LEVEL = 0.1
@@ -34,7 +36,11 @@ _STRETCHED = "contrastive"
 
 
 def find_highlights(
-    source: Source, top_k: int = TOP_K, *, progress: Progress | None = None, **how: Unpack[ExtractionOptions]
+    source: Source,
+    top_k: int = TOP_K,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> Highlights:
     """Find what stands out in a video, with no query.
 
@@ -42,7 +48,7 @@ def find_highlights(
         source: a video file, of any length, or features.
         top_k: maximum number of highlights.
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
+        **options: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
             default extractor.
 
     Returns:
@@ -53,7 +59,7 @@ def find_highlights(
         WeightsError: the extractor's weights are missing and cannot be fetched.
         UsageError: a setting is out of range.
     """
-    extraction = from_keywords(find_highlights, Extraction, how)
+    extraction = from_keywords(find_highlights, Extraction, options)
     return plan_highlights(source, top_k, extraction).run(progress)
 
 

@@ -1,1 +1,1 @@
-"""Results as files: JSON documents, tables, timelines for editors (OpenTimelineIO), lists, report page."""
+"""Results, and their forms: JSON documents, feature files, tables, timelines for editors, the report page."""

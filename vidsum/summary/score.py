@@ -12,11 +12,13 @@ from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion
 from vidsum.summary.summarizer import RIDGE_RATES
-from vidsum.types import Features, FloatArray, Shots
+from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.summary.summarizer import Summarizer
@@ -123,13 +125,13 @@ def scored_once(model: str, importance: FloatArray) -> Scored:
 
 
 def _unseen(flat: Sequence[str]) -> str:
-    return f"{_flatness(flat)}: the segments are not chosen by what it shows"
+    return f"{_flatness(flat)}: segments do not depend on its content"
 
 
 def _flatness(models: Sequence[str]) -> str:
     *first, last = models
-    names = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-    return f"{names} flat on this video"
+    names = f"{', '.join(first)} and {last}" if first else last
+    return f"importance of {names} is constant on this video"
 
 
 def score(

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from vidsum.lab.datasets.summaries import AnnotatedVideo, read_annotated
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 STEPS, N_FRAMES = 8, 113
 Datasets = dict[str, Any]

@@ -14,7 +14,8 @@ from vidsum.grounding.text import TextEncoder
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of, shapes_of
-from vidsum.types import Features, FloatArray
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 DIM = 384
 WORDS = ("dog", "cat", "car", "sea", "man", "boat", "tree", "snow")

@@ -16,7 +16,7 @@ from tests.lab.datasets.h5_files import N_FRAMES, STEPS, assert_same, changed, o
 from tests.synthetic import write_annotated
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name, read_annotated
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 
 @pytest.mark.parametrize(

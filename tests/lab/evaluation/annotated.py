@@ -4,7 +4,7 @@ import numpy as np
 
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.reference import at_every_frame, key_shots
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 
 def annotated_video(

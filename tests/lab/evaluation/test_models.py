@@ -26,7 +26,8 @@ from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
-from vidsum.types import FloatArray, Moment
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 CLIPS, DIMS, DIM_TEXT = 8, (4, 2), 4
 ROWS = {"x": 10, "short": 6, "long": 32}

@@ -8,7 +8,8 @@ import pytest
 from vidsum.errors import OutputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.plots import plot_scores
-from vidsum.types import Features, FloatArray
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 N_SAMPLES = 240
 

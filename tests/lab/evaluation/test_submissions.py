@@ -21,8 +21,8 @@ from vidsum.lab.evaluation.submissions import (
     read_scores,
     write_predictions,
 )
-from vidsum.results.documents import grounding_document
-from vidsum.types import Grounding, Moment, QueryMoments, VideoInfo
+from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.types import VideoInfo
 
 QUERIES = {
     "7": Query("7", "A girl", "x", 9.0, ((2.0, 6.0),)),
@@ -235,7 +235,7 @@ def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]])
         QueryMoments(query, tuple(Moment(*one) for one in given), curve) for query, given in queries.items()
     ]
     grounding = Grounding(tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "vse", film(path))
-    return grounding_document(grounding, with_saliency=False)
+    return grounding.to_dict(with_saliency=False)
 
 
 def film(path: str) -> VideoInfo:

@@ -21,7 +21,7 @@ from vidsum.lab.training.examples import (
 )
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 VIDEO = toy_video("made/video_1", n_shots=12)
 CPU = torch.device("cpu")

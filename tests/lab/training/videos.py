@@ -3,7 +3,7 @@
 import numpy as np
 
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 DIM = 6
 STRIDE = 15

@@ -16,7 +16,6 @@ import h5py
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features.h5 import PUBLISHED_STRIDE, checked, member, members, opened
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import Group, IntArray
 from vidsum.lab.datasets.labels import Labels
@@ -28,6 +27,7 @@ from vidsum.lab.datasets.summaries import (
     read_annotated,
 )
 from vidsum.numpy_files import existing, read_arrays, refusing
+from vidsum.results.feature_h5 import PUBLISHED_STRIDE, checked, member, members, opened
 from vidsum.text_files import named
 from vidsum.types import FloatArray
 

@@ -18,10 +18,11 @@ from vidsum.lab.datasets.clip_captions import FrameCaptions, read_frame_captions
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.vse import VisualSemanticMap
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import CaptionSpace
 from vidsum.text_files import named
-from vidsum.types import Features, FloatArray, Progress
+from vidsum.types import FloatArray, Progress
 
 ENCODER: Final = "minilm"
 """The text encoder of the captions, and the name of their features' extractor."""

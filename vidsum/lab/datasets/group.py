@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.features.h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
 from vidsum.numpy_files import refusing
-from vidsum.types import Features, FloatArray
+from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

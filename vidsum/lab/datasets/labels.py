@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.features.h5 import PUBLISHED_FPS, PUBLISHED_STRIDE
 from vidsum.lab.datasets.group import TOLERANCE, IntArray
-from vidsum.types import Features, FloatArray
+from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 _ODD_S, _ODD_FRACTION = 2.0, 0.02
 """A copy of a video may be longer or shorter by this, or by this fraction of it."""

@@ -14,12 +14,14 @@ import numpy as np
 
 from vidsum import shots
 from vidsum.errors import InputError, UsageError
-from vidsum.features.h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import Group, IntArray
 from vidsum.lab.datasets.labels import Labels, labels_of
+from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.text_files import named
-from vidsum.types import Features, FloatArray, Shots
+from vidsum.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

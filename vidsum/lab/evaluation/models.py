@@ -27,7 +27,8 @@ from vidsum.lab.datasets.published_features import (
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
 from vidsum.lab.evaluation.moment_metrics import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
-from vidsum.types import FloatArray, Moment, Progress
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, Progress
 
 _WORDS_HINT = "--text-features FOLDER has their words"
 

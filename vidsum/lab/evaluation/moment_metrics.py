@@ -14,7 +14,8 @@ from vidsum.intervals import iou
 from vidsum.lab.evaluation.report import per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.names import unknown
-from vidsum.types import Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import TimeArray
 
 TOP = (1, 5)
 """The n of R@n: the fraction of queries with a right moment among their n best."""

@@ -24,8 +24,9 @@ from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8, atomic_write
+from vidsum.results.moments import Moment
 from vidsum.text_files import is_lines, named, parse_json, read_json, read_text, shown
-from vidsum.types import FloatArray, Moment
+from vidsum.types import FloatArray
 
 MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
 """Name of a video -> for each of its queries, in their order, its moments, best first."""

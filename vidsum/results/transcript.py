@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from vidsum.results.documents import number, optional, sealed
+from vidsum.results.result import Result, named, origin_of, video_data
 from vidsum.times import to_srt, to_vtt
-from vidsum.types import Result, VideoInfo, named
+from vidsum.types import VideoInfo
 
 TextFormat = Literal["srt", "vtt", "txt"]
 UNCERTAIN = "(?)"
@@ -54,7 +56,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Transcript(Result):
-    """What is said in a video or a recording."""
+    """Speech of a video or audio file, as segments of text with times."""
 
     segments: tuple[Segment, ...]
     """In time order; none where nothing is said."""
@@ -103,6 +105,45 @@ class Transcript(Result):
     def no_speech(self) -> float:
         """Mean chance that there is no speech after all; 1 without any segment."""
         return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
+
+    def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
+        """As JSON-ready data; the words of the segments too unless they are not asked for."""
+        segments = segments_data(self.segments)
+        if not with_words:
+            for segment in segments:
+                del segment["words"]
+        return sealed(
+            {
+                "schema": "vidsum.transcript/1",
+                "provenance": dict(self.provenance),
+                "video": video_data(self.video),
+                "duration_s": number(self.duration_s),
+                "language": self.language,
+                "language_probability": optional(self.language_probability),
+                "translated": self.translated,
+                "segments": segments,
+                "warnings": list(self.warnings),
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
+        """The transcript of a document; one without words has none."""
+        return cls(
+            segments=segments_of([{"words": (), **segment} for segment in document["segments"]]),
+            language=document["language"],
+            language_probability=document["language_probability"],
+            duration_s=document["duration_s"],
+            translated=document["translated"],
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The segments, without their words."""
+        return [
+            {name: value for name, value in vars(segment).items() if name != "words"}
+            for segment in self.segments
+        ]
 
 
 @dataclass(frozen=True)

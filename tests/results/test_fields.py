@@ -7,7 +7,9 @@ import pytest
 
 from tests import media
 from vidsum.errors import UsageError
-from vidsum.types import Features, Shots, Summary
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
 from vidsum.video.probe import probe
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.features.arrays import metadata_of
-from vidsum.features.store import read_features
 from vidsum.lab.datasets.published_features import read_parts, read_words
-from vidsum.types import Features
+from vidsum.results.feature_files import read_features
+from vidsum.results.features import Features
 
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
 
@@ -170,7 +169,7 @@ def test_metadata_that_is_none_is_refused(tmp_path: Path, metadata: bytes) -> No
     ids=str,
 )
 def test_metadata_that_no_video_has_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    facts = {**metadata_of(Features.from_array(ROWS)), **change}
+    facts = {**Features.from_array(ROWS).metadata, **change}
     arrays = {"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": np.array(json.dumps(facts))}
     np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(InputError, match="not a feature file"):
@@ -179,7 +178,7 @@ def test_metadata_that_no_video_has_is_refused(tmp_path: Path, change: dict[str,
 
 @pytest.mark.parametrize("logits", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
 def test_class_scores_of_another_shape_are_refused(tmp_path: Path, logits: np.ndarray[Any, Any]) -> None:
-    metadata = np.array(json.dumps(metadata_of(Features.from_array(ROWS))))
+    metadata = np.array(json.dumps(Features.from_array(ROWS).metadata))
     np.savez(tmp_path / "f.npz", features=ROWS, timestamps=np.arange(6) / 2, metadata=metadata, logits=logits)
     with pytest.raises(InputError, match="not a feature file"):
         read_features(tmp_path / "f.npz")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.features.store import read_features
 from vidsum.lab.datasets.annotations import read_tvsum_mat
 from vidsum.lab.datasets.published_features import check_features, read_parts
 from vidsum.lab.datasets.summaries import read_annotated
+from vidsum.results.feature_files import read_features
 
 ROWS = np.arange(40, dtype=np.float32).reshape(10, 4)
 Spoil = Callable[[h5py.Group, str, Path], None]

@@ -7,7 +7,6 @@ if there are any.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,12 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.numpy_files import existing, read_arrays, refusing
 from vidsum.outputs import atomic_write
-from vidsum.types import Features, VideoInfo
+from vidsum.results.features import PASSED_ON, Features
+from vidsum.types import VideoInfo
 
-SCHEMA = "vidsum.features/1"
-
-_PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 _TYPES: dict[str, tuple[type, ...]] = {
     "extractor": (str,),
-    **dict.fromkeys(_PASSED_ON[1:], (int, float)),
+    **dict.fromkeys(PASSED_ON[1:], (int, float)),
     "video": (dict, type(None)),
     "provenance": (dict,),
     "warnings": (list,),
@@ -34,17 +31,6 @@ _UNSEEN_S = 60.0
 _MOST_FPS = 10_000
 
 _NAMES = ("features", "timestamps", "metadata", "logits")
-
-
-def metadata_of(features: Features) -> dict[str, Any]:
-    """The metadata of features in a file, JSON-ready."""
-    return {
-        "schema": SCHEMA,
-        **{name: getattr(features, name) for name in _PASSED_ON},
-        "video": asdict(features.video) if features.video else None,
-        "provenance": dict(features.provenance),
-        "warnings": list(features.warnings),
-    }
 
 
 def features_of(arrays: Mapping[str, Any]) -> Features:
@@ -62,7 +48,7 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     made = Features(
         array=array,
         timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
-        **{name: metadata[name] for name in _PASSED_ON},
+        **{name: metadata[name] for name in PASSED_ON},
         logits=float32(arrays["logits"]) if "logits" in arrays else None,
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
         provenance=metadata["provenance"],
@@ -125,7 +111,7 @@ def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
     arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
     if features.logits is not None:
         arrays["logits"] = features.logits
-    arrays["metadata"] = np.array(json.dumps(metadata_of(features)))
+    arrays["metadata"] = np.array(json.dumps(features.metadata))
     with atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 

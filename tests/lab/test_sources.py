@@ -12,10 +12,10 @@ from tests.lab.evaluation.annotated import dataset
 from vidsum.errors import InputError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation.reference import key_shots
-from vidsum.lab.evaluation.sources import Finished, read_finished
 from vidsum.lab.evaluation.summaries import evaluate_summaries
-from vidsum.results.convert import write_json
-from vidsum.types import ScoredShot, Summary
+from vidsum.lab.sources import Finished, read_finished
+from vidsum.results.result import write_json
+from vidsum.results.summary import ScoredShot, Summary
 
 VIDEOS = dataset()  # of 600 frames, at 30 a second
 FPS, SECONDS = 30.0, 20.0

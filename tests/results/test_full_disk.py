@@ -7,8 +7,8 @@ import pytest
 
 from tests.full_disk import files_up_to, small_disk
 from vidsum.errors import OutputError
-from vidsum.features.store import read_features, write_features
-from vidsum.types import Features
+from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.features import Features
 
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(100, 50)))  # 20 KB
 

@@ -8,19 +8,13 @@ import pytest
 
 import vidsum
 from tests import media
-from vidsum.speech.transcript import Segment, Transcript, Word
-from vidsum.types import (
-    Features,
-    Grounding,
-    Highlights,
-    Moment,
-    QueryMoments,
-    Result,
-    ScoredShot,
-    Shots,
-    Summary,
-    VideoInfo,
-)
+from vidsum.results.features import Features
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.result import Result
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.types import VideoInfo
 
 TIMES = np.array([0.0, 1.0, 2.0])
 CURVE = np.array([0.25, 1.0, 0.5], np.float32)
@@ -114,19 +108,21 @@ def test_a_saved_result_is_loaded_as_it_was(kind: str, results: dict[str, Result
 
 def test_features_are_saved_too(tmp_path: Path) -> None:
     features = Features.from_array(np.eye(4), fps=2.0, extractor="mine")
-    features.save(tmp_path / "f.npz")
+    vidsum.write_features(features, tmp_path / "f.npz")
     loaded = vidsum.load(tmp_path / "f.npz")
     assert isinstance(loaded, Features)
     np.testing.assert_array_equal(loaded.array, features.array)
     assert features.to_dict()["shape"] == [4, 4]
+    with pytest.raises(vidsum.VidsumError, match="json"):
+        features.save(tmp_path / "g.npz")
 
 
 def test_moments_written_without_their_curves_are_loaded(results: dict[str, Result], tmp_path: Path) -> None:
-    from vidsum.results.documents import grounding_document, write_document
+    from vidsum.results.documents import write_document
 
     grounding = results["moments"]
     assert isinstance(grounding, Grounding)
-    write_document(grounding_document(grounding, with_saliency=False), tmp_path / "m.json")
+    write_document(grounding.to_dict(with_saliency=False), tmp_path / "m.json")
     loaded = vidsum.load(tmp_path / "m.json")
     assert isinstance(loaded, Grounding)
     assert [one.moments for one in loaded.queries] == [one.moments for one in grounding.queries]

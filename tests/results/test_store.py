@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.h5 import H5Video, group_names, write_h5
-from vidsum.features.store import is_feature_file, read_features, write_features
-from vidsum.types import Features, VideoInfo
+from vidsum.results.feature_files import is_feature_file, read_features, write_features
+from vidsum.results.feature_h5 import H5Video, group_names, write_h5
+from vidsum.results.features import Features
+from vidsum.types import VideoInfo
 
 VIDEO = VideoInfo(
     path="films/film.mp4",
@@ -161,7 +162,7 @@ def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    reason = "no such file" if content is None else "not a feature file (damaged, or of another kind)"
+    reason = "no such file" if content is None else "not a feature file (damaged, or another format)"
     with pytest.raises(InputError) as refused:
         read_features(tmp_path / name)
     assert refused.value.message == f"{tmp_path / name}: {reason}"

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from vidsum.speech.transcript import (
+from vidsum.results.transcript import (
     Segment,
     TextFormat,
     Transcript,

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features.arrays import features_of, float32, metadata_of, timed
 from vidsum.numpy_files import existing, refusing
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.types import Features
+from vidsum.results.feature_arrays import features_of, float32, timed
+from vidsum.results.features import Features
 
 PUBLISHED_FPS = 30.0
 """Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""
@@ -69,7 +69,7 @@ def write_groups(
             group = file.create_group(as_utf8(name))
             for key, value in arrays.items():
                 group.create_dataset(key, data=value, track_times=False)
-            group.attrs["vidsum"] = json.dumps(metadata_of(features))
+            group.attrs["vidsum"] = json.dumps(features.metadata)
         file.flush()
         content: bytes = file.id.get_file_image()
     with atomic_write(path) as part:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.features.arrays import read_npz, write_npz
 from vidsum.numpy_files import refusing
-from vidsum.types import Features
+from vidsum.results.feature_arrays import read_npz, write_npz
+from vidsum.results.features import Features
 
 FrameArray = npt.NDArray[np.int64]
 """Frame numbers."""
@@ -36,7 +36,7 @@ def write_features(
     if target.suffix == ".npz":
         write_npz(features, target)
     elif target.suffix in SUFFIXES:
-        from vidsum.features.h5 import H5Video, write_h5  # h5py takes .1 s to import
+        from vidsum.results.feature_h5 import H5Video, write_h5  # h5py takes .1 s to import
 
         name = Path(features.video.path).stem if features.video else target.stem
         write_h5({name: H5Video(features, change_points)}, target)
@@ -54,7 +54,7 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     source = Path(path)
     if source.suffix == ".npz":
         return read_npz(source)
-    from vidsum.features.h5 import group_features, group_names, read_group
+    from vidsum.results.feature_h5 import group_features, group_names, read_group
 
     names = group_names(source)
     one = f"{source}#{names[0]}"
