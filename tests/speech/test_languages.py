@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from vidsum.results.transcript import Segment, Transcript
-from vidsum.speech.recognize import Heard, changes_of, in_one_language, language_of, with_main_language
+from vidsum.speech.recognize import (
+    Heard,
+    _repeats_itself,
+    changes_of,
+    in_one_language,
+    language_of,
+    with_main_language,
+)
 from vidsum.speech.voice import RATE, Speech, Window
 
 
@@ -77,3 +84,17 @@ def test_the_main_language_is_spoken_the_longest() -> None:
     assert changes_of(transcript) == [("en", "de", 2), ("de", "en", 18)]
     assert with_main_language([]) == (None, None, ())
     assert changes_of(Transcript((), None, None, 1.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loop"),
+    [
+        ("And so, my fellow Americans, ask not what your country can do for you.", False),
+        ("A person examines the cups on the counter and notices how scratched they are.", False),
+        ("Yes. Yes.", False),
+        ("A person e" + 220 * "m", True),
+        (12 * "Thank you for watching. ", True),
+    ],
+)
+def test_a_text_that_repeats_itself_is_told_from_speech(text: str, is_loop: bool) -> None:
+    assert _repeats_itself(text) == is_loop
