@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class QueryMoments(ByContent):
 class Grounding(Result):
     """The moments of one video that its queries describe."""
 
+    kind: ClassVar = "moments"
+
     queries: tuple[QueryMoments, ...]
     """In the order given."""
     timestamps: TimeArray
@@ -109,7 +111,7 @@ class Grounding(Result):
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the curves too unless they are not asked for."""
         document: dict[str, Any] = {
-            "schema": "vidsum.moments/1",
+            "schema": f"vidsum.{self.kind}/1",
             "provenance": dict(self.provenance),
             "video": video_data(self.video),
             "duration_s": number(self.video_duration_s),
@@ -151,6 +153,8 @@ class Grounding(Result):
 class Highlights(Result):
     """What stands out in a video, without a query."""
 
+    kind: ClassVar = "highlights"
+
     saliency: FloatArray
     """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
     timestamps: TimeArray
@@ -175,7 +179,7 @@ class Highlights(Result):
         """As JSON-ready data."""
         return sealed(
             {
-                "schema": "vidsum.highlights/1",
+                "schema": f"vidsum.{self.kind}/1",
                 "provenance": dict(self.provenance),
                 "video": video_data(self.video),
                 "duration_s": number(self.video_duration_s),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from vidsum.types import Interval, TimeArray, VideoInfo
 @dataclass(frozen=True, eq=False)
 class Shots(Result):
     """A video cut into shots that follow each other without a gap."""
+
+    kind: ClassVar = "shots"
 
     edges_s: TimeArray
     """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
@@ -57,7 +59,7 @@ class Shots(Result):
         """As JSON-ready data."""
         return sealed(
             {
-                "schema": "vidsum.shots/1",
+                "schema": f"vidsum.{self.kind}/1",
                 "provenance": dict(self.provenance),
                 "video": video_data(self.video),
                 "method": self.method,

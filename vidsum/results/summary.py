@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class ScoredShot:
 @dataclass(frozen=True, eq=False)
 class Summary(Result):
     """A summary: which segments of a video to keep, and why."""
+
+    kind: ClassVar = "summary"
 
     segments: tuple[Interval, ...]
     """In time order; pieces of two shots may touch."""
@@ -61,7 +63,7 @@ class Summary(Result):
         """As JSON-ready data."""
         return sealed(
             {
-                "schema": "vidsum.summary/1",
+                "schema": f"vidsum.{self.kind}/1",
                 "provenance": dict(self.provenance),
                 "video": video_data(self.video),
                 "duration_s": number(self.video_duration_s),

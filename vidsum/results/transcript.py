@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Segment:
 @dataclass(frozen=True, eq=False)
 class Transcript(Result):
     """What is said in a video or a recording."""
+
+    kind: ClassVar = "transcript"
 
     segments: tuple[Segment, ...]
     """In time order; none where nothing is said."""
@@ -114,7 +116,7 @@ class Transcript(Result):
                 del segment["words"]
         return sealed(
             {
-                "schema": "vidsum.transcript/1",
+                "schema": f"vidsum.{self.kind}/1",
                 "provenance": dict(self.provenance),
                 "video": video_data(self.video),
                 "duration_s": number(self.duration_s),
