@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.documents import interval_data, number, sealed
-from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.results.documents import interval_data, number
+from vidsum.results.result import Result, named, origin_of
 from vidsum.types import Interval, TimeArray, VideoInfo
 
 
@@ -57,19 +57,13 @@ class Shots(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return sealed(
-            {
-                "schema": f"vidsum.{self.kind}/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "method": self.method,
-                "video_fps": number(self.video_fps),
-                "shots": [
-                    {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
-                    for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
-                ],
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            method=self.method,
+            video_fps=number(self.video_fps),
+            shots=[
+                {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
+                for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
+            ],
         )
 
     @classmethod

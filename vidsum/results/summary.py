@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vidsum.results.documents import interval_data, number, sealed
-from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.results.documents import interval_data, number, numbers
+from vidsum.results.result import Result, named, origin_of
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 
 
@@ -61,35 +61,26 @@ class Summary(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return sealed(
-            {
-                "schema": f"vidsum.{self.kind}/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "duration_s": number(self.video_duration_s),
-                "budget": {
-                    "asked_s": number(self.budget_s),
-                    "used_s": number(self.duration_s),
-                    "used_share": number(self.duration_s / self.video_duration_s),
-                },
-                "model": self.model,
-                "model_reason": self.model_reason,
-                "shot_method": self.shot_method,
-                "segments": [interval_data(segment) for segment in self.segments],
-                "shots": [
-                    {
-                        **interval_data((shot.start_s, shot.end_s)),
-                        "score": number(shot.score),
-                        "selected": shot.selected,
-                    }
-                    for shot in self.shots
-                ],
-                "importance": {
-                    "timestamps_s": [number(time) for time in self.timestamps.tolist()],
-                    "scores": [number(score) for score in self.importance.tolist()],
-                },
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            duration_s=number(self.video_duration_s),
+            budget={
+                "asked_s": number(self.budget_s),
+                "used_s": number(self.duration_s),
+                "used_share": number(self.duration_s / self.video_duration_s),
+            },
+            model=self.model,
+            model_reason=self.model_reason,
+            shot_method=self.shot_method,
+            segments=[interval_data(segment) for segment in self.segments],
+            shots=[
+                {
+                    **interval_data((shot.start_s, shot.end_s)),
+                    "score": number(shot.score),
+                    "selected": shot.selected,
+                }
+                for shot in self.shots
+            ],
+            importance={"timestamps_s": numbers(self.timestamps), "scores": numbers(self.importance)},
         )
 
     @classmethod
