@@ -120,7 +120,7 @@ def test_runs_are_known_by_their_names(data: Path) -> None:
     for row in ("one", "two"):
         Path(row).mkdir()
         Path(row, "best.safetensors").write_bytes(b"weights")
-    requests = [MomentsRequest(data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
+    requests = [MomentsRequest(data=data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
     names = [[file["name"] for file in provenance(request)["files"]] for request in requests]
     assert names == [["made.json", "one"], ["made.json", "two"]]
 

@@ -113,7 +113,7 @@ def test_a_transcript_made_in_between_is_told_of(run: Run, film: Path) -> None:
     run("transcribe", film)
     changed = run("ground", film, *how)
     assert changed.code == 1
-    assert "made with --in seen, the default until a transcript is at hand" in " ".join(changed.err.split())
+    assert "made with --in seen, the default without a transcript" in " ".join(changed.err.split())
     assert "up to date" in run("ground", film, *how, "--in", "seen").out
     said = run("ground", film, *how, "--in", "said", "-o", "said.json")
     assert said.code == 0
