@@ -54,6 +54,9 @@ def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[
     asked = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
     (answer,) = locate(model, video, asked, TOP_K)
     yield model, _prediction(query, answer.moments, answer.saliency)
+    if model != "similarity":
+        (own,) = locate(model, video, asked, TOP_K, alone=True)
+        yield f"{model}, alone", _prediction(query, own.moments, own.saliency)
     if model != "similarity" and (grounder := by_spans(model)):
         (spans,) = decoded(grounder, video, asked, TOP_K)
         assert spans.saliency is not None

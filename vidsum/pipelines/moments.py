@@ -69,6 +69,7 @@ def ground(
     evidence: Evidence = "auto",
     encode_text: EncodeText | None = None,
     thorough: bool = Retrieval.thorough,
+    alone: bool = Retrieval.alone,
     progress: Progress | None = None,
     **how: Unpack[ReadingOptions],
 ) -> Grounding:
@@ -87,6 +88,7 @@ def ground(
             transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         thorough: look at motion too (space `vse`, model `similarity`).
+        alone: a trained model's own answers, not added to similarity.
         progress: called while it runs.
         **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
 
@@ -100,7 +102,7 @@ def ground(
     """
     if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
+    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough, alone)
     extraction = from_keywords(ground, Extraction, how)
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
 
@@ -132,9 +134,8 @@ class MomentsPlan:
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
         clips, features = self.see(progress)
-        answers = locate(
-            self.model, clips, Request(texts, vectors), self.retrieval.top_k, device, extraction.precision
-        )
+        request, top_k, alone = Request(texts, vectors), self.retrieval.top_k, self.retrieval.alone
+        answers = locate(self.model, clips, request, top_k, device, extraction.precision, alone=alone)
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         if (present := presence.probabilities(self.space, clips, vectors)) is not None:
@@ -245,6 +246,8 @@ def plan_moments(
         raise UsageError(f"--fast sees key frames alone, {other} needs the others too")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
+    if retrieval.alone and model == "similarity":
+        raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
     if retrieval.min_present and space == "clip":
         raise UsageError(
             "in the space clip, it is not known how likely a query is present", hint="--space vse"
@@ -289,7 +292,7 @@ def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> di
     texts = json.dumps(queries.texts).encode()
     facts = {**asdict(retrieval), "model": model, "space": space}
     # the model tells which mask, the extractions how thorough; `with_said` adds what is not seen
-    for told in ("mask", "thorough", "evidence"):
+    for told in ("mask", "thorough", "evidence", *(() if retrieval.alone else ("alone",))):
         del facts[told]
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:

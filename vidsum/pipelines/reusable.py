@@ -132,6 +132,7 @@ class Grounder:
         min_present: float = Retrieval.min_present,
         mask: MaskKind | None = None,
         thorough: bool = Retrieval.thorough,
+        alone: bool = Retrieval.alone,
         evidence: Evidence = "auto",
         encode_text: EncodeText | None = None,
         **how: Unpack[ReadingOptions],
@@ -145,6 +146,7 @@ class Grounder:
             mask=mask,
             evidence=evidence,
             thorough=thorough,
+            alone=alone,
         )
         self._extraction = from_keywords(Grounder, Extraction, how)
         self._encode_text = encode_text
