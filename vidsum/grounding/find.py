@@ -17,9 +17,10 @@ from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for, standard
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, MaskKind
-from vidsum.types import FloatArray, Moment, QueryMoments
+from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.grounding.grounder import Grounder
