@@ -33,9 +33,9 @@ MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 _READS_NO_VIDEOS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
 """Those of OFFICIAL whose features vidsum cannot extract."""
 
-BESIDE = MappingProxyType({"mrnet": 0.1, "detr": 0.5})
-"""Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on the even
-clips (docs/algorithms/grounding.md)."""
+BESIDE = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
+"""Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on simulated
+films of held-out annotations (docs/algorithms/grounding.md)."""
 
 _AT_ONCE = 256
 """Queries whose curves are computed together: this bounds the memory beside the result."""
