@@ -19,7 +19,7 @@ OUTSIDE = """
         .map(each => each.outerHTML.slice(0, 80))
 """
 """Elements that stand out of the window; what scrolls by itself may."""
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")]
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,12 @@ def opened(browser: Any, page: Path, width: int = 1400, **how: Any) -> Any:
 
 
 def until(tab: Any, condition: str) -> None:
-    """Wait for ten seconds at most; Playwright's own waiting is against the page's policy."""
-    for _ in range(100):
+    """Wait for a minute at most; Playwright's own waiting is against the page's policy."""
+    for _ in range(600):
         if tab.evaluate(condition):
             return
         tab.wait_for_timeout(100)
-    pytest.fail(f"not in ten seconds: {condition}, but at {time_of(tab)} s")
+    pytest.fail(f"not in a minute: {condition}, but at {time_of(tab)} s")
 
 
 def is_local(url: str) -> bool:
