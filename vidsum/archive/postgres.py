@@ -49,10 +49,6 @@ class Postgres:
         cursor = self._connection.cursor(binary=True)
         return cursor.execute(statement.replace("?", "%s"), values or None)
 
-    def executemany(self, statement: str, rows: Sequence[Sequence[Any]], /) -> None:
-        """As SQLite does."""
-        self._connection.cursor().executemany(statement.replace("?", "%s"), rows)
-
     def stream(self, statement: str, values: Sequence[Any] = (), /) -> Iterator[Any]:
         """The rows of a statement one by one: all of them may not fit into memory."""
         with self._connection.cursor(binary=True) as cursor:
@@ -118,20 +114,15 @@ class Postgres:
         self.execute("SET search_path = vidsum, public")
         if not (version := self._version()) and not create:
             raise InputError(f"{name}: no such archive", hint=f"vidsum index FOLDER --archive {name}")
-        if version > len(migrations):
-            fault = f"{name}: was made by a newer vidsum (schema {version}; this one reads {len(migrations)})"
-            raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
-        if version == len(migrations):
-            return
-        with self.transaction():
-            for number, script in enumerate(migrations):
-                if number >= self._version():  # another machine may have been first
-                    self._migrate(script, number + 1)
+        require_known(version, len(migrations), name)
+        if version < len(migrations):
+            with self.transaction():
+                for number in range(self._version(), len(migrations)):  # another machine may have been first
+                    self._migrate(migrations[number], number + 1)
 
     def _version(self) -> int:
-        if not self._has("oid FROM pg_namespace WHERE nspname = 'vidsum'"):
-            return 0
-        return int(self.execute("SELECT version FROM schema").fetchone()[0])
+        is_there = self._has("oid FROM pg_namespace WHERE nspname = 'vidsum'")
+        return int(self.execute("SELECT version FROM schema").fetchone()[0]) if is_there else 0
 
     def _migrate(self, script: str, version: int) -> None:
         import psycopg
@@ -142,13 +133,22 @@ class Postgres:
             self.execute("INSERT INTO schema VALUES (0)")
             with suppress(psycopg.Error), self._connection.transaction():  # not there, or not allowed
                 self.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        for ours, theirs in _TYPES:
+            script = script.replace(ours, theirs)
         for statement in script.split(";\n"):
-            for own in _SENTENCES if "VIRTUAL TABLE sentences" in statement else (_translated(statement),):
+            for own in _SENTENCES if "VIRTUAL TABLE sentences" in statement else (statement,):
                 self.execute(own)
         self.execute("UPDATE schema SET version = ?", (version,))
 
     def _has(self, what: str) -> bool:
         return self.execute(f"SELECT {what}").fetchone() is not None
+
+
+def require_known(version: int, known: int, name: str) -> None:
+    """Refuse an archive of a newer vidsum."""
+    if version > known:
+        fault = f"{name}: was made by a newer vidsum (schema {version}; this one reads {known})"
+        raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
 
 
 def is_server(archive: object) -> bool:
@@ -201,12 +201,6 @@ def faults(url: str) -> Iterator[None]:
         ended = OutputError(f"{name_of(url)}: cannot be used ({reason})")
         ended.ends_batch = True
         raise ended from error
-
-
-def _translated(statement: str) -> str:
-    for ours, theirs in _TYPES:
-        statement = statement.replace(ours, theirs)
-    return statement
 
 
 def _text(row: FloatArray) -> str:
