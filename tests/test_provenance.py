@@ -10,7 +10,7 @@ import pytest
 from vidsum import provenance
 from vidsum.errors import InputError
 from vidsum.provenance import hash_file
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 
 def test_the_hash_of_a_file_is_the_published_one_of_its_content(tmp_path: Path) -> None:
