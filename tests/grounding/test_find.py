@@ -45,7 +45,7 @@ def detr(
     path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse", guided: bool = False
 ) -> str:
     """A checkpoint, untrained."""
-    mask = None if kind is None else MaskConfig(kind)
+    mask = None if kind is None else MaskConfig(kind=kind)
     config = DETRConfig(
         dim_video=6 + guided, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES
     )
@@ -58,7 +58,7 @@ def detr(
 
 
 def mrnet(path: Path, kind: MaskKind | None = None, guided: bool = False) -> str:
-    mask = None if kind is None else MaskConfig(kind)
+    mask = None if kind is None else MaskConfig(kind=kind)
     config = MRNetConfig(dim_video=4 + guided, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
     features = {"space": "vse", "clip_s": 1.0, "guided": guided}
     save_trained(path, Trained("mrnet", asdict(config), features, {}, MRNet(config).state_dict()))
