@@ -61,7 +61,10 @@ def mrnet(path: Path, kind: MaskKind | None = None, guided: bool = False) -> str
     mask = None if kind is None else MaskConfig(kind=kind)
     config = MRNetConfig(dim_video=4 + guided, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
     features = {"space": "vse", "clip_s": 1.0, "guided": guided}
-    save_trained(path, Trained("mrnet", asdict(config), features, {}, MRNet(config).state_dict()))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = MRNet(config).state_dict()
+    save_trained(path, Trained("mrnet", asdict(config), features, {}, tensors))
     return str(path)
 
 
@@ -138,7 +141,7 @@ def test_the_curve_of_a_guided_model_is_added_to_similarity(
         curve = similarity(video(), REQUEST.vectors)[number].tolist()
         total = [value + 0.7 * (one - mean) / spread for value, one in zip(curve, own, strict=True)]
         expected = [(value - min(total)) / (max(total) - min(total)) for value in total]
-        np.testing.assert_allclose(found[number].saliency, expected, atol=1e-5)
+        np.testing.assert_allclose(found[number].saliency, expected, atol=1e-4)
         again = moments_of(found[number].saliency, video().timestamps, 1.0, 30.0, 4)
         assert found[number].moments == tuple(again)
         assert alone[number].moments == tuple(prediction.moments) != found[number].moments
