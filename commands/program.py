@@ -12,7 +12,7 @@ from vidsum.commands.parsers import App
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
-    *("transcribe", "index", "search", "export", "report", "info", "help"),
+    *("transcribe", "index", "search", "serve", "export", "report", "info", "help"),
 )
 """Each is a function of a module, both of that name. `PARSER` there, if any, is the class of its command."""
 GROUPS = ("train", "evaluate", "weights")

@@ -1,9 +1,7 @@
 """`vidsum search`: the moments of an archive that a text or a picture describes."""
 
-import csv
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +16,7 @@ from vidsum.commands.own_files import require_ours
 from vidsum.commands.result import Result, Table, run_alone
 from vidsum.errors import UsageError
 from vidsum.options import option
-from vidsum.outputs import as_utf8, make_folder
+from vidsum.outputs import make_folder
 from vidsum.settings import UNLIKELY
 from vidsum.times import format_time
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from vidsum.archive.archive import Archive, Match
 
 SCHEMA = "vidsum.search/1"
-_CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,14 @@ class SearchOutputs:
     """What is written beside the list."""
 
     PANEL = "Output"
+
+    export: Path | None = option(
+        "Also one timeline of all moments: .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        None,
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
 
     clips: Path | None = option(
         "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
@@ -73,7 +78,9 @@ def search(
     target = _target(outputs, extra)
 
     def step() -> Result:
+        from vidsum.archive.answers import as_csv, cuts_of
         from vidsum.archive.archive import Archive
+        from vidsum.pipelines.timelines import film_format, film_text
 
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, wishes)
@@ -86,8 +93,13 @@ def search(
         document = {**facts, "moments": rows}
         shown = document if outputs.to_stdout else None
         lines = _remarks(matches, extra)
+        if extra.export:
+            cuts = cuts_of(matches, text or "")
+            timeline, warnings = film_text(cuts, film_format(extra.export), extra.export)
+            lines.append(save_text(timeline, extra.export, replaces=outputs.replaces))
+            messages += warnings
         if target:
-            content = _as_csv(rows) if target.suffix == ".csv" else json.dumps(document, indent=1) + "\n"
+            content = as_csv(rows) if target.suffix == ".csv" else json.dumps(document, indent=1) + "\n"
             lines.append(save_text(content, target, replaces=outputs.replaces))
         return Result("search", text, document, tuple(lines), _table(matches), shown, tuple(messages))
 
@@ -96,12 +108,16 @@ def search(
 
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
-    if outputs.to_stdout and (extra.clips or extra.pictures):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --clips or --pictures")
-    if outputs.output is None or outputs.to_stdout:
-        return None
-    require_suffix(target := Path(outputs.output), (".json", ".csv"))
-    check_outputs([("the archive", [target])])
+    if outputs.to_stdout and (extra.clips or extra.pictures or extra.export):
+        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with other files")
+    target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
+    if target:
+        require_suffix(target, (".json", ".csv"))
+    if extra.export:
+        from vidsum.pipelines.timelines import film_format
+
+        film_format(extra.export)
+    check_outputs([("the archive", [path for path in (target, extra.export) if path])])
     return target
 
 
@@ -153,11 +169,3 @@ def _table(matches: Sequence["Match"]) -> Table:
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "match" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
-
-
-def _as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return as_utf8(text.getvalue())

@@ -1,0 +1,350 @@
+"""The page of an archive over HTTP: what a browser asks, and who may ask. docs/serve.md has the rules."""
+
+import errno
+import hmac
+import io
+import ipaddress
+import json
+import mimetypes
+import os
+import re
+import secrets
+import socket
+import socketserver
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, quote, urlsplit
+
+from vidsum.archive import answers
+from vidsum.archive.archive import Archive
+from vidsum.archive.wishes import Wishes
+from vidsum.errors import InputError, UsageError, VidsumError
+from vidsum.text_files import parse_json
+
+_MOST_BYTES = 1_000_000
+"""Of what a page sends."""
+_PROMISES = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; media-src 'self'; "
+    "style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_PAGE = {
+    "/": ("text/html; charset=utf-8", (("vidsum.archive", "page.html"),)),
+    "/page.css": ("text/css; charset=utf-8", (("vidsum.report", "base.css"), ("vidsum.archive", "page.css"))),
+    "/page.js": ("text/javascript; charset=utf-8", (("vidsum.archive", "page.js"),)),
+}
+_ANY = ("0.0.0.0", "::")
+_FAULTS = (
+    (answers.MissingError, HTTPStatus.NOT_FOUND),
+    (UsageError, HTTPStatus.BAD_REQUEST),
+    (VidsumError, HTTPStatus.INTERNAL_SERVER_ERROR),
+)
+
+
+class _RefusedError(Exception):
+    """A request that is not answered: a status, and why."""
+
+
+class Server(ThreadingHTTPServer):
+    """An archive at an address. A thread per connection; searches and clips are made one at a time.
+
+    Raises:
+        UsageError: the port is taken, or the host is no address of this machine.
+        InputError, OutputError, WeightsError: the archive cannot be searched.
+    """
+
+    daemon_threads, request_queue_size = True, 128
+    allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
+
+    def __init__(self, archive: Path | None, host: str, port: int, token: str | None = None) -> None:
+        self.host, self.path = host.lower(), archive
+        self.token = token or ("" if self._is_local else secrets.token_urlsafe(16))
+        self.searching, self.writing = Lock(), Lock()
+        self._free, self._opened = list[Archive](), list[Archive]()
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with self.archive() as opened:
+            self.name = str(opened.path)
+            opened.find("a video", Wishes(top_k=1))  # loads what a search needs
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as error:
+            fault = f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()})"
+            is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+            raise UsageError(
+                fault, hint="--port 0 takes a free one" if is_port else "--host 127.0.0.1"
+            ) from error
+
+    def server_bind(self) -> None:
+        """Without asking for the name of the address, which may take seconds."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.host, self.server_address[1]
+
+    def server_close(self) -> None:
+        """End, and close the archive."""
+        super().server_close()
+        for opened in self._opened:
+            opened.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that goes away is no fault, and others are answered."""
+
+    @contextmanager
+    def archive(self) -> Iterator[Archive]:
+        """The archive, for one thread at a time."""
+        try:
+            opened = self._free.pop()
+        except IndexError:
+            opened = Archive(self.path, create=False)
+            self._opened.append(opened)
+        try:
+            yield opened
+        finally:
+            self._free.append(opened)
+
+    @property
+    def _is_local(self) -> bool:
+        address = _number(self.host)
+        return address.is_loopback if address else self.host == "localhost"
+
+    @property
+    def url(self) -> str:
+        """What to open, with the token."""
+        host = socket.gethostname() if self.host in _ANY else self.host
+        token = f"?token={quote(self.token)}" if self.token else ""
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
+
+    def is_own(self, host: str) -> bool:
+        """Whether a Host header names this server: any other may be a foreign page's name, bound to us.
+
+        Of a server that other machines reach, all numbers and this machine's name are its own.
+        """
+        try:
+            name, port = urlsplit(f"//{host}").hostname or "", urlsplit(f"//{host}").port or 80
+        except ValueError:
+            return False
+        names = {self.host, "localhost", "127.0.0.1", "::1"}
+        if not self._is_local:
+            names |= {socket.gethostname().lower(), name if _number(name) else self.host}
+        return port == self.server_port and name in names
+
+
+def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def span_of(header: str | None, size: int) -> tuple[int, int] | None:
+    """[start, end) of the bytes that a Range header asks for; None for all of them.
+
+    What is malformed, or asks for several parts, counts for nothing (RFC 9110, 14.2). Raises ValueError: the
+    file has none of the bytes.
+    """
+    found = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
+    if (
+        found is None
+        or not (found[1] or found[2])
+        or (found[1] and found[2] and int(found[2]) < int(found[1]))
+    ):
+        return None
+    start, end = int(found[1] or 0), min(int(found[2] or size) + 1, size)
+    if not found[1]:
+        start, end = max(size - int(found[2]), 0), size
+    if start >= end:
+        raise ValueError("no such bytes")
+    return start, end
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version, server_version, sys_version = "HTTP/1.1", "vidsum", ""
+    timeout = 60  # a player that rests asks again
+    cookie, begun = "", False
+
+    def do_GET(self) -> None:
+        """Answer what a page reads, and what it wants to have saved."""
+        self.cookie, self.begun = "", False
+        self.close_connection |= self.command == "POST"  # a refused body is not read
+        try:
+            path, asked = self._checked()
+            (self._save if self.command == "POST" else self._read)(path, asked)
+            return
+        except _RefusedError as refused:
+            status, message = refused.args
+        except (ConnectionError, TimeoutError):  # the browser went away
+            self.begun = True
+        except Exception as error:
+            status = next((status for kind, status in _FAULTS if isinstance(error, kind)), HTTPStatus(500))
+            message = error.message if isinstance(error, VidsumError) else f"internal fault: {error!r}"
+        if self.begun:  # too late to say so
+            self.close_connection = True
+        else:
+            self._send_json({"error": " ".join(message.split())}, status)
+
+    do_HEAD = do_POST = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """One line, of what is no request too."""
+        self.close_connection = True
+        self._send_json({"error": message or HTTPStatus(code).phrase}, HTTPStatus(code))
+
+    def _checked(self) -> tuple[str, dict[str, list[str]]]:
+        """Path and parameters of a request, if who sends it may ask."""
+        hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
+        if len(hosts) != 1 or not self.server.is_own(hosts[0]):
+            raise _RefusedError(
+                HTTPStatus.FORBIDDEN, "not this server's name: open the address that it printed"
+            )
+        try:
+            url = urlsplit(self.path)
+            asked = parse_qs(url.query, max_num_fields=100)
+        except ValueError as error:
+            raise UsageError("the address cannot be read") from error
+        is_visit = url.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
+        site = self.headers.get("Sec-Fetch-Site", "none")
+        if origin not in (None, f"http://{hosts[0]}") or not (is_visit or site in ("none", "same-origin")):
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "a page of another site asks")
+        given = asked.pop("token", [""])[-1]
+        if self.server.token and not self._knows(self.server.token.encode(), given):
+            raise _RefusedError(
+                HTTPStatus.FORBIDDEN, "open the address with the token that the server printed"
+            )
+        return url.path, asked
+
+    def _knows(self, token: bytes, given: str) -> bool:
+        """Whether a token, or the cookie that it leaves, is right."""
+        name, digest = f"vidsum_{self.server.server_port}", hmac.new(token, b"page", "sha256").hexdigest()
+        if hmac.compare_digest(given.encode(errors="replace"), token):
+            self.cookie = f"{name}={digest}; HttpOnly; SameSite=Lax; Path=/"
+            return True
+        kept = re.findall(rf"(?:^|;\s*){name}=([^;\s]*)", self.headers.get("Cookie", ""))
+        return any(hmac.compare_digest(each.encode(errors="replace"), digest.encode()) for each in kept)
+
+    def _read(self, path: str, asked: dict[str, list[str]]) -> None:
+        if path in _PAGE:
+            kind, parts = _PAGE[path]
+            content = b"".join(files(room).joinpath("templates", name).read_bytes() for room, name in parts)
+            if path == "/" and self.cookie:  # the token goes out of the address
+                return self._send(b"", kind, HTTPStatus.SEE_OTHER, {"Location": "/"})
+            return self._send(content, kind)
+        found = re.fullmatch(
+            r"(/api/archive|/api/search|/api/video/|/thumb/|/video/)([0-9]{0,17})([.]jpg)?", path
+        )
+        what, number = (found[1], int(found[2] or 0)) if found else ("", 0)
+        with self.server.archive() as archive:
+            if what == "/thumb/":
+                jpeg = answers.picture(archive, number)
+                return self._send(jpeg, "image/jpeg", headers={"Cache-Control": "private, max-age=600"})
+            if what == "/api/archive":
+                return self._send_json(answers.overview(archive))
+            if what == "/api/search":
+                with self.server.searching:
+                    document = answers.search(archive, asked)
+                return self._send_json(document)
+            if what == "/api/video/":
+                return self._send_json(answers.video(archive, number))
+            if what != "/video/":
+                raise _RefusedError(HTTPStatus.NOT_FOUND, "no such page")
+            source = answers.source_of(archive, number)
+        with source.open() as file:
+            return self._send_video(source, file)
+
+    def _send_video(self, source: answers.Source, file: BinaryIO) -> None:
+        tag = f'"{source.sha256[:32]}-{source.mtime_ns:x}"'
+        headers = {"ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
+        kind = mimetypes.guess_type(source.path)[0] or ""
+        kind = kind if kind.startswith(("video/", "audio/")) else "application/octet-stream"
+        if tag in self.headers.get("If-None-Match", ""):
+            return self._send(b"", kind, HTTPStatus.NOT_MODIFIED, headers)
+        is_part = self.command == "GET" and self.headers.get("If-Range", tag) == tag
+        try:
+            span = span_of(self.headers.get("Range"), source.bytes) if is_part else None
+        except ValueError as error:
+            headers["Content-Range"] = f"bytes */{source.bytes}"
+            status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            return self._send_json({"error": str(error)}, status, headers)
+        start, end = span or (0, source.bytes)
+        if span:
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{source.bytes}"
+        file.seek(start)
+        status = HTTPStatus.PARTIAL_CONTENT if span else HTTPStatus.OK
+        return self._send(file, kind, status, headers, end - start)
+
+    def _save(self, path: str, _: dict[str, list[str]]) -> None:
+        if path not in ("/api/clip", "/api/timeline"):
+            raise _RefusedError(HTTPStatus.NOT_FOUND, "no such page")
+        document = self._read_json()
+        with self.server.archive() as archive, self.server.writing:
+            moments = answers.moments_of(archive, document)
+            if path == "/api/timeline":
+                text, name = answers.timeline(moments, document)
+                content: BinaryIO = io.BytesIO(text.encode())
+            else:
+                content, name = answers.clips(archive, moments)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        shown = quote(name.encode(errors="replace"))
+        with content:
+            length = content.seek(0, os.SEEK_END)
+            content.seek(0)
+            headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}"}
+            self._send(content, kind, HTTPStatus.OK, headers, length)
+
+    def _read_json(self) -> Any:
+        """What a page sends. A page of another site cannot send this kind without asking first."""
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json":
+            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send application/json")
+        if not re.fullmatch("[0-9]{1,7}", length) or int(length) > _MOST_BYTES:
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"send {_MOST_BYTES} bytes at most")
+        try:
+            return parse_json(self.rfile.read(int(length)).decode(), "the request")
+        except (UnicodeDecodeError, InputError) as error:
+            raise UsageError("the request is not JSON") from error
+
+    def _send_json(
+        self, document: object, status: HTTPStatus = HTTPStatus.OK, headers: dict[str, str] | None = None
+    ) -> None:
+        self._send(json.dumps(document).encode(), "application/json", status, headers)
+
+    def _send(
+        self,
+        content: bytes | BinaryIO,
+        kind: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        headers: dict[str, str] | None = None,
+        length: int = 0,
+    ) -> None:
+        """An answer: bytes, or so many of a file from where it is."""
+        self.begun = True
+        self.send_response(status)
+        facts = {
+            "Content-Type": kind,
+            "Content-Length": str(len(content) if isinstance(content, bytes) else length),
+        }
+        facts |= {"Set-Cookie": self.cookie} if self.cookie else {}
+        facts |= {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**_PROMISES, **facts, **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if isinstance(content, bytes):
+            self.wfile.write(content)
+        elif length and self.connection.sendfile(content, content.tell(), length) < length:
+            self.close_connection = True  # the file has become shorter
