@@ -80,7 +80,7 @@ def test_links_lead_to_a_moment_and_back(browser: Any, server: Server) -> None:
     assert tab.get_by_label("Path matches").input_value() == "*film*"
     assert tab.title() == "green – vidsum"
     tab.get_by_label("Close the player").click()
-    assert not tab.locator("#player").is_visible()
+    until(tab, "document.querySelector('#player').hidden")
     assert "v=" not in tab.url
     tab.go_back()
     playing(tab, "film.mp4", 4, 6)
@@ -109,7 +109,7 @@ def test_the_keyboard_does_it_all(browser: Any, server: Server) -> None:
     tab.keyboard.press(" ")
     until(tab, "!document.querySelector('video').paused")
     tab.keyboard.press("Escape")
-    assert not tab.locator("#player").is_visible()
+    until(tab, "document.querySelector('#player').hidden")
     assert tab.evaluate(focused.format(0))
 
 

@@ -35,7 +35,7 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
     assert page.status == 200
     assert b"<script src=" in page.body
     assert b"http:" not in page.body.replace(b"http://www.w3.org/2000/svg", b"")
-    for path in ("/page.css", "/page.js"):
+    for path in ("/base.css", "/page.css", "/page.js"):
         assert ask(server, path).status == 200
     policy = page.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'")
@@ -184,7 +184,6 @@ def test_parts_are_of_one_version(server: Server) -> None:
     assert ask(server, "/video/1", "HEAD", Range="bytes=0-1").status == 200
     assert ask(server, "/video/1", Range="bytes=0-1", If_Range=tag).status == 206
     assert ask(server, "/video/1", Range="bytes=0-1", If_Range='"other"').status == 200
-    assert ask(server, "/video/1", If_None_Match=tag).status == 304
     assert whole.headers["Content-Type"] == "video/mp4"
 
 
@@ -225,8 +224,8 @@ def test_pages_of_other_sites_are_refused(server: Server) -> None:
 def test_what_a_form_of_another_site_can_send_is_refused(server: Server) -> None:
     body = {"moments": [{"id": 1, "start_s": 0, "end_s": 1}]}
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
-        assert ask(server, "/api/clip", "POST", body, Content_Type=kind).status == 415
-    assert ask(server, "/api/clip", "POST", body, Content_Length="99999999").status == 413
+        assert ask(server, "/api/clip", "POST", body, Content_Type=kind).status == 400
+    assert ask(server, "/api/clip", "POST", body, Content_Length="99999999").status == 400
     assert ask(server, "/api/archive", "POST", body).status == 404
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         assert ask(server, "/api/archive", method).status == 501
@@ -375,7 +374,11 @@ def test_moments_are_saved_as_one_timeline(server: Server) -> None:
         {"moments": [{"id": 1, "start_s": start, "end_s": end}]}
         for start, end in ((3, 2), (-1, 2), (0, 99), (0, float("nan")))
     ]
-    + [{"moments": [None] * 3}, {"moments": [{"id": 1e400, "start_s": 0, "end_s": 1}]}],
+    + [
+        {"moments": [None] * 3},
+        {"moments": [{"id": 1e400, "start_s": 0, "end_s": 1}]},
+        {"moments": [{"id": 1, "start_s": 0, "end_s": 1}] * 201},
+    ],
 )
 def test_what_cannot_be_saved_is_refused_in_one_line(server: Server, body: Any) -> None:
     for path in ("/api/clip", "/api/timeline"):

@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import re
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ from vidsum.text_files import shown
 from vidsum.timelines.cuts import Cut
 from vidsum.version import __version__
 
-SCHEMA = "vidsum.search/1"
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 _LATEST = 24
 """Videos that the page shows before a search."""
@@ -40,7 +38,6 @@ class MissingError(InputError):
 class Source:
     """A video, by the first of its files that is there."""
 
-    id: int
     path: str
     sha256: str
     bytes: int
@@ -70,9 +67,9 @@ class Source:
 
 def source_of(archive: Archive, number: int) -> Source:
     """A video by its id. Raises MissingError: the archive has none."""
-    facts = "videos.id, path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
+    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
     rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
-    sources = [Source(row[0], os.fsdecode(row[1]), *row[2:]) for row in rows]
+    sources = [Source(os.fsdecode(row[0]), *row[1:]) for row in rows]
     if not sources:
         raise MissingError(f"the archive has no video {number}")
     return next((each for each in sources if Path(each.path).is_file()), sources[0])
@@ -81,14 +78,11 @@ def source_of(archive: Archive, number: int) -> Source:
 def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
 
-    Raises:
-        UsageError: a parameter is unknown, or its value is not allowed.
-        MissingError: a shot that is to look alike is not in the archive.
-        InputError: the archive is damaged.
+    Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
     """
     known = {flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(Wishes) for flag in leaf.flags}
-    if unknown := next((name for name in asked if name not in known and name != "q"), None):
-        raise UsageError(f"unknown parameter {shown(unknown)}")
+    if unknown := sorted({*asked} - {*known, "q"}):
+        raise UsageError(f"unknown parameter {shown(unknown[0])}")
     values = {known[name].name: _value(known[name], name, asked[name]) for name in asked if name != "q"}
     if "like" in values:
         values["like"] = tuple(_stretch(archive, shot) for shot in values["like"])
@@ -98,17 +92,14 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
         number, shot = archive.place_of(match)
         ((duration_s,),) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", number)
         moments.append({"rank": rank, **asdict(match), "id": number, "shot": shot, "duration_s": duration_s})
-    warnings = list(archive.doubts(text, wishes))
-    return {"schema": SCHEMA, "query": text, "moments": moments, "warnings": warnings}
+    return {"query": text, "moments": moments, "warnings": archive.doubts(text, wishes)}
 
 
 def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
-    """What an option is by its parameters."""
-    switch = {"0": False, "1": True}.__getitem__
-    kinds: dict[Any, Any] = {bool: switch, int: int, float: float}
+    if item_of(leaf.kind):
+        return tuple(texts)
+    kinds: dict[Any, Any] = {bool: {"0": False, "1": True}.__getitem__, int: int, float: float}
     try:
-        if item_of(leaf.kind):
-            return tuple(texts)
         return (leaf.option.parse or kinds.get(required(leaf.kind), str))(texts[-1])
     except (KeyError, ValueError) as error:
         raise UsageError(f"{name} cannot be {shown(texts[-1])}") from error
@@ -129,23 +120,17 @@ def _stretch(archive: Archive, shot: str) -> str:
 
 def overview(archive: Archive) -> dict[str, Any]:
     """What the page says before a search."""
+    latest = f"SELECT videos.id, path, duration_s, first_shot {_LIVE} GROUP BY 1 ORDER BY 1 DESC LIMIT ?"
+    videos = [(row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _LATEST)]
     sums = "count(*), coalesce(sum(duration_s), 0), coalesce(sum(length(spoken) > 0), 0)"
-    ids = f"SELECT videos.id {_LIVE}"
-    ((videos, seconds, spoken),) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN ({ids})")
-    latest = archive.rows(
-        f"SELECT videos.id, path, duration_s, first_shot {_LIVE} GROUP BY videos.id ORDER BY 1 DESC LIMIT ?",
-        _LATEST,
-    )
-    names = ("id", "video", "duration_s", "shot")
+    (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_LIVE})")
     return {
         "version": __version__,
         "archive": str(archive.path),
-        "videos": videos,
-        "seconds": seconds,
-        "spoken": spoken,
         "outdated": archive.n_outdated(),
         "unlikely": UNLIKELY,
-        "latest": [dict(zip(names, (row[0], os.fsdecode(row[1]), *row[2:]), strict=True)) for row in latest],
+        "latest": _named(videos, "id", "video", "duration_s", "shot"),
+        **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
     }
 
 
@@ -159,9 +144,13 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "id": number,
         "video": source.path,
         "duration_s": source.duration_s,
-        "shots": [dict(zip(("id", "start_s", "end_s"), row, strict=True)) for row in shots],
-        "said": [dict(zip(("start_s", "end_s", "text"), row, strict=True)) for row in said],
+        "shots": _named(shots, "id", "start_s", "end_s"),
+        "said": _named(said, "start_s", "end_s", "text"),
     }
+
+
+def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def picture(archive: Archive, shot: int) -> bytes:
@@ -174,51 +163,44 @@ def picture(archive: Archive, shot: int) -> bytes:
 def moments_of(archive: Archive, document: Any) -> list[Match]:
     """The moments that a page wants to save.
 
-    Raises:
-        UsageError: the document is not a list of them.
-        MissingError: see `source_of` and `Source.open`.
+    Raises UsageError where these are none, MissingError as `source_of` and `Source.open`.
     """
-    given = document.get("moments") if isinstance(document, dict) else None
-    if not isinstance(given, list) or not 0 < len(given) <= _MOST_MOMENTS:
-        raise UsageError(f"moments must be a list of 1 to {_MOST_MOMENTS}")
     moments = []
-    for each in given:
-        try:
-            number, start_s, end_s = int(each["id"]), float(each["start_s"]), float(each["end_s"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise UsageError("a moment has id, start_s and end_s") from error
-        source = source_of(archive, number)
-        source.open().close()
-        if not 0 <= start_s < end_s <= source.duration_s + 1:
-            raise UsageError(f"a video of {source.duration_s:.2f} s has no moment {start_s} to {end_s}")
-        moments.append(Match(source.path, start_s, end_s, None, 0.0))
+    try:
+        for each in document["moments"]:
+            source, start_s, end_s = source_of(archive, int(each["id"])), each["start_s"], each["end_s"]
+            source.open().close()
+            moments.append(Match(source.path, float(start_s), float(end_s), None, 0.0))
+            if not 0 <= start_s < end_s <= source.duration_s + 1 or len(moments) > _MOST_MOMENTS:
+                raise ValueError
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        fault = f"moments must be up to {_MOST_MOMENTS}, each with the id of a video, start_s and end_s in it"
+        raise UsageError(fault) from error
+    if not moments:
+        raise UsageError("no moments")
     return moments
 
 
 def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
     """Moments as a file and its name: the MP4 of one, a ZIP of several; errors as `vidsum.write_clips`."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
-    names = [f"{rank:02}_{Path(one.video).stem}.mp4" for rank, one in enumerate(moments, 1)]
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, name) for name in names]
+        paths = [Path(folder, f"{n:02}_{Path(one.video).stem}.mp4") for n, one in enumerate(moments, 1)]
         for moment, path in zip(moments, paths, strict=True):
             archive.write_clip(moment, path)
-        if len(paths) > 1:
-            with zipfile.ZipFile(file, "w") as several:
-                for path in paths:
-                    several.write(path, as_utf8(path.name))
-        else:
-            with paths[0].open("rb") as clip:
-                shutil.copyfileobj(clip, file)
-    return file, names[0] if len(names) == 1 else "clips.zip"
+        if len(paths) == 1:
+            file.write(paths[0].read_bytes())
+            return file, paths[0].name
+        with zipfile.ZipFile(file, "w") as several:
+            for path in paths:
+                several.write(path, as_utf8(path.name))
+    return file, "clips.zip"
 
 
 def timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
     """Moments as a timeline or table in the `format` that a page wants, and a name for its file.
 
-    Raises:
-        UsageError: the format is none, or cannot name several videos.
-        InputError: see `film_text`.
+    Raises UsageError where the format is none, or cannot name several videos; InputError as `film_text`.
     """
     target = Path(f"moments.{document.get('format')}")
     if target.suffix == ".csv":

@@ -13,7 +13,6 @@ import socket
 import socketserver
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -38,21 +37,20 @@ _PROMISES = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_KEPT = {"Cache-Control": "private, max-age=600"}
 _PAGE = {
-    "/": ("text/html; charset=utf-8", (("vidsum.archive", "page.html"),)),
-    "/page.css": ("text/css; charset=utf-8", (("vidsum.report", "base.css"), ("vidsum.archive", "page.css"))),
-    "/page.js": ("text/javascript; charset=utf-8", (("vidsum.archive", "page.js"),)),
+    "/": ("html", "archive/templates/page.html"),
+    "/base.css": ("css", "report/templates/base.css"),
+    "/page.css": ("css", "archive/templates/page.css"),
+    "/page.js": ("javascript", "archive/templates/page.js"),
 }
-_ANY = ("0.0.0.0", "::")
-_FAULTS = (
-    (answers.MissingError, HTTPStatus.NOT_FOUND),
-    (UsageError, HTTPStatus.BAD_REQUEST),
-    (VidsumError, HTTPStatus.INTERNAL_SERVER_ERROR),
-)
 
 
-class _RefusedError(Exception):
-    """A request that is not answered: a status, and why."""
+class _ForeignError(Exception):
+    """Who asks may not."""
+
+
+_STATUS = ((_ForeignError, 403), (answers.MissingError, 404), (UsageError, 400))
 
 
 class Server(ThreadingHTTPServer):
@@ -80,9 +78,8 @@ class Server(ThreadingHTTPServer):
         except OSError as error:
             fault = f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()})"
             is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
-            raise UsageError(
-                fault, hint="--port 0 takes a free one" if is_port else "--host 127.0.0.1"
-            ) from error
+            hint = "--port 0 takes a free one" if is_port else "--host 127.0.0.1"
+            raise UsageError(fault, hint=hint) from error
 
     def server_bind(self) -> None:
         """Without asking for the name of the address, which may take seconds."""
@@ -96,7 +93,7 @@ class Server(ThreadingHTTPServer):
             opened.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that goes away is no fault, and others are answered."""
+        """Nothing: a browser that goes away is no fault."""
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
@@ -113,13 +110,14 @@ class Server(ThreadingHTTPServer):
 
     @property
     def _is_local(self) -> bool:
-        address = _number(self.host)
-        return address.is_loopback if address else self.host == "localhost"
+        return (
+            ipaddress.ip_address(self.host).is_loopback if _is_number(self.host) else self.host == "localhost"
+        )
 
     @property
     def url(self) -> str:
         """What to open, with the token."""
-        host = socket.gethostname() if self.host in _ANY else self.host
+        host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
         token = f"?token={quote(self.token)}" if self.token else ""
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
 
@@ -129,20 +127,20 @@ class Server(ThreadingHTTPServer):
         Of a server that other machines reach, all numbers and this machine's name are its own.
         """
         try:
-            name, port = urlsplit(f"//{host}").hostname or "", urlsplit(f"//{host}").port or 80
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        names = {self.host, "localhost", "127.0.0.1", "::1"}
-        if not self._is_local:
-            names |= {socket.gethostname().lower(), name if _number(name) else self.host}
-        return port == self.server_port and name in names
+        is_there = not self._is_local and (_is_number(name) or name == socket.gethostname().lower())
+        is_here = name in (self.host, "localhost", "127.0.0.1", "::1")
+        return port == self.server_port and (is_here or is_there)
 
 
-def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _is_number(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host)
+        return bool(ipaddress.ip_address(host))
     except ValueError:
-        return None
+        return False
 
 
 def span_of(header: str | None, size: int) -> tuple[int, int] | None:
@@ -152,17 +150,12 @@ def span_of(header: str | None, size: int) -> tuple[int, int] | None:
     file has none of the bytes.
     """
     found = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
-    if (
-        found is None
-        or not (found[1] or found[2])
-        or (found[1] and found[2] and int(found[2]) < int(found[1]))
-    ):
+    if found is None or not (found[1] or found[2]) or (all(found.groups()) and int(found[2]) < int(found[1])):
         return None
-    start, end = int(found[1] or 0), min(int(found[2] or size) + 1, size)
-    if not found[1]:
-        start, end = max(size - int(found[2]), 0), size
+    start = int(found[1]) if found[1] else max(size - int(found[2]), 0)
+    end = min(int(found[2]) + 1, size) if all(found.groups()) else size
     if start >= end:
-        raise ValueError("no such bytes")
+        raise ValueError("the video has no such bytes")
     return start, end
 
 
@@ -180,19 +173,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection |= self.command == "POST"  # a refused body is not read
         try:
             path, asked = self._checked()
-            (self._save if self.command == "POST" else self._read)(path, asked)
-            return
-        except _RefusedError as refused:
-            status, message = refused.args
+            return self._save(path) if self.command == "POST" else self._read(path, asked)
         except (ConnectionError, TimeoutError):  # the browser went away
             self.begun = True
         except Exception as error:
-            status = next((status for kind, status in _FAULTS if isinstance(error, kind)), HTTPStatus(500))
-            message = error.message if isinstance(error, VidsumError) else f"internal fault: {error!r}"
+            status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+            is_known = isinstance(error, VidsumError | _ForeignError)
+            message = str(error) if is_known else f"internal fault: {error!r}"
         if self.begun:  # too late to say so
             self.close_connection = True
-        else:
-            self._send_json({"error": " ".join(message.split())}, status)
+            return None
+        return self._send({"error": " ".join(message.split())}, status=status)
 
     do_HEAD = do_POST = do_GET  # noqa: N815
 
@@ -202,29 +193,25 @@ class _Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """One line, of what is no request too."""
         self.close_connection = True
-        self._send_json({"error": message or HTTPStatus(code).phrase}, HTTPStatus(code))
+        self._send({"error": message or "not understood"}, status=code)
 
     def _checked(self) -> tuple[str, dict[str, list[str]]]:
         """Path and parameters of a request, if who sends it may ask."""
         hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
         if len(hosts) != 1 or not self.server.is_own(hosts[0]):
-            raise _RefusedError(
-                HTTPStatus.FORBIDDEN, "not this server's name: open the address that it printed"
-            )
+            raise _ForeignError("not this server's name: open the address that it printed")
         try:
             url = urlsplit(self.path)
             asked = parse_qs(url.query, max_num_fields=100)
         except ValueError as error:
             raise UsageError("the address cannot be read") from error
         is_visit = url.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
-        site = self.headers.get("Sec-Fetch-Site", "none")
-        if origin not in (None, f"http://{hosts[0]}") or not (is_visit or site in ("none", "same-origin")):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "a page of another site asks")
+        is_near = is_visit or self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        if origin not in (None, f"http://{hosts[0]}") or not is_near:
+            raise _ForeignError("a page of another site asks")
         given = asked.pop("token", [""])[-1]
         if self.server.token and not self._knows(self.server.token.encode(), given):
-            raise _RefusedError(
-                HTTPStatus.FORBIDDEN, "open the address with the token that the server printed"
-            )
+            raise _ForeignError("open the address with the token that the server printed")
         return url.path, asked
 
     def _knows(self, token: bytes, given: str) -> bool:
@@ -237,110 +224,97 @@ class _Handler(BaseHTTPRequestHandler):
         return any(hmac.compare_digest(each.encode(errors="replace"), digest.encode()) for each in kept)
 
     def _read(self, path: str, asked: dict[str, list[str]]) -> None:
+        if path == "/" and self.cookie:  # the token goes out of the address
+            return self._send(b"", status=303, headers={"Location": "/"})
         if path in _PAGE:
-            kind, parts = _PAGE[path]
-            content = b"".join(files(room).joinpath("templates", name).read_bytes() for room, name in parts)
-            if path == "/" and self.cookie:  # the token goes out of the address
-                return self._send(b"", kind, HTTPStatus.SEE_OTHER, {"Location": "/"})
-            return self._send(content, kind)
+            kind, part = _PAGE[path]
+            return self._send(files("vidsum").joinpath(part).read_bytes(), f"text/{kind}; charset=utf-8")
         found = re.fullmatch(
-            r"(/api/archive|/api/search|/api/video/|/thumb/|/video/)([0-9]{0,17})([.]jpg)?", path
+            r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
         )
-        what, number = (found[1], int(found[2] or 0)) if found else ("", 0)
+        what, _, number = found[1].rpartition("/") if found else ("", "", "")
         with self.server.archive() as archive:
-            if what == "/thumb/":
-                jpeg = answers.picture(archive, number)
-                return self._send(jpeg, "image/jpeg", headers={"Cache-Control": "private, max-age=600"})
-            if what == "/api/archive":
-                return self._send_json(answers.overview(archive))
-            if what == "/api/search":
+            if what == "thumb":
+                return self._send(answers.picture(archive, int(number)), "image/jpeg", headers=_KEPT)
+            if what == "api/video":
+                return self._send(answers.video(archive, int(number)))
+            if number == "archive":
+                return self._send(answers.overview(archive))
+            if number == "search":
                 with self.server.searching:
                     document = answers.search(archive, asked)
-                return self._send_json(document)
-            if what == "/api/video/":
-                return self._send_json(answers.video(archive, number))
-            if what != "/video/":
-                raise _RefusedError(HTTPStatus.NOT_FOUND, "no such page")
-            source = answers.source_of(archive, number)
+                return self._send(document)
+            if what != "video":
+                raise answers.MissingError("no such page")
+            source = answers.source_of(archive, int(number))
         with source.open() as file:
             return self._send_video(source, file)
 
     def _send_video(self, source: answers.Source, file: BinaryIO) -> None:
-        tag = f'"{source.sha256[:32]}-{source.mtime_ns:x}"'
+        tag, kind = f'"{source.sha256[:32]}-{source.mtime_ns:x}"', mimetypes.guess_type(source.path)[0] or ""
+        kind = kind if kind.startswith("video/") else "application/octet-stream"
         headers = {"ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
-        kind = mimetypes.guess_type(source.path)[0] or ""
-        kind = kind if kind.startswith(("video/", "audio/")) else "application/octet-stream"
-        if tag in self.headers.get("If-None-Match", ""):
-            return self._send(b"", kind, HTTPStatus.NOT_MODIFIED, headers)
         is_part = self.command == "GET" and self.headers.get("If-Range", tag) == tag
         try:
             span = span_of(self.headers.get("Range"), source.bytes) if is_part else None
         except ValueError as error:
             headers["Content-Range"] = f"bytes */{source.bytes}"
-            status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-            return self._send_json({"error": str(error)}, status, headers)
+            return self._send({"error": str(error)}, status=416, headers=headers)
         start, end = span or (0, source.bytes)
         if span:
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{source.bytes}"
         file.seek(start)
-        status = HTTPStatus.PARTIAL_CONTENT if span else HTTPStatus.OK
-        return self._send(file, kind, status, headers, end - start)
+        return self._send(file, kind, 206 if span else 200, headers, end - start)
 
-    def _save(self, path: str, _: dict[str, list[str]]) -> None:
+    def _save(self, path: str) -> None:
         if path not in ("/api/clip", "/api/timeline"):
-            raise _RefusedError(HTTPStatus.NOT_FOUND, "no such page")
+            raise answers.MissingError("no such page")
         document = self._read_json()
         with self.server.archive() as archive, self.server.writing:
             moments = answers.moments_of(archive, document)
-            if path == "/api/timeline":
-                text, name = answers.timeline(moments, document)
-                content: BinaryIO = io.BytesIO(text.encode())
+            if path == "/api/clip":
+                file, name = answers.clips(archive, moments)
             else:
-                content, name = answers.clips(archive, moments)
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        shown = quote(name.encode(errors="replace"))
-        with content:
-            length = content.seek(0, os.SEEK_END)
-            content.seek(0)
+                text, name = answers.timeline(moments, document)
+                file = io.BytesIO(text.encode())
+        with file:
+            length, _ = file.seek(0, os.SEEK_END), file.seek(0)
+            shown = quote(name.encode(errors="replace"))
             headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}"}
-            self._send(content, kind, HTTPStatus.OK, headers, length)
+            self._send(file, mimetypes.guess_type(name)[0] or "text/plain", 200, headers, length)
 
     def _read_json(self) -> Any:
         """What a page sends. A page of another site cannot send this kind without asking first."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
-            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send application/json")
+            raise UsageError("send application/json")
         if not re.fullmatch("[0-9]{1,7}", length) or int(length) > _MOST_BYTES:
-            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"send {_MOST_BYTES} bytes at most")
+            raise UsageError(f"send {_MOST_BYTES} bytes at most")
         try:
             return parse_json(self.rfile.read(int(length)).decode(), "the request")
         except (UnicodeDecodeError, InputError) as error:
             raise UsageError("the request is not JSON") from error
 
-    def _send_json(
-        self, document: object, status: HTTPStatus = HTTPStatus.OK, headers: dict[str, str] | None = None
-    ) -> None:
-        self._send(json.dumps(document).encode(), "application/json", status, headers)
-
     def _send(
         self,
-        content: bytes | BinaryIO,
-        kind: str,
-        status: HTTPStatus = HTTPStatus.OK,
+        content: dict[str, Any] | bytes | BinaryIO,
+        kind: str = "application/json",
+        status: int = 200,
         headers: dict[str, str] | None = None,
         length: int = 0,
     ) -> None:
-        """An answer: bytes, or so many of a file from where it is."""
+        """An answer: a document, bytes, or so many of a file from where it is."""
         self.begun = True
+        content = json.dumps(content).encode() if isinstance(content, dict) else content
         self.send_response(status)
         facts = {
             "Content-Type": kind,
-            "Content-Length": str(len(content) if isinstance(content, bytes) else length),
+            "Content-Length": len(content) if isinstance(content, bytes) else length,
         }
-        facts |= {"Set-Cookie": self.cookie} if self.cookie else {}
-        facts |= {"Connection": "close"} if self.close_connection else {}
-        for name, value in {**_PROMISES, **facts, **(headers or {})}.items():
-            self.send_header(name, value)
+        cookie = {"Set-Cookie": self.cookie} if self.cookie else {}
+        closing = {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**_PROMISES, **facts, **cookie, **closing, **(headers or {})}.items():
+            self.send_header(name, str(value))
         self.end_headers()
         if self.command == "HEAD":
             return
