@@ -122,10 +122,10 @@ const card = moment => {
       make("b", { class: "match" }, make("span", { class: "unseen" }, moment.present === null ? "score " : "match "), score), make("span", {}, why),
       moment.text ? make("q", {}, moment.text) : "",
       copies.length ? make("span", { class: "line", title: copies.join(", ") }, `also in ${count(copies.length, "video")}`) : ""));
-  const box = make("input", { type: "checkbox", "aria-label": `Select ${range} of ${split(moment.video)[1]}`, onchange: () => pick(moment, box.checked) });
+  const box = make("input", { type: "checkbox", title: "Select", "aria-label": `Select ${range} of ${split(moment.video)[1]}`, onchange: () => pick(moment, box.checked) });
   box.checked = picked.has(keyOf(moment));
   return make("li", { class: "moment" }, link, make("div", { class: "acts" },
-    make("label", {}, box, "Select"),
+    box,
     make("button", { type: "button", "aria-label": `More like ${range} of ${split(moment.video)[1]}`, onclick: () => like(moment.shot) }, "More like this")));
 };
 const group = moments => {
