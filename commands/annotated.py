@@ -12,9 +12,9 @@ from vidsum.options import option
 from vidsum.settings import CaptionSpace
 
 if TYPE_CHECKING:
-    from vidsum.datasets.captioned import Simulation
-    from vidsum.datasets.splits import Split
-    from vidsum.datasets.summaries import AnnotatedVideo
+    from vidsum.lab.datasets.captioned import Simulation
+    from vidsum.lab.datasets.splits import Split
+    from vidsum.lab.datasets.summaries import AnnotatedVideo
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SplitOptions:
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that the videos come from."""
-        from vidsum.datasets.summaries import annotated_files
+        from vidsum.lab.datasets.summaries import annotated_files
 
         data = [file for path in self.data for file in annotated_files(path)]
         return (*data, *self.captions, *self.annotations)
@@ -87,9 +87,9 @@ class AnnotatedVideos:
 
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
-    from vidsum.datasets.annotations import paired, read_all
-    from vidsum.datasets.captioned import draw_of, read_captioned
-    from vidsum.datasets.splits import by_dataset, splits_of
+    from vidsum.lab.datasets.annotations import paired, read_all
+    from vidsum.lab.datasets.captioned import draw_of, read_captioned
+    from vidsum.lab.datasets.splits import by_dataset, splits_of
 
     pairs = paired(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -102,9 +102,9 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.datasets.annotations import DATASETS
-    from vidsum.datasets.splits import by_dataset, coverage_of, tested_files
-    from vidsum.training.run import unfinished_splits
+    from vidsum.lab.datasets.annotations import DATASETS
+    from vidsum.lab.datasets.splits import by_dataset, coverage_of, tested_files
+    from vidsum.lab.training.run import unfinished_splits
 
     files = []
     for path in tested_files(read.splits, data.data):

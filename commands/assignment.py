@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vidsum.commands import options
+
 if TYPE_CHECKING:
     from vidsum.commands.outputs import Files
     from vidsum.commands.result import Result
@@ -31,7 +33,7 @@ class Call:
     @classmethod
     def here(cls, command: str, found: Any = None) -> "Call":
         """That of this process."""
-        return cls(command, dict(_arguments), found)
+        return cls(command, dict(options.arguments_in_force), found)
 
     def run(self) -> None:
         """Call the function."""
@@ -64,13 +66,6 @@ class Assignment:
 
 current: list[Assignment] = []
 """The assignment of this process; empty unless it is a worker."""
-_arguments: dict[str, Any] = {}
-
-
-def begin(arguments: Mapping[str, Any]) -> None:
-    """Note the arguments, without inputs, of the command that runs in this process from now on."""
-    _arguments.clear()
-    _arguments.update(arguments)
 
 
 def find_once(find: Callable[[], T]) -> T:

@@ -15,11 +15,17 @@ from vidsum.commands.parsers import App
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table
 from vidsum.errors import UsageError
-from vidsum.evaluation.settings import HighlightsRequest, MomentsRequest, Request, SummaryRequest, VSERequest
+from vidsum.lab.evaluation.settings import (
+    HighlightsRequest,
+    MomentsRequest,
+    Request,
+    SummaryRequest,
+    VSERequest,
+)
 from vidsum.options import build, option
 
 if TYPE_CHECKING:
-    from vidsum.evaluation.sources import SummaryRuns
+    from vidsum.lab.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
 app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
@@ -212,11 +218,11 @@ def _evaluate(
     name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import sealed, write_document
-        from vidsum.evaluation.report import document, table
-        from vidsum.evaluation.run import evaluate
-        from vidsum.evaluation.sources import provenance
+        from vidsum.lab.evaluation.report import document, table
+        from vidsum.lab.evaluation.run import evaluate
+        from vidsum.lab.evaluation.sources import provenance
         from vidsum.provenance import label_of
+        from vidsum.results.documents import sealed, write_document
 
         request = request_of[source]
         runs = _summary_runs(request)
@@ -252,6 +258,6 @@ def _summary_runs(request: Request) -> "SummaryRuns | None":
     """What reads runs of `vidsum train fulltransnet`; with PyTorch, which the rest can do without."""
     if not (isinstance(request, SummaryRequest) and request.runs):
         return None
-    from vidsum.training import predict
+    from vidsum.lab.training import predict
 
     return predict

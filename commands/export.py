@@ -188,8 +188,8 @@ def export(
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import read_result
         from vidsum.pipelines.timelines import timeline_text
+        from vidsum.results.load import read_result
 
         document = read_result(source, allow_playlists=extraction.allow_playlists)
         target = bases[source]

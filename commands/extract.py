@@ -14,7 +14,8 @@ from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
-    from vidsum.types import Features, Progress
+    from vidsum.results.features import Features
+    from vidsum.types import Progress
 
 _FACTS: Facts = {
     "length_s": lambda data: data["video"]["duration_s"],
@@ -73,9 +74,8 @@ def extract(
 
 def _result(video: str, features: "Features", target: Path | None) -> Result:
     """The result for people and as JSON; without a target the features themselves are the document."""
-    from vidsum.documents import features_document
 
-    facts = features_document(features, with_arrays=target is None)
+    facts = features.to_dict(with_arrays=target is None)
     count = f"{len(features)} features of {features.dim} numbers"
     line = f"{target or video}: {count}, one every {features.step_s:g} s"
     return Result(

@@ -19,8 +19,9 @@ from vidsum.options import option
 from vidsum.settings import UNLIKELY, Extraction, Retrieval
 
 if TYPE_CHECKING:
-    from vidsum.speech.transcript import SpokenQuery
-    from vidsum.types import Grounding, Progress
+    from vidsum.results.moments import Grounding
+    from vidsum.results.transcript import SpokenQuery
+    from vidsum.types import Progress
 
 PARSER = lone("--clips")
 _FACTS: Facts = {
@@ -116,13 +117,12 @@ def ground(
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import grounding_document
 
         plan, files = plan_moments(source, queries, retrieval, extraction), targets[source]
 
         def make() -> Result:
             grounding = plan.run(progress)
-            document = grounding_document(grounding, with_saliency=extra.saliency)
+            document = grounding.to_dict(with_saliency=extra.saliency)
             if outputs.to_stdout:
                 return Result("ground", source, document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
@@ -245,7 +245,7 @@ def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
     """The queries of a result, of a video that was skipped those in its JSON."""
     if not result.data.get("skipped"):
         return list(result.data.get("queries", ()))
-    from vidsum.documents import read_result
+    from vidsum.results.load import read_result
 
     try:
         return list(read_result(result.data["outputs"]["json"]).get("queries", ()))

@@ -74,14 +74,13 @@ def highlights(
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import highlights_document
         from vidsum.pipelines.highlights import plan_highlights
 
         plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
 
         def make() -> Result:
             found = plan.run(progress)
-            document = highlights_document(found)
+            document = found.to_dict()
             if outputs.to_stdout:
                 return Result("highlights", source, document, document=document, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.replaces, progress)

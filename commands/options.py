@@ -17,12 +17,15 @@ from typing import Annotated, Any, Literal, get_origin
 
 import typer
 
-from vidsum.commands import assignment, paths
+from vidsum.commands import paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
 from vidsum.commands.log import start_log
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, option, required
 from vidsum.times import parse_time
+
+arguments_in_force: dict[str, Any] = {}
+"""Of the command that runs in this process, without inputs: see `vidsum.commands.assignment.Call`."""
 
 
 def inputs_argument(help: str, metavar: str) -> Any:
@@ -164,7 +167,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             arguments[parameter.name] = build(kind, chosen) if kind else chosen
         for view in (value for value in arguments.values() if isinstance(value, View)):
             _begin(context, view)
-        assignment.begin({name: value if groups[name] else [] for name, value in arguments.items()})
+        arguments_in_force.clear()
+        arguments_in_force.update((name, value if groups[name] else []) for name, value in arguments.items())
         function(**arguments)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]

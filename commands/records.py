@@ -14,7 +14,8 @@ from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from vidsum.types import Grounding, Highlights, Progress
+    from vidsum.results.moments import Grounding, Highlights
+    from vidsum.types import Progress
 
 _TEXTS = (".srt", ".vtt", ".txt")
 """Outputs without a label, beside those that are exported."""
@@ -133,8 +134,8 @@ def write_moments(
     Raises:
         OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
-    from vidsum.documents import write_document
     from vidsum.pipelines import export
+    from vidsum.results.documents import write_document
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
@@ -173,7 +174,7 @@ def _clips_before(files: Files, besides: Sequence[Path]) -> list[Path]:
 
 def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Path) -> None:
     """Raise an OutputError where a record names a playlist that the user did not: exports would read it."""
-    from vidsum.documents import names_playlist
+    from vidsum.results.load import names_playlist
 
     if names_playlist(document) and not _is_same_file(document["video"]["path"], source):
         raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=HINT)

@@ -46,8 +46,8 @@ def report(
     target = Path(page.output)
 
     def step() -> Result:
-        from vidsum.documents import read_result
         from vidsum.pipelines.report import report_text
+        from vidsum.results.load import read_result
 
         if page.output != "-":
             require_suffix(target, (".html",))

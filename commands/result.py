@@ -18,7 +18,8 @@ from vidsum.packages import import_fault
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.types import Interval, Moment  # with NumPy, which --help can do without
+    from vidsum.results.moments import Moment  # with NumPy, which --help can do without
+    from vidsum.types import Interval  # with NumPy, which --help can do without
 
 SCHEMA = "vidsum.result/1"
 
@@ -156,7 +157,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
 def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     if isinstance(document, str):
         return document
-    from vidsum.documents import to_text
+    from vidsum.results.documents import to_text
 
     return to_text(document, in_a_line=in_a_line)
 

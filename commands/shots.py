@@ -49,18 +49,18 @@ def shots(
         )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import shots_document, write_document
         from vidsum.pipelines.summary import plan_shots
+        from vidsum.results.documents import write_document
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
         if outputs.to_stdout:
             shots = plan.run(progress)
-            document = shots_document(shots)
+            document = shots.to_dict()
             return Result("shots", source, document, document=document, messages=shots.warnings)
 
         def make() -> Result:
             shots = plan.run(progress)
-            document = shots_document(shots)
+            document = shots.to_dict()
             write_document(document, files.record)
             count = f"{len(shots)} shot{'s' if len(shots) > 1 else ''}"
             return Result(

@@ -19,7 +19,8 @@ from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.types import Progress, Summary
+    from vidsum.results.summary import Summary
+    from vidsum.types import Progress
 
 
 Plot = Literal["importance", "attention"]
@@ -174,9 +175,8 @@ def _refuse_video_of_features(
 
 def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
-    from vidsum.documents import summary_document
 
-    document = summary_document(summary)
+    document = summary.to_dict()
     return Result(
         "summarize",
         source,
@@ -197,8 +197,8 @@ def _written(
     progress: "Progress | None",
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
-    from vidsum.documents import summary_document, write_document
     from vidsum.pipelines import export
+    from vidsum.results.documents import write_document
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:
@@ -209,7 +209,7 @@ def _written(
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:
         export.write_plot(summary, named["plot"])
-    document = summary_document(summary)
+    document = summary.to_dict()
     write_document(document, named["json"])
     return Result(
         "summarize",

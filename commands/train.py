@@ -12,15 +12,15 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, View, Without, command
 from vidsum.commands.parsers import App
 from vidsum.commands.result import Result, render
+from vidsum.lab.training.presets import DETRChoice, MRNetChoice
+from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 from vidsum.options import Option, build, option
-from vidsum.training.presets import DETRChoice, MRNetChoice
-from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
 
 if TYPE_CHECKING:
-    from vidsum.training.data import MomentData
-    from vidsum.training.loop import FitResult
-    from vidsum.training.run import Run
+    from vidsum.lab.training.data import MomentData
+    from vidsum.lab.training.loop import FitResult
+    from vidsum.lab.training.run import Run
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
@@ -57,7 +57,7 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 
     vidsum train fulltransnet --captions frame_captions.json --annotations ydata-tvsum50.mat --out runs/text
     """
-    from vidsum.training.fulltransnet import prepare_run, train_split
+    from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
     def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number, overwrite=run.overwrite, progress=progress)
@@ -77,7 +77,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
 
     vidsum train ridge --captions captions.json --annotations ydata-tvsum50.mat --space vse --out runs/r
     """
-    from vidsum.training.ridge import fit_split, prepare_ridge
+    from vidsum.lab.training.ridge import fit_split, prepare_ridge
 
     def train(prepared: "Run[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
         fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
@@ -113,8 +113,8 @@ def mrnet(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.mrnet import train_mrnet
-        from vidsum.training.sources import moment_data, preset_of
+        from vidsum.lab.training.mrnet import train_mrnet
+        from vidsum.lab.training.sources import moment_data, preset_of
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
         settings = build(MRNetSettings, chosen, preset)
@@ -144,8 +144,8 @@ def detr(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.detr import train_detr
-        from vidsum.training.sources import highlight_data, preset_of
+        from vidsum.lab.training.detr import train_detr
+        from vidsum.lab.training.sources import highlight_data, preset_of
 
         preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
         settings = build(DETRSettings, chosen, preset)
@@ -174,7 +174,7 @@ def vse(
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
-        from vidsum.training.vse import train_vse
+        from vidsum.lab.training.vse import train_vse
 
         trained = train_vse(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
         recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))

@@ -15,7 +15,7 @@ from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
-    from vidsum.speech.transcript import Transcript
+    from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
 _MOST_ROWS = 20
@@ -72,14 +72,14 @@ def transcribe(
     words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.documents import transcript_document, write_document
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
+        from vidsum.results.documents import write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
 
         def make() -> Result:
             transcript = plan.run(progress)
-            document = transcript_document(transcript, with_words=extra.words)
+            document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
                 text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
                 return Result("transcribe", source, document, document=text, messages=transcript.warnings)

@@ -93,6 +93,6 @@ def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setitem(_registered, EXTRACTOR, OwnExtractor(EXTRACTOR, encode, dim=48, size=64))
     encoder = SimpleNamespace(encode=embedded)
-    monkeypatch.setattr("vidsum.evaluation.vse.load_text_encoder", lambda name, device: encoder)
-    monkeypatch.setattr("vidsum.evaluation.vse.checkpoints.sha256_of", lambda name: f"sha of {name}")
+    monkeypatch.setattr("vidsum.lab.evaluation.vse.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.lab.evaluation.vse.checkpoints.sha256_of", lambda name: f"sha of {name}")
     return seen

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.datasets.summaries import AnnotatedVideo
 from vidsum.errors import UsageError
-from vidsum.features.h5 import H5Video, h5_arrays, write_groups
+from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8
+from vidsum.results.feature_h5 import H5Video, h5_arrays, write_groups
+from vidsum.results.features import Features
 from vidsum.shots import find
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

@@ -14,13 +14,13 @@ import pytest
 
 import vidsum
 from tests import media
-from tests.report.made import results
+from tests.results.made import results
 from vidsum import memory, settings
-from vidsum.documents import to_text
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.options import leaves
+from vidsum.results.documents import to_text
+from vidsum.results.features import Features
 from vidsum.settings import Retrieval, Selection, ShotSettings
-from vidsum.types import Features
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__
@@ -132,7 +132,7 @@ def test_a_path_with_a_nul_is_not_written_to(made: dict[str, Any], tmp_path: Pat
         lambda: vidsum.write_timeline(summary, f"{path}.csv"),
         lambda: vidsum.write_storyboard(summary, tmp_path / "board.png", path),
         lambda: vidsum.write_clips(made["highlights"], path),
-        lambda: made["features"].save(f"{path}.npz"),
+        lambda: vidsum.write_features(made["features"], f"{path}.npz"),
     ):
         with pytest.raises(OutputError):
             write()

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
+from vidsum.lab.training.settings import DETRSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves
 from vidsum.settings import Extraction, ExtractionOptions, Retrieval, Selection, ShotSettings
-from vidsum.training.settings import DETRSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
 

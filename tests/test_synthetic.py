@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos, write_annotated
-from vidsum.datasets.summaries import read_annotated
 from vidsum.errors import UsageError
-from vidsum.types import Features
+from vidsum.lab.datasets.summaries import read_annotated
+from vidsum.results.features import Features
 
 RECIPE = Recipe(n_videos=10, min_s=30, max_s=60, clips_per_video=4, n_annotators=6)
 

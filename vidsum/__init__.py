@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
-    from vidsum.features.store import read_features as read_features
-    from vidsum.features.store import write_features as write_features
     from vidsum.memory import unload as unload
     from vidsum.pipelines.export import write_clips as write_clips
     from vidsum.pipelines.export import write_plot as write_plot
@@ -39,21 +37,19 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
-    from vidsum.results import load as load
-    from vidsum.results import save as save
-    from vidsum.results import to_dict as to_dict
-    from vidsum.results import to_html as to_html
-    from vidsum.results import to_pandas as to_pandas
-    from vidsum.results import write_json as write_json
-    from vidsum.speech.transcript import Transcript as Transcript
-    from vidsum.types import Features as Features
-    from vidsum.types import Grounding as Grounding
-    from vidsum.types import Highlights as Highlights
-    from vidsum.types import Moment as Moment
-    from vidsum.types import QueryMoments as QueryMoments
-    from vidsum.types import Result as Result
-    from vidsum.types import Shots as Shots
-    from vidsum.types import Summary as Summary
+    from vidsum.results.feature_files import read_features as read_features
+    from vidsum.results.feature_files import write_features as write_features
+    from vidsum.results.features import Features as Features
+    from vidsum.results.load import load as load
+    from vidsum.results.moments import Grounding as Grounding
+    from vidsum.results.moments import Highlights as Highlights
+    from vidsum.results.moments import Moment as Moment
+    from vidsum.results.moments import QueryMoments as QueryMoments
+    from vidsum.results.result import Result as Result
+    from vidsum.results.result import write_json as write_json
+    from vidsum.results.shots import Shots as Shots
+    from vidsum.results.summary import Summary as Summary
+    from vidsum.results.transcript import Transcript as Transcript
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
 
@@ -63,9 +59,9 @@ _HOMES = {
     "VidsumError": "vidsum.errors",
     "OwnExtractor": "vidsum.features.extractor",
     "register_extractor": "vidsum.features.extractor",
-    "read_features": "vidsum.features.store",
+    "read_features": "vidsum.results.feature_files",
     "read_frames": "vidsum.pipelines.sources",
-    "write_features": "vidsum.features.store",
+    "write_features": "vidsum.results.feature_files",
     "extract": "vidsum.pipelines.extraction",
     "Archive": "vidsum.archive.archive",
     "Grounder": "vidsum.pipelines.reusable",
@@ -79,26 +75,22 @@ _HOMES = {
     "find_highlights": "vidsum.pipelines.highlights",
     "transcribe": "vidsum.pipelines.speech",
     "write_clips": "vidsum.pipelines.export",
-    "write_json": "vidsum.results",
+    "write_json": "vidsum.results.result",
     "write_plot": "vidsum.pipelines.export",
     "write_storyboard": "vidsum.pipelines.export",
     "write_report": "vidsum.pipelines.report",
     "write_timeline": "vidsum.pipelines.timelines",
     "write_video": "vidsum.pipelines.export",
-    "load": "vidsum.results",
-    "save": "vidsum.results",
-    "to_dict": "vidsum.results",
-    "to_html": "vidsum.results",
-    "to_pandas": "vidsum.results",
-    "Features": "vidsum.types",
-    "Grounding": "vidsum.types",
-    "Highlights": "vidsum.types",
-    "Moment": "vidsum.types",
-    "QueryMoments": "vidsum.types",
-    "Result": "vidsum.types",
-    "Shots": "vidsum.types",
-    "Summary": "vidsum.types",
-    "Transcript": "vidsum.speech.transcript",
+    "load": "vidsum.results.load",
+    "Features": "vidsum.results.features",
+    "Grounding": "vidsum.results.moments",
+    "Highlights": "vidsum.results.moments",
+    "Moment": "vidsum.results.moments",
+    "QueryMoments": "vidsum.results.moments",
+    "Result": "vidsum.results.result",
+    "Shots": "vidsum.results.shots",
+    "Summary": "vidsum.results.summary",
+    "Transcript": "vidsum.results.transcript",
     "VideoInfo": "vidsum.types",
     "probe": "vidsum.video.probe",
 }

@@ -10,8 +10,6 @@ from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.times import format_time
-from vidsum.types import Features
-from vidsum.version import __version__
 
 _CHUNK = 1 << 20
 
@@ -55,18 +53,6 @@ def of_files(paths: Sequence[Path]) -> dict[str, Any]:
     return {
         "bytes": sum(part["bytes"] for part in parts),
         "sha256": hashlib.sha256(hashes.encode()).hexdigest(),
-    }
-
-
-def of_features(features: Features) -> dict[str, Any]:
-    """What features were made from; of features made elsewhere, their own hash."""
-    if features.provenance:
-        return dict(features.provenance)
-    content = features.array.tobytes() + features.timestamps.tobytes()
-    return {
-        "vidsum": __version__,
-        "extractor": features.extractor,
-        "features": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
     }
 
 

@@ -2,7 +2,7 @@
 
 A key that an object has twice is an error: Python would drop the first value. NaN and Infinity, which JSON
 does not have, are read as Python does, so that whoever needs the number can say where it is; see
-`vidsum.datasets.entries.number_of`.
+`vidsum.lab.datasets.entries.number_of`.
 """
 
 import gzip

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
-from vidsum.evaluation.summary_metrics import kendall_tau_b
+from vidsum.lab.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
+from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
+from vidsum.lab.training.run import read_run
+from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.decoding import Decoded
 from vidsum.summary.fulltransnet import curve_of, decode_samples
 from vidsum.summary.summarizer import Summarizer, load_summarizer
-from vidsum.training.run import read_run
-from vidsum.training.state import BEST
 
 Curve = npt.NDArray[np.floating]
 

@@ -13,8 +13,10 @@ import numpy as np
 
 import vidsum
 from docs.benchmarks.degraded import DEGRADATIONS, FPS, Kinds, Rng, cut_segment, kinds_of, parse_options
-from vidsum.evaluation.summary_metrics import kendall_tau_b
-from vidsum.types import Features, FloatArray, Summary
+from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
+from vidsum.results.features import Features
+from vidsum.results.summary import Summary
+from vidsum.types import FloatArray
 
 
 def video_of(clips: Sequence[Kinds], rng: Rng, samples: int, name: str) -> tuple[Features, FloatArray]:

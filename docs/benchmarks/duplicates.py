@@ -20,10 +20,12 @@ import numpy.typing as npt
 import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.degraded import FPS, Rng, cut_segment, videos_in
+from vidsum.results.features import Features
+from vidsum.results.summary import Summary
 from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.shots import find
-from vidsum.types import Features, FloatArray, Summary
+from vidsum.types import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

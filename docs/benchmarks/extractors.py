@@ -34,9 +34,10 @@ from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.onnx_backend import onnx_extractor
 from vidsum.features.torch_backend import torch_extractor
+from vidsum.results.features import Features
 from vidsum.settings import EXTRACTORS
 from vidsum.shots import find
-from vidsum.types import Features, Picture
+from vidsum.types import Picture
 from vidsum.video.frames import Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.annotations import read_tvsum_mat
-from vidsum.datasets.captioned import captioned_videos
-from vidsum.datasets.clip_captions import read_clip_captions
-from vidsum.evaluation.summary_metrics import spearman_rho
 from vidsum.grounding.text import load_text_encoder
+from vidsum.lab.datasets.annotations import read_tvsum_mat
+from vidsum.lab.datasets.captioned import captioned_videos
+from vidsum.lab.datasets.clip_captions import read_clip_captions
+from vidsum.lab.evaluation.summary_metrics import spearman_rho
+from vidsum.results.features import Features
 from vidsum.summary.guided import guided
 from vidsum.summary.summarizer import importance, load_summarizer
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 SHARE = 0.15
 _SPLIT = Path(__file__).with_name("tvsum_ship.json")

@@ -19,15 +19,17 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
-from vidsum.datasets.moments import CLIP_S
-from vidsum.evaluation.highlight_metrics import best_clip_hits, clip_precisions
-from vidsum.evaluation.summary_metrics import spearman_rho
 from vidsum.grounding.windows import on_grid
+from vidsum.lab.datasets.moments import CLIP_S
+from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisions
+from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.pipelines.extraction import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
+from vidsum.results.features import Features
+from vidsum.results.moments import Highlights
 from vidsum.settings import Extraction
 from vidsum.summary.importance import SCORERS, highlights
-from vidsum.types import Features, FloatArray, Highlights
+from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 
 HOW = Extraction("mobilenet_v2", precision="bf16")

@@ -25,21 +25,21 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.top_clips import clips_of, measure_top_clips
 from docs.benchmarks.without_words import STATISTICS, with_statistic
-from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
-from vidsum.datasets.captioned import Draw, draw_of, in_space, read_captioned
-from vidsum.datasets.splits import Split, splits_of
-from vidsum.datasets.summaries import AnnotatedVideo, shots_of
-from vidsum.evaluation.summaries import evaluate_summaries
-from vidsum.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
+from vidsum.lab.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.lab.datasets.captioned import Draw, draw_of, in_space, read_captioned
+from vidsum.lab.datasets.splits import Split, splits_of
+from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
+from vidsum.lab.evaluation.summaries import evaluate_summaries
+from vidsum.lab.evaluation.summary_metrics import HUMAN, MEAN, OTHERS, RANDOM, SummaryMeasures, VideoMeasures
+from vidsum.lab.training.fulltransnet import prepare_run, train_split
+from vidsum.lab.training.predict import predict_run
+from vidsum.lab.training.ridge import fit_split, prepare_ridge
+from vidsum.lab.training.run import unfinished_splits
+from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
 from vidsum.settings import CaptionSpace, Selection
 from vidsum.summary.score import score
-from vidsum.training.fulltransnet import prepare_run, train_split
-from vidsum.training.predict import predict_run
-from vidsum.training.ridge import fit_split, prepare_ridge
-from vidsum.training.run import unfinished_splits
-from vidsum.training.settings import LoopSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings
 
 Videos = Mapping[str, AnnotatedVideo]
 MAT = "ydata-tvsum50.mat"

@@ -17,19 +17,19 @@ from scipy.special import logsumexp
 from sklearn.cluster import KMeans
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.captioned_pictures import read_captioned_pictures
-from vidsum.evaluation.vse import Ranks, embed_sentences, sentences_of
 from vidsum.features import describe, kept_extractor
 from vidsum.features.pictures import features_of_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, name_embeddings
 from vidsum.grounding.spaces import ClipEmbeddings, curves_of
 from vidsum.grounding.vse import EXTRACTOR
+from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
+from vidsum.lab.evaluation.vse import Ranks, embed_sentences, sentences_of
+from vidsum.lab.training.captions import shortened
+from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.summary_settings import VSESettings
+from vidsum.lab.training.vse import TrainedMap, batches, contrastive_loss, lr_share, standard_of, standardise
 from vidsum.models.configs import VSEConfig
 from vidsum.scaling import unit_rows
-from vidsum.training.captions import shortened
-from vidsum.training.settings import LoopSettings
-from vidsum.training.summary_settings import VSESettings
-from vidsum.training.vse import TrainedMap, batches, contrastive_loss, lr_share, standard_of, standardise
 from vidsum.types import FloatArray, TimeArray
 
 VIEWS, EPOCHS, TOPICS, HALVINGS, FILMS, PICTURES, ASKED = (0, 2, 3), 15, 8, 2, 200, 24, 4

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.conftest import SHARED
-from vidsum.datasets.moments import MomentVideo, Query
 from vidsum.device import Precision
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of
+from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job
 from vidsum.pipelines.moments import seen
+from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.shots import find
-from vidsum.types import Features
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}

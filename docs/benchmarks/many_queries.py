@@ -18,10 +18,10 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import TOP_K, measures, resampled
 from docs.benchmarks.joined import Asked, composite, embed, one_after_another, truth_of
 from vidsum.device import Precision
-from vidsum.evaluation.moment_metrics import best_ious
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import embed_queries
 from vidsum.intervals import stacked
+from vidsum.lab.evaluation.moment_metrics import best_ious
 from vidsum.types import TimeArray
 
 KINDS = ("query", "paraphrase", "short")

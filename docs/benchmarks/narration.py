@@ -32,7 +32,8 @@ from vidsum.grounding.presence import probabilities
 from vidsum.grounding.said import Passage, both, evidence_of, moments_said, passages_of
 from vidsum.grounding.spaces import embed_queries
 from vidsum.intervals import iou
-from vidsum.types import FloatArray, Interval, QueryMoments, TimeArray
+from vidsum.results.moments import QueryMoments
+from vidsum.types import FloatArray, Interval, TimeArray
 
 _TOP_K, _NAMED, _EVERY_S = 5, 7, 15
 _WORD_S, _PAUSE_S = 0.35, 0.3

@@ -15,9 +15,10 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import TOP_K, Answers, answers, resampled, scored, table
 from docs.benchmarks.joined import Film, embed, natural_films
-from vidsum.evaluation.submissions import MomentPredictions
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, similarity
-from vidsum.types import FloatArray, Moment
+from vidsum.lab.evaluation.submissions import MomentPredictions
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 SPACE = "vse"
 DEFAULT = f"{SPACE}: similarity"

@@ -30,10 +30,11 @@ from vidsum.features.onnx_lite import LiteGraph
 from vidsum.grounding.spaces import embed_queries, similarity
 from vidsum.intervals import iou
 from vidsum.pipelines.moments import seen
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import ReadingOptions
 from vidsum.shots import find
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 from vidsum.video.read import read_frames
 
 SPEC = describe("efficientnet_lite0")

@@ -35,18 +35,18 @@ from docs.benchmarks.qvhighlights_measures import (
     print_table,
     write_untrained,
 )
-from vidsum.datasets.examples import HighlightExample, MomentExample
-from vidsum.datasets.moments import Query, read_highlights
-from vidsum.evaluation.models import ModelRun, highlights_by
-from vidsum.evaluation.submissions import QueryPrediction, write_predictions
 from vidsum.grounding.grounder import MomentSource
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample
+from vidsum.lab.datasets.moments import Query, read_highlights
+from vidsum.lab.evaluation.models import ModelRun, highlights_by
+from vidsum.lab.evaluation.submissions import QueryPrediction, write_predictions
+from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.detr import train_detr
+from vidsum.lab.training.mrnet import train_mrnet
+from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.sources import highlight_data, moment_data
 from vidsum.options import build
 from vidsum.outputs import atomic_write
-from vidsum.training.data import MomentData
-from vidsum.training.detr import train_detr
-from vidsum.training.mrnet import train_mrnet
-from vidsum.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.training.sources import highlight_data, moment_data
 
 N_FOLDS = 5
 VALIDATION = 0.1

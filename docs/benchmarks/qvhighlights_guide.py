@@ -11,18 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.datasets.moments import CLIP_S, Query, read_moments
-from vidsum.datasets.published_features import read_moment_features
-from vidsum.evaluation.highlight_metrics import MAX_MOMENTS
-from vidsum.evaluation.models import to_clips
-from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
 from vidsum.grounding.grounder import MomentSource, ground_video, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import with_endpoints
-from vidsum.training.data import Example, MomentData
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
+from vidsum.lab.datasets.moments import CLIP_S, Query, read_moments
+from vidsum.lab.datasets.published_features import read_moment_features
+from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
+from vidsum.lab.evaluation.models import to_clips
+from vidsum.lab.evaluation.submissions import QueryPrediction
+from vidsum.lab.training.data import Example, MomentData
 from vidsum.types import FloatArray
 
 Make = Callable[[Example, Query, FloatArray], Example]
@@ -91,7 +91,7 @@ def guided_moments(
 def guided_answers(
     checkpoint: Path, captions: Path, queries: Mapping[str, Query], source: MomentSource, device: str
 ) -> dict[str, QueryPrediction]:
-    """As `vidsum.evaluation.models.highlights_by`, of a model with a guide.
+    """As `vidsum.lab.evaluation.models.highlights_by`, of a model with a guide.
 
     Args:
         checkpoint, captions, queries: the model, its features, and what it is asked.

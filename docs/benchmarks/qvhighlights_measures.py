@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks.qvhighlights_guide import embedded
-from vidsum.datasets.moments import CLIP_S, Query, read_highlights
-from vidsum.evaluation.highlight_metrics import MAX_MOMENTS, HighlightMeasures
-from vidsum.evaluation.moments import evaluate_highlights
-from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import similarity
 from vidsum.grounding.text import load_text_encoder
+from vidsum.lab.datasets.moments import CLIP_S, Query, read_highlights
+from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS, HighlightMeasures
+from vidsum.lab.evaluation.moments import evaluate_highlights
+from vidsum.lab.evaluation.submissions import QueryPrediction
 from vidsum.outputs import atomic_write
 from vidsum.types import TimeArray
 

@@ -24,14 +24,15 @@ from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import composite, embed
 from docs.benchmarks.speech import decibels, interval
 from docs.benchmarks.voices import RATE, VOICES, spoken, with_noise, write_wav
-from vidsum.datasets.moments import MomentVideo
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.presence import probabilities
 from vidsum.grounding.said import Passage, both, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries
 from vidsum.intervals import iou
+from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.pipelines.speech import transcribe
-from vidsum.types import FloatArray, Interval, QueryMoments
+from vidsum.results.moments import QueryMoments
+from vidsum.types import FloatArray, Interval
 
 _PARAGRAPHS = Path(__file__).with_name("spoken_paragraphs.json")
 _FILMS, _SECONDS, _EVERY_S = 5, 120, 15

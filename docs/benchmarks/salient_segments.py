@@ -14,10 +14,10 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.simulated_highlights import MEASURES, TOP_K, measured
 from tests.conftest import SHARED
-from vidsum.datasets.moments import CLIP_S, Query, read_highlights
-from vidsum.evaluation.moments import evaluate_highlights
-from vidsum.evaluation.submissions import QueryPrediction, read_highlight_predictions
 from vidsum.grounding.proposals import Grouping, moments_of
+from vidsum.lab.datasets.moments import CLIP_S, Query, read_highlights
+from vidsum.lab.evaluation.moments import evaluate_highlights
+from vidsum.lab.evaluation.submissions import QueryPrediction, read_highlight_predictions
 
 FILE = SHARED / "data" / "qvhighlights" / "highlight_val_release.jsonl"
 

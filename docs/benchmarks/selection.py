@@ -24,14 +24,16 @@ import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.human_summaries import read
 from docs.benchmarks.joined import truth_of
-from vidsum.datasets.summaries import shots_of
+from vidsum.lab.datasets.summaries import shots_of
+from vidsum.lab.training.predict import predict_run
 from vidsum.pipelines.summary import plan_summary
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.pieces import Windows, held
 from vidsum.summary.selection import select
-from vidsum.training.predict import predict_run
-from vidsum.types import Features, FloatArray, Interval, Shots, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray
 
 SHOWN_S, BEST_S = 0.5, 5.0
 SHIPPED = Path(__file__).with_name("tvsum_ship.json")

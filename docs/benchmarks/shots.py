@@ -20,8 +20,8 @@ import numpy.typing as npt
 import vidsum
 from tests.shots.boundaries import Times, precision_recall
 from tests.shots.direct import direct_change_points
+from vidsum.results.features import Features
 from vidsum.shots import find
-from vidsum.types import Features
 
 SIZES = (500, 1000, 2000, 5000, 14_400, 50_000)
 DIM = 1024

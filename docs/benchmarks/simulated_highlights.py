@@ -15,21 +15,22 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import by_spans, decoded
 from vidsum import checkpoints
-from vidsum.datasets.clip_captions import embed_captions, read_clip_captions
-from vidsum.datasets.moments import MomentVideo, Query, read_highlights, read_moments
-from vidsum.evaluation.highlight_metrics import HighlightMeasures
-from vidsum.evaluation.moments import evaluate_highlights
-from vidsum.evaluation.report import Row
-from vidsum.evaluation.submissions import QueryPrediction
 from vidsum.features.resample import resample
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
-from vidsum.training.captions import ClipCaptions, captions_of, embed_sentences
-from vidsum.training.scripts import script_of
-from vidsum.training.simulated import Simulation, simulate_video
-from vidsum.types import FloatArray, Moment
+from vidsum.lab.datasets.clip_captions import embed_captions, read_clip_captions
+from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights, read_moments
+from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
+from vidsum.lab.evaluation.moments import evaluate_highlights
+from vidsum.lab.evaluation.report import Row
+from vidsum.lab.evaluation.submissions import QueryPrediction
+from vidsum.lab.training.captions import ClipCaptions, captions_of, embed_sentences
+from vidsum.lab.training.scripts import script_of
+from vidsum.lab.training.simulated import Simulation, simulate_video
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
 
 ENCODER = "minilm"
 TOP_K = 10

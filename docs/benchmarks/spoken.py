@@ -41,21 +41,22 @@ from docs.benchmarks.spoken_training import (
 )
 from docs.benchmarks.voices import write_wav
 from vidsum import checkpoints
-from vidsum.datasets.examples import MomentExample
-from vidsum.datasets.moments import read_moments
-from vidsum.evaluation.moment_metrics import best_ious, random_moments
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.grounder import Grounder, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
 from vidsum.intervals import iou, stacked
+from vidsum.lab.datasets.examples import MomentExample
+from vidsum.lab.datasets.moments import read_moments
+from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments
+from vidsum.lab.training.captions import Captions, embed_captions
+from vidsum.lab.training.mrnet import best_ious as model_ious
+from vidsum.lab.training.simulated import Simulation, simulate_moments
 from vidsum.models.mrnet import MRNet
 from vidsum.pipelines.speech import transcribe
-from vidsum.training.captions import Captions, embed_captions
-from vidsum.training.mrnet import best_ious as model_ious
-from vidsum.training.simulated import Simulation, simulate_moments
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, TimeArray
 
 TEST_VOICES = ("flite:slt", "espeak-ng:en-gb-scotland")
 _TESTS, _DRAWS = 150, 10

@@ -21,17 +21,17 @@ from docs.benchmarks.spoken_features import frames_of
 from docs.benchmarks.voices import spoken, with_noise
 from tests.conftest import SHARED
 from vidsum import checkpoints
-from vidsum.datasets.moments import MomentVideo, read_moments
 from vidsum.disk_cache import kept_rows
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import load_map
+from vidsum.lab.datasets.moments import MomentVideo, read_moments
+from vidsum.lab.training.captions import Captions, Sentences, captions_of
+from vidsum.lab.training.data import N_VALIDATION, MomentData
+from vidsum.lab.training.mrnet import train_mrnet
+from vidsum.lab.training.settings import MRNetSettings
+from vidsum.lab.training.simulated import Simulation, simulate_moments
 from vidsum.options import build
 from vidsum.scaling import normed, unit_rows
-from vidsum.training.captions import Captions, Sentences, captions_of
-from vidsum.training.data import N_VALIDATION, MomentData
-from vidsum.training.mrnet import train_mrnet
-from vidsum.training.settings import MRNetSettings
-from vidsum.training.simulated import Simulation, simulate_moments
 from vidsum.types import FloatArray
 
 ANNOTATIONS = SHARED / "data" / "activitynet"

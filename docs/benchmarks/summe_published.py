@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.annotations import SumMeVideo, read_summe_protocol
-from vidsum.evaluation.reference import at_every_frame, f_measures, key_shots
+from vidsum.lab.datasets.annotations import SumMeVideo, read_summe_protocol
+from vidsum.lab.evaluation.reference import at_every_frame, f_measures, key_shots
 
 DRAWS = 100
 KNAPSACK = "dsnet"

@@ -15,7 +15,7 @@ import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.degraded import videos_in
 from tests.synthetic import Recipe, SyntheticVideo, synthetic_videos, write_annotated
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 CLIP_FPS = 8.0
 """Dense, so that the parts of a clip of 10 s still hold some samples."""

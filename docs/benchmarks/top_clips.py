@@ -23,9 +23,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.datasets.annotations import TVSumAnnotations
-from vidsum.datasets.moments import CLIP_S
 from vidsum.errors import UsageError
+from vidsum.lab.datasets.annotations import TVSumAnnotations
+from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.types import FloatArray, TimeArray
 
 TOP: Final = 5

@@ -21,7 +21,7 @@ from docs.benchmarks.top_clips import (
     over_categories,
     top_precisions,
 )
-from vidsum.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.lab.datasets.annotations import TVSumAnnotations, read_tvsum_mat
 
 Videos = Mapping[str, TVSumAnnotations]
 Predictions = Mapping[str, Mapping[str, npt.ArrayLike]]

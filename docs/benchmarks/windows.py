@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from docs.benchmarks import argument_parser
-from vidsum.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
-from vidsum.evaluation.summary_metrics import kendall_tau_b
+from vidsum.lab.datasets.summaries import AnnotatedVideo, read_annotated, shot_of_sample
+from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
+from vidsum.lab.training.run import read_run
+from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import IntArray, curve_of, decode_samples, over_windows, windows
 from vidsum.summary.summarizer import Summarizer, load_summarizer
-from vidsum.training.run import read_run
-from vidsum.training.state import BEST
 from vidsum.types import FloatArray
 
 LENGTHS = (None, 1536, 768, 480)

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from vidsum.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.ridge import averaged
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.summary.importance import contrastive
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 _SHORT, _LONG = 3, 7
 """Samples that rows are averaged over before they are compared, and changes after."""

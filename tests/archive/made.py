@@ -16,8 +16,9 @@ from vidsum.grounding.said import Passage, passages_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.models.vse import CLASSES
+from vidsum.results.features import Features
 from vidsum.scaling import softmax, unit_rows
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 NAMES = ENCODER.encode(list(COLOURS))

@@ -11,8 +11,8 @@ import torch
 from tests.checkpoints.published_detr import at_random, moment_detr
 from vidsum.checkpoints.named import OFFICIAL, add_official
 from vidsum.checkpoints.tensors import convert
-from vidsum.datasets.published_features import read_parts
 from vidsum.errors import InputError, OutputError, WeightsError
+from vidsum.lab.datasets.published_features import read_parts
 
 
 def quantized() -> torch.Tensor:

@@ -9,10 +9,10 @@ import pytest
 
 import vidsum
 from tests.commands.conftest import Ran, Run
-from tests.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
+from tests.lab.datasets.made import STRIDE, use_stand_ins, write_captions, write_protocol, write_tvsum
+from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
+from tests.lab.training.videos import toy_videos
 from tests.synthetic import write_annotated
-from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
-from tests.training.videos import toy_videos
 from vidsum.checkpoints.trained import read_trained
 
 REGISTRY = Path(vidsum.__file__).parent / "weights" / "registry.yaml"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
-from tests.datasets.made import write_protocol
-from tests.evaluation.annotated import dataset
+from tests.lab.datasets.made import write_protocol
+from tests.lab.evaluation.annotated import dataset
 from tests.synthetic import write_annotated
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/evaluation.schema.json").read_text())

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from tests.commands.conftest import Run
-from tests.datasets.moment_layouts import highlight, with_saliency, write_lines
+from tests.lab.datasets.moment_layouts import highlight, with_saliency, write_lines
 from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.lab.training.state import BEST
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr_models import build
-from vidsum.training.state import BEST
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/highlight_evaluation.schema.json").read_text())

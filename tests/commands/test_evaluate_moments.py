@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 from tests.commands.conftest import Run
-from tests.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
-from vidsum.evaluation.settings import MomentsRequest
-from vidsum.evaluation.sources import provenance
+from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
+from vidsum.lab.evaluation.settings import MomentsRequest
+from vidsum.lab.evaluation.sources import provenance
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())

@@ -9,8 +9,8 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from vidsum.features.h5 import read_group
-from vidsum.features.store import read_features
+from vidsum.results.feature_files import read_features
+from vidsum.results.feature_h5 import read_group
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/features.schema.json").read_text())
 

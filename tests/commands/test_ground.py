@@ -14,12 +14,13 @@ import torch
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.features.store import write_features
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.provenance import hash_file
-from vidsum.types import Features, FloatArray
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())

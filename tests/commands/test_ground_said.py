@@ -11,10 +11,11 @@ from tests import media
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
-from vidsum.features.store import write_features
 from vidsum.grounding import said
-from vidsum.results import load
-from vidsum.types import Features, Grounding
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
+from vidsum.results.load import load
+from vidsum.results.moments import Grounding
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ASK = ("--device", "cpu", "-k", "2")

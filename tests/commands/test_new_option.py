@@ -13,10 +13,10 @@ from vidsum.commands.config import share_variables
 from vidsum.commands.options import View, command
 from vidsum.commands.parsers import App
 from vidsum.errors import UsageError
+from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
 from vidsum.options import from_keywords, leaves, option
 from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
-from vidsum.training.settings import DETRSettings, LoopSettings, MRNetSettings
-from vidsum.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
 
 USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
 TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings, VSESettings]

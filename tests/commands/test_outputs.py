@@ -9,7 +9,7 @@ import av
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.types import Summary
+from vidsum.results.summary import Summary
 
 
 @pytest.fixture(autouse=True)

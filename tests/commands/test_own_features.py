@@ -8,11 +8,11 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from tests.datasets.made import write_mat
-from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
+from tests.lab.datasets.made import write_mat
+from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from vidsum.checkpoints.trained import read_trained
-from vidsum.features.h5 import H5Video, write_h5
-from vidsum.types import Features
+from vidsum.results.feature_h5 import H5Video, write_h5
+from vidsum.results.features import Features
 
 N_VIDEOS, STEPS = 8, 40
 LIKED = np.array([1.0, -0.5, 0.2, 0.0])

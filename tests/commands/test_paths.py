@@ -10,10 +10,9 @@ import pytest
 from tests.commands.conftest import Run
 from vidsum.commands import tally
 from vidsum.commands.log import start_log
-from vidsum.documents import read_document
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
-from vidsum.results import load
+from vidsum.results.load import load, read_document
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,14 @@ import typer
 from tests.commands.conftest import Run
 from vidsum.commands.program import whole
 from vidsum.errors import UsageError
+from vidsum.lab.training.settings import (
+    DETRLossSettings,
+    DETRSettings,
+    LoopSettings,
+    LossSettings,
+    MRNetSettings,
+)
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.training.settings import DETRLossSettings, DETRSettings, LoopSettings, LossSettings, MRNetSettings
 
 Settings = Any
 """MRNetSettings or DETRSettings."""
@@ -118,8 +124,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         seen.extend(one for one in arguments if hasattr(one, "lr_share"))
         raise UsageError("stopped")
 
-    monkeypatch.setattr("vidsum.training.mrnet.train_mrnet", stop)
-    monkeypatch.setattr("vidsum.training.detr.train_detr", stop)
+    monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", stop)
+    monkeypatch.setattr("vidsum.lab.training.detr.train_detr", stop)
     return seen
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.features.h5 import H5Video, write_h5
-from vidsum.features.store import write_features
-from vidsum.types import Features
+from vidsum.results.feature_files import write_features
+from vidsum.results.feature_h5 import H5Video, write_h5
+from vidsum.results.features import Features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/shots.schema.json").read_text())
 

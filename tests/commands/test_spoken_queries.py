@@ -15,8 +15,8 @@ from docs.benchmarks.voices import write_wav
 from tests.commands.conftest import Run
 from tests.speech import stub
 from vidsum.pipelines.speech import hear_query
+from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.settings import Extraction
-from vidsum.types import Grounding, Moment, QueryMoments
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ENGLISH = ("en", 0.99)

@@ -13,9 +13,9 @@ import pytest
 from tests import media
 from tests.commands.conftest import Run
 from vidsum import provenance
-from vidsum.features.store import write_features
 from vidsum.pipelines import sources
-from vidsum.types import Features
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/summary.schema.json").read_text())
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Ran, Run
+from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
+from tests.lab.training.videos import toy_video, toy_videos
 from tests.synthetic import write_annotated
-from tests.training.conftest import one_thread  # noqa: F401 (a fixture)
-from tests.training.videos import toy_video, toy_videos
 from vidsum.checkpoints.trained import read_trained
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 
 import vidsum
 from tests.commands.conftest import Ran, Run
-from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
+from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from vidsum.checkpoints.trained import read_trained
 
 SHORT = ("--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1, "--device", "cpu")
@@ -46,7 +46,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         def encode_words(texts: list[str]) -> list[np.ndarray]:
             return [np.ones((3, 4), np.float32) for _ in texts]
 
-    monkeypatch.setattr("vidsum.training.data.load_text_encoder", lambda name, device: Encoder)
+    monkeypatch.setattr("vidsum.lab.training.data.load_text_encoder", lambda name, device: Encoder)
     return path
 
 
@@ -121,7 +121,7 @@ def test_captions_of_clips_are_features(
 
     for module in ("datasets.clip_captions", "evaluation.models", "training.data"):
         monkeypatch.setattr(f"vidsum.{module}.load_text_encoder", lambda *_: Encoder)
-    monkeypatch.setattr("vidsum.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
+    monkeypatch.setattr("vidsum.lab.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
     captions = Path("captions.jsonl.gz")
     lines = [
         {"vid": f"film_{n}", "captions": [f"clip {n} {'a' * clip}" for clip in range(10)]} for n in range(10)
@@ -212,7 +212,7 @@ def test_a_mask_is_as_deep_as_published_on_qvhighlights(
 
 @both
 def test_toy_data_need_no_features(run: Run, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    monkeypatch.setattr("vidsum.training.toy.Toy.__init__.__defaults__", (16, 16, 4, 2, 1.0))
+    monkeypatch.setattr("vidsum.lab.training.toy.Toy.__init__.__defaults__", (16, 16, 4, 2, 1.0))
     assert _train(run, model, "toy").code == 0
     trained = read_trained("run/best.safetensors")
     assert trained.features == {"space": "toy"}

@@ -11,8 +11,8 @@ import pytest
 
 import vidsum
 from tests.commands.conftest import Ran, Run
+from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from tests.pictures import COLOURS, EXTRACTOR, SHAPES, cells, embedded, make_pictures, painted, use_stand_ins
-from tests.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
@@ -40,7 +40,7 @@ def evaluate(run: Run, *arguments: object) -> Ran:
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.evaluation.vse._DRAWS", 20)
+    monkeypatch.setattr("vidsum.lab.evaluation.vse._DRAWS", 20)
 
 
 def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
@@ -88,7 +88,9 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
         monkeypatch.setattr(f"vidsum.{module}.kept_extractor", load)
     for module in ("training.vse", "features.pictures"):
         monkeypatch.setattr(f"vidsum.{module}.weights_sha256", lambda spec: "sha")
-    monkeypatch.setattr("vidsum.evaluation.vse.name_embeddings", lambda extractor, device: embedded(names))
+    monkeypatch.setattr(
+        "vidsum.lab.evaluation.vse.name_embeddings", lambda extractor, device: embedded(names)
+    )
     assert train(run, "-e", "efficientnet_lite0").code == 0
     rows = evaluate(run, "-o", "-").json["rows"]
     assert [row["name"] for row in rows] == ["run", "conse", "random"]

@@ -10,7 +10,7 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.features import cache
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 
 @pytest.fixture(autouse=True)

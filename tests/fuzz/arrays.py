@@ -125,10 +125,9 @@ _OF_ARRAYS: tuple[Callable[[Array, random.Random], Array], ...] = (
 
 @cache
 def _metadata() -> str:
-    from vidsum.features.arrays import metadata_of
-    from vidsum.types import Features
+    from vidsum.results.features import Features
 
-    return json.dumps(metadata_of(Features.from_array(np.zeros((8, 4), np.float32))))
+    return json.dumps(Features.from_array(np.zeros((8, 4), np.float32)).metadata)
 
 
 def _features() -> dict[str, Array]:
@@ -140,7 +139,7 @@ def _features() -> dict[str, Array]:
 
 
 def _video() -> dict[str, Array]:
-    from tests.datasets.h5_files import published
+    from tests.lab.datasets.h5_files import published
 
     arrays = {key: np.asarray(value) for key, value in published().items() if not isinstance(value, str)}
     return {**arrays, "timestamps": np.arange(8) / 2}

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.datasets.moment_layouts import highlight, in_seconds, with_saliency
+from tests.lab.datasets.moment_layouts import highlight, in_seconds, with_saliency
 from tests.media import make_video
-from tests.report.made import results
-from vidsum.documents import summary_document
-from vidsum.types import ScoredShot, Summary
+from tests.results.made import results
+from vidsum.results.summary import ScoredShot, Summary
 
 QUERIES = [
     with_saliency(
@@ -66,21 +65,19 @@ CLIP_CAPTIONS = [
     {"vid": "v0", "captions": ["a dog runs", "snow"]},
     {"vid": "v1", "captions": "['a dog runs', \"it's a cat\"]"},
 ]
-SUMMARY = summary_document(
-    Summary(
-        segments=((0.0, 2.5),),
-        shots=(ScoredShot(0.0, 2.5, 0.75, True), ScoredShot(2.5, 5.0, 0.25, False)),
-        importance=np.array([0.75, 0.25], np.float32),
-        timestamps=np.array([0.0, 2.5]),
-        budget_s=2.5,
-        video_duration_s=5.0,
-        video_fps=25.0,
-        model="highlights",
-        model_reason="it was asked for",
-        shot_method="kts",
-        provenance={"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
-    )
-)
+SUMMARY = Summary(
+    segments=((0.0, 2.5),),
+    shots=(ScoredShot(0.0, 2.5, 0.75, True), ScoredShot(2.5, 5.0, 0.25, False)),
+    importance=np.array([0.75, 0.25], np.float32),
+    timestamps=np.array([0.0, 2.5]),
+    budget_s=2.5,
+    video_duration_s=5.0,
+    video_fps=25.0,
+    model="highlights",
+    model_reason="it was asked for",
+    shot_method="kts",
+    provenance={"vidsum": "0.1.0", "parameters": {"fps": 2.0}},
+).to_dict()
 RUN = {
     "schema": "vidsum.training_run/1",
     "model": "fulltransnet",

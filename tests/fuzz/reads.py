@@ -25,9 +25,9 @@ def finite(*values: Any) -> None:
 
 
 def read_highlight_predictions(path: Path) -> None:
-    from vidsum.datasets.moments import read_highlights
-    from vidsum.evaluation.moments import evaluate_highlights
-    from vidsum.evaluation.submissions import read_highlight_predictions
+    from vidsum.lab.datasets.moments import read_highlights
+    from vidsum.lab.evaluation.moments import evaluate_highlights
+    from vidsum.lab.evaluation.submissions import read_highlight_predictions
 
     data = path.with_name("good.jsonl")
     data.write_text(good.lines_of(good.QUERIES))
@@ -42,9 +42,9 @@ def read_highlight_predictions(path: Path) -> None:
 
 
 def read_moment_predictions(path: Path) -> None:
-    from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moments import evaluate_moments
-    from vidsum.evaluation.submissions import read_predictions
+    from vidsum.lab.datasets.moments import read_moments
+    from vidsum.lab.evaluation.moments import evaluate_moments
+    from vidsum.lab.evaluation.submissions import read_predictions
 
     of_grounding = path.suffix == ".json"
     data = path.with_name("good.json" if of_grounding else "good.jsonl")
@@ -60,8 +60,8 @@ def read_moment_predictions(path: Path) -> None:
 
 
 def read_moments(path: Path) -> None:
-    from vidsum.datasets.moments import read_moments
-    from vidsum.evaluation.moments import evaluate_moments
+    from vidsum.lab.datasets.moments import read_moments
+    from vidsum.lab.evaluation.moments import evaluate_moments
 
     videos = read_moments(path)
     for video in videos.values():
@@ -74,7 +74,7 @@ def read_moments(path: Path) -> None:
 
 
 def read_highlights(path: Path) -> None:
-    from vidsum.datasets.moments import read_highlights
+    from vidsum.lab.datasets.moments import read_highlights
 
     for query in read_highlights(path).values():
         for start, end in query.windows:
@@ -84,14 +84,14 @@ def read_highlights(path: Path) -> None:
 
 
 def read_scores(path: Path) -> None:
-    from tests.evaluation.annotated import dataset
-    from vidsum.evaluation.submissions import read_scores
+    from tests.lab.evaluation.annotated import dataset
+    from vidsum.lab.evaluation.submissions import read_scores
 
     finite(*read_scores(path, dataset(2)).values())
 
 
 def read_splits(path: Path) -> None:
-    from vidsum.datasets.splits import read_splits
+    from vidsum.lab.datasets.splits import read_splits
 
     names = [f"made/video_{number}" for number in range(1, 5)]
     for split in read_splits(path, names):
@@ -121,8 +121,8 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.documents import to_text
     from vidsum.pipelines.export import read_record_of
+    from vidsum.results.documents import to_text
 
     document = read_record_of(path)
     to_text(document)
@@ -131,10 +131,10 @@ def read_record(path: Path) -> None:
 
 def read_result(path: Path) -> None:
     """Through every format of `export`, and a page with another result of the video."""
-    from vidsum.documents import read_result
     from vidsum.errors import VidsumError
     from vidsum.pipelines.report import report_text
     from vidsum.pipelines.timelines import timeline_text
+    from vidsum.results.load import read_result
     from vidsum.settings import ExportFormat
 
     film, found = good.film_and_results()
@@ -171,7 +171,7 @@ def _segments(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def read_run(path: Path) -> None:
-    from vidsum.training.run import read_run
+    from vidsum.lab.training.run import read_run
 
     assert isinstance(read_run(path.parent), dict)
 
@@ -202,7 +202,7 @@ def read_checkpoint(path: Path) -> None:
 
 
 def read_features(path: Path) -> None:
-    from vidsum.features.store import read_features
+    from vidsum.results.feature_files import read_features
 
     video = "video_1" if path.suffix == ".h5" else None
     features = read_features(path, video)
@@ -212,7 +212,7 @@ def read_features(path: Path) -> None:
 
 
 def read_annotated(path: Path) -> None:
-    from vidsum.datasets.summaries import read_annotated
+    from vidsum.lab.datasets.summaries import read_annotated
 
     for video in read_annotated(path).values():
         finite(
@@ -223,7 +223,7 @@ def read_annotated(path: Path) -> None:
 
 
 def read_captioned_pictures(path: Path) -> None:
-    from vidsum.datasets.captioned_pictures import read_captioned_pictures
+    from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
 
     for name in "abc":
         path.with_name(f"{name}.jpg").touch()
@@ -237,7 +237,7 @@ def read_captioned_pictures(path: Path) -> None:
 
 
 def read_people(path: Path) -> None:
-    from vidsum.evaluation.people import read_people
+    from vidsum.lab.evaluation.people import read_people
 
     folder = path.parent / "people"
     folder.mkdir(exist_ok=True)
@@ -248,7 +248,7 @@ def read_people(path: Path) -> None:
 
 
 def read_frame_captions(path: Path) -> None:
-    from vidsum.datasets.clip_captions import read_frame_captions
+    from vidsum.lab.datasets.clip_captions import read_frame_captions
 
     for video in read_frame_captions(path).values():
         assert len(video.picks) == len(video.captions) > 0
@@ -257,7 +257,7 @@ def read_frame_captions(path: Path) -> None:
 
 
 def read_clip_captions(path: Path) -> None:
-    from vidsum.datasets.clip_captions import read_clip_captions
+    from vidsum.lab.datasets.clip_captions import read_clip_captions
 
     for captions in read_clip_captions(path).values():
         assert all(caption.encode() is not None for caption in captions)
@@ -265,7 +265,7 @@ def read_clip_captions(path: Path) -> None:
 
 
 def read_summe_protocol(path: Path) -> None:
-    from vidsum.datasets.annotations import read_summe_protocol
+    from vidsum.lab.datasets.annotations import read_summe_protocol
 
     for video in read_summe_protocol(path).values():
         assert video.user_summary.shape[1] == video.n_frames > video.change_points.max()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.stored import Program
-from tests.training.conftest import one_thread as one_thread
+from tests.lab.training.conftest import one_thread as one_thread
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.grounding.plot import MOST_ROWS, highlights_plot, moments_plot
-from vidsum.types import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 
 
 def grounding(n_queries: int, text: str = "a dog in the snow") -> Grounding:

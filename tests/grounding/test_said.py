@@ -18,8 +18,8 @@ from vidsum.grounding.said import (
     passages_of,
     sentences_of,
 )
-from vidsum.speech.transcript import Segment, Transcript, Word
-from vidsum.types import Moment, QueryMoments
+from vidsum.results.moments import Moment, QueryMoments
+from vidsum.results.transcript import Segment, Transcript, Word
 
 
 def transcript(*words: tuple[float, float, str]) -> Transcript:

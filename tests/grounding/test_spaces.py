@@ -26,9 +26,10 @@ from vidsum.grounding.spaces import (
     weights_of,
 )
 from vidsum.grounding.vse import load_map
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 
 def random_rows(seed: int, *shape: int) -> FloatArray:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vidsum.features.resample import resample
 from vidsum.grounding.windows import Windows, clips_of, grid, on_grid, placed, sliding_windows
-from vidsum.types import Features
+from vidsum.results.features import Features
 
 T = 16
 PROPOSALS = np.array([(first / T, (last + 1) / T) for first in range(T) for last in range(first, T)])

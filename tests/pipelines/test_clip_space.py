@@ -14,14 +14,15 @@ import vidsum
 from tests import media
 from tests.features import networks
 from tests.pipelines.test_moments import SCHEMA
-from vidsum import checkpoints, documents, features
+from vidsum import checkpoints, features
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
 from vidsum.grounding import text
 from vidsum.models.configs import DETRConfig, MRNetConfig
 from vidsum.models.detr_models import build
 from vidsum.models.mrnet import MRNet
-from vidsum.types import FloatArray, Grounding
+from vidsum.results.moments import Grounding
+from vidsum.types import FloatArray
 
 QUERIES = ["a dog in the snow", "two people dance", "a red wall"]
 COLOURS = [(220, 20, 20), (20, 220, 20), (20, 20, 220)]
@@ -87,11 +88,11 @@ def test_the_first_answer_is_whole_shots_about_the_nearest_picture(clip: open_cl
         best_s = SHOT_S * int(expected.argmax())
         assert moment.start_s <= best_s < moment.end_s
         assert {moment.start_s % SHOT_S, moment.end_s % SHOT_S} == {0}
-    jsonschema.validate(documents.grounding_document(found, with_saliency=True), SCHEMA)
+    jsonschema.validate(found.to_dict(with_saliency=True), SCHEMA)
 
 
 def test_presence_is_not_known(clip: open_clip.CLIP, film: Path) -> None:
-    document = documents.grounding_document(vidsum.ground(film, QUERIES, device="cpu"), with_saliency=False)
+    document = vidsum.ground(film, QUERIES, device="cpu").to_dict(with_saliency=False)
     assert [query["present"] for query in document["queries"]] == [None] * 3
     assert "vse_sha256" not in document["provenance"]["grounding"]
     with pytest.raises(UsageError, match="not known how likely"):

@@ -13,7 +13,7 @@ import pytest
 import vidsum
 from tests import media
 from vidsum.pipelines import extraction as jobs
-from vidsum.types import Shots
+from vidsum.results.shots import Shots
 from vidsum.video.write import write_segments
 
 CUTS = (31, 77, 119, 164)
@@ -151,7 +151,7 @@ def test_key_frames_alone_find_cuts_at_key_frames(tmp_path: Path, passes: list[s
 def test_a_feature_file_has_edges_in_the_middle(tmp_path: Path) -> None:
     film = film_of(tmp_path, "usual").path
     features = vidsum.extract(film, extractor="cells")
-    vidsum.save(features, tmp_path / "f.npz")
+    vidsum.write_features(features, tmp_path / "f.npz")
     cuts = vidsum.find_shots(tmp_path / "f.npz").edges_s[1:-1]
     assert np.abs(cuts - np.array(CUTS) / 25).max() < 0.25
     assert ((cuts * 4) % 2 == 1).all()

@@ -11,16 +11,17 @@ import pytest
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
-from vidsum.documents import highlights_document, read_document
 from vidsum.errors import InputError, UsageError
-from vidsum.features.store import read_features, write_features
 from vidsum.pipelines import export, extraction
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
-from vidsum.results import write_json
+from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.features import Features
+from vidsum.results.load import read_document
+from vidsum.results.moments import Highlights, Moment
+from vidsum.results.result import write_json
 from vidsum.settings import Extraction
-from vidsum.types import Features, Highlights, Moment
 from vidsum.video.probe import probe
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def test_the_lively_segment_is_found(film: Path) -> None:
     assert found.saliency[[0, 5]].max() < 0.05
     assert (found.moments[0].start_s, found.moments[0].end_s) == (4, 8)
     assert found.warnings == ()
-    document = highlights_document(found)
+    document = found.to_dict()
     assert document["model"] == "highlights"
     assert document["model_reason"].startswith("auto: ")
 
@@ -116,7 +117,7 @@ def test_the_rest_of_a_video_is_a_clip_if_it_is_half_of_one(
     found = find_highlights(of_length(tmp_path, seconds), device="cpu")
     assert len(found.saliency) == len(found.timestamps) == clips
     assert max(moment.end_s for moment in found.moments) <= end_s + 1e-3
-    jsonschema.validate(highlights_document(found), SCHEMA)
+    jsonschema.validate(found.to_dict(), SCHEMA)
 
 
 def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:

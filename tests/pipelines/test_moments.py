@@ -15,10 +15,8 @@ import torch
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
-from vidsum import documents
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, OutputError, UsageError, WeightsError
-from vidsum.features.store import write_features
 from vidsum.grounding import find
 from vidsum.grounding.grounder import Prediction
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -27,9 +25,13 @@ from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import export, extraction, sources
 from vidsum.pipelines import moments as pipeline
-from vidsum.results import write_json
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
+from vidsum.results.load import read_document
+from vidsum.results.moments import Grounding, Moment
+from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Retrieval
-from vidsum.types import Features, FloatArray, Grounding, Moment
+from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 from vidsum.video.stills import read_frames_at
 
@@ -196,11 +198,11 @@ def test_a_video_is_probed_and_hashed_once(
 
 def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path: Path) -> None:
     found = pipeline.ground(film, ["green", "red"], device="cpu")
-    plain = documents.grounding_document(found, with_saliency=False)
+    plain = found.to_dict(with_saliency=False)
     jsonschema.validate(plain, SCHEMA)
     assert "timestamps_s" not in plain
     write_json(found, tmp_path / "moments.json")
-    whole = documents.read_document(tmp_path / "moments.json")
+    whole = read_document(tmp_path / "moments.json")
     jsonschema.validate(whole, SCHEMA)
     assert [len(one["saliency"]) for one in whole["queries"]] == [len(whole["timestamps_s"])] * 2
 
@@ -301,7 +303,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     exact = pipeline.ground(film, ["green", "red"], 3, precision="fp32", **ask)
     assert asked == [(2, 3, True), (2, 3, False)]
     assert [one.provenance["grounding"].get("precision") for one in (found, exact)] == ["bf16", None]
-    jsonschema.validate(documents.grounding_document(found, with_saliency=False), SCHEMA)
+    jsonschema.validate(found.to_dict(with_saliency=False), SCHEMA)
     assert best(found) == [(1, 2)] * 2
     assert (found.model, found.space) == (str(path), "vse")
     assert len(found.provenance["grounding"]["model_sha256"]) == 64

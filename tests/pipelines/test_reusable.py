@@ -11,7 +11,8 @@ import vidsum
 from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
-from vidsum.types import Features, Picture
+from vidsum.results.features import Features
+from vidsum.types import Picture
 
 WORDS = {"red": 0, "green": 1, "blue": 2}
 N_FRAMES = 60

@@ -10,20 +10,20 @@ import pytest
 import torch
 
 from tests import media
-from vidsum import documents, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
-from vidsum.features.store import write_features
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import export
 from vidsum.pipelines import extraction as jobs
 from vidsum.pipelines.export import read_record_of
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
-from vidsum.results import write_json
+from vidsum.results import documents
+from vidsum.results.feature_files import write_features
+from vidsum.results.features import Features
+from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Selection, ShotSettings
-from vidsum.types import Features
 from vidsum.video.probe import probe
 
 
@@ -106,8 +106,8 @@ def test_a_summary_from_the_feature_file_is_that_from_the_video(
     film: Path, passes: list[int], tmp_path: Path
 ) -> None:
     write_features(extract(film, device="cpu"), tmp_path / "f.npz")
-    of_file = documents.summary_document(summarize(tmp_path / "f.npz"))
-    of_video = documents.summary_document(summarize(film, device="cpu"))
+    of_file = summarize(tmp_path / "f.npz").to_dict()
+    of_video = summarize(film, device="cpu").to_dict()
     assert documents.to_text(of_file) == documents.to_text(of_video)
 
 
@@ -124,8 +124,8 @@ def test_a_cut_short_video_ends_where_its_pictures_end(passes: list[int], tmp_pa
 
 def test_documents_hold_plain_json_only(film: Path, passes: list[int]) -> None:
     summary = summarize(film, device="cpu")
-    text = documents.to_text(documents.summary_document(summary))
-    assert json.loads(text)["schema"] == documents.SUMMARY_SCHEMA
+    text = documents.to_text(summary.to_dict())
+    assert json.loads(text)["schema"] == "vidsum.summary/1"
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,12 @@ def test_features_are_not_extracted_from_features(tmp_path: Path) -> None:
 
 def test_features_are_hashed_once_per_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[int] = []
-    of_features = provenance.of_features
 
     def counted(features: Features) -> dict[str, Any]:
         hashed.append(len(features))
-        return of_features(features)
+        return {"vidsum": "0", "extractor": "custom"}
 
-    monkeypatch.setattr(provenance, "of_features", counted)
+    monkeypatch.setattr(Features, "made_from", property(counted))
     summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
     assert hashed == [40]
 
@@ -200,7 +199,7 @@ def test_a_video_shorter_than_a_segment_is_kept_with_one_message() -> None:
     summary = summarize(features, model="uniform")
     assert summary.segments == ((0, 0.5),)
     assert [line for line in summary.warnings if "budget" in line] == [
-        "the video is not longer than the budget (0:01.00): keeping all of it"
+        "the video is not longer than the budget (0:00.50): keeping all of it"
     ]
 
 

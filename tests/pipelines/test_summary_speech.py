@@ -16,7 +16,7 @@ from tests.speech import stub
 from vidsum.errors import UsageError
 from vidsum.grounding import said
 from vidsum.pipelines.summary_speech import subtitles_of
-from vidsum.speech.transcript import Segment, Transcript, Word
+from vidsum.results.transcript import Segment, Transcript, Word
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.media import make_video
-from tests.timelines.test_formats import read
+from tests.results.test_formats import read
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.timelines import film_format, film_text
-from vidsum.timelines.cuts import Cut
+from vidsum.results.cuts import Cut
 
 pytest.importorskip("opentimelineio")
 

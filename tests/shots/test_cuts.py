@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vidsum.results.features import Features
 from vidsum.shots import find
 from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
-from vidsum.types import Features, Interval
+from vidsum.types import Interval
 
 FPS = 25
 SAMPLES = 10

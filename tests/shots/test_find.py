@@ -9,8 +9,8 @@ import pytest
 from tests.shots.conftest import sequence
 from tests.shots.direct import direct_change_points
 from vidsum.errors import UsageError
+from vidsum.results.features import Features
 from vidsum.shots import METHODS, find
-from vidsum.types import Features
 
 
 def _steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> Features:

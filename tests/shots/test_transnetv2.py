@@ -15,8 +15,9 @@ from tests.conftest import real_weights
 from tests.shots.boundaries import f1
 from vidsum.errors import InputError, UsageError
 from vidsum.models.transnetv2 import TransNetV2
+from vidsum.results.features import Features
 from vidsum.shots.transnetv2 import SAMPLING, cuts_of, first_frames, load_model, see_transitions
-from vidsum.types import Features, VideoInfo
+from vidsum.types import VideoInfo
 from vidsum.video.frames import Frame
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

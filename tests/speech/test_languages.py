@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vidsum.results.transcript import Segment, Transcript
 from vidsum.speech.recognize import Heard, changes_of, in_one_language, language_of, with_main_language
-from vidsum.speech.transcript import Segment, Transcript
 from vidsum.speech.voice import RATE, Speech, Window
 
 

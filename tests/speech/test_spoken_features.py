@@ -9,8 +9,8 @@ import pytest
 from docs.benchmarks import spoken_features
 from docs.benchmarks.voices import write_wav
 from tests.conftest import real_weights
-from vidsum.datasets.moments import Query
-from vidsum.datasets.published_features import read_queries
+from vidsum.lab.datasets.moments import Query
+from vidsum.lab.datasets.published_features import read_queries
 
 
 @pytest.mark.weights

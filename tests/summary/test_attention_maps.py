@@ -14,11 +14,12 @@ from vidsum.errors import UsageError
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import decode_samples
 from vidsum.summary.summarizer import Summarizer
-from vidsum.types import Features, Shots
 
 N_SAMPLES = 40
 SMALL = FullTransNetConfig(dim_in=12, d=8, layers=2, heads=2, d_ff=16, window=5, t_max=64)

@@ -5,11 +5,12 @@ import pytest
 
 import vidsum
 from vidsum.errors import UsageError
+from vidsum.results.features import Features
 from vidsum.scaling import logistic
 from vidsum.settings import Selection
 from vidsum.summary import guided as module
 from vidsum.summary.guided import guided, require_readable
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 AXES = np.eye(4, dtype=np.float32)
 TEXTS = {"a dog": AXES[0], "a boat": AXES[1]}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from vidsum.results.features import Features
 from vidsum.summary.importance import highlights
-from vidsum.types import Features
 
 ROWS = arrays(
     np.float32, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.floats(-4, 4, width=32)

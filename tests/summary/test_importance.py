@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter1d
 
+from vidsum.results.features import Features
 from vidsum.summary import importance
 from vidsum.summary.importance import SCORERS, cluster, contrastive
-from vidsum.types import Features
 
 
 def made(n: int, dim: int = 8, seed: int = 0) -> Features:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.datasets.made import use_stand_ins, visual_map
+from tests.lab.datasets.made import use_stand_ins, visual_map
 from vidsum.errors import InputError
+from vidsum.results.features import Features
 from vidsum.summary.summarizer import Inputs, inputs_of
-from vidsum.types import Features
 
 
 @given(

@@ -10,8 +10,8 @@ from scipy.stats import entropy
 
 from tests.conftest import real_weights
 from vidsum.features import describe, load_extractor
+from vidsum.results.features import Features
 from vidsum.summary.liveness import DULL_UNITS, liveness, measures, motion
-from vidsum.types import Features
 
 LITE = "efficientnet_lite0"
 

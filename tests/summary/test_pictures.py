@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.figures import clock, round_times
+from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
 from vidsum.summary.plot import importance_plot
 from vidsum.summary.storyboard import storyboard
-from vidsum.types import Picture, ScoredShot, Summary, VideoInfo
+from vidsum.types import Picture, VideoInfo
 
 BLUE = (37, 99, 235)
 COLOURS = [(200, 30, 30), (30, 200, 30), (200, 200, 30), (30, 200, 200), (200, 30, 200), (90, 60, 30)]

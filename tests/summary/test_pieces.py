@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vidsum.results.features import Features
 from vidsum.summary.pieces import UNSHOWN, Piece, Windows, choose_pieces, held, piece_size, places_to_cut
-from vidsum.types import Features
 
 FPS = 10.0
 

@@ -10,11 +10,12 @@ from vidsum.errors import UsageError
 from vidsum.grounding.vse import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import SHIPPED_MODEL, Selection
 from vidsum.summary import score as module
 from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
 from vidsum.summary.summarizer import Summarizer, importance, load_summarizer
-from vidsum.types import Features, Shots
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))

@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary.selection import Selected, select
-from vidsum.types import Features, Shots
 
 FPS = 25.0
 WHOLE: dict[str, tuple[float, float | None]] = {"limits_s": (1.0, None)}

@@ -16,12 +16,13 @@ from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.ridge import RidgeScorer
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODELS, Extraction, Selection
 from vidsum.summary.importance import contrastive
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import best_score, candidates, checkpoint_sha256, is_flat, require_attention, score
 from vidsum.summary.summarizer import Inputs, importance, load_summarizer
-from vidsum.types import Features, Shots
 
 CLIPS = 12
 

@@ -12,7 +12,7 @@ from vidsum.errors import UsageError
 from vidsum.features import extractor
 from vidsum.features.extractor import OwnExtractor, register_extractor
 from vidsum.pipelines.extraction import extract
-from vidsum.types import Features
+from vidsum.results.features import Features
 from vidsum.video import pyav_reader
 from vidsum.video.probe import probe
 

@@ -17,9 +17,9 @@ from vidsum.errors import InputError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text
+from vidsum.results.cuts import Cut
 from vidsum.settings import UNLIKELY
 from vidsum.text_files import shown
-from vidsum.timelines.cuts import Cut
 from vidsum.version import __version__
 
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")

@@ -40,7 +40,7 @@ _PROMISES = {
 _KEPT = {"Cache-Control": "private, max-age=600"}
 _PAGE = {
     "/": ("html", "archive/templates/page.html"),
-    "/base.css": ("css", "report/templates/base.css"),
+    "/base.css": ("css", "results/templates/base.css"),
     "/page.css": ("css", "archive/templates/page.css"),
     "/page.js": ("javascript", "archive/templates/page.js"),
 }

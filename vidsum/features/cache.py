@@ -13,9 +13,9 @@ from typing import Any
 
 from vidsum.disk_cache import home
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.features.arrays import read_npz, write_npz
 from vidsum.provenance import digest_of
-from vidsum.types import Features
+from vidsum.results.feature_arrays import read_npz, write_npz
+from vidsum.results.features import Features
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.types import Features, FloatArray, Picture, Progress, VideoInfo
+from vidsum.results.features import Features
+from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
 
 CPU_FRAMES = 6

@@ -14,9 +14,10 @@ from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.results.moments import QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, MaskKind
-from vidsum.types import FloatArray, QueryMoments
+from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.grounding.grounder import Grounder

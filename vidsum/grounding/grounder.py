@@ -34,9 +34,10 @@ from vidsum.models.detr import inputs_of, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.results.moments import Moment
 from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.text_files import named
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel
 

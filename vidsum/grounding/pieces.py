@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import FloatArray, Moment, TimeArray
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, TimeArray
 
 _OF_SHOT = 0.75
 """Weight of the shot's mean in a piece's level; the rest is the curve's own."""

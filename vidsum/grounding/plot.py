@@ -12,7 +12,8 @@ from vidsum.figures import clock, new_figure, round_times, save_figure, title
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
 from vidsum.provenance import label_of
-from vidsum.types import FloatArray, Grounding, Highlights, Moment
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.types import FloatArray
 
 MOST_ROWS = 12
 _CURVE, _BEST, _OTHERS = "#374151", "#2563eb", "#93c5fd"

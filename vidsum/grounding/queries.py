@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from vidsum.errors import InputError, UsageError
-from vidsum.speech.transcript import SpokenQuery
+from vidsum.results.moments import QueryMoments
+from vidsum.results.transcript import SpokenQuery
 from vidsum.text_files import read_bytes, read_stdin
-from vidsum.types import QueryMoments
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")

@@ -11,10 +11,11 @@ import numpy as np
 
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.grounding.text import load_text_encoder
+from vidsum.results.moments import Moment, QueryMoments
+from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.scaling import logistic, unit_range
 from vidsum.settings import UNLIKELY
-from vidsum.speech.transcript import Segment, Transcript, Word
-from vidsum.types import FloatArray, Moment, QueryMoments, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 ENCODER = "minilm"
 """Compares texts, whatever the space of the video."""

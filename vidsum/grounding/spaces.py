@@ -20,9 +20,10 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.names import unknown
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
-from vidsum.types import Features, FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 SPACES = ("auto", "clip", "vse")
 STEP_S = 1.0

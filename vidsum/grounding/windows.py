@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.features.resample import resample
-from vidsum.types import Features, FloatArray, TimeArray
+from vidsum.results.features import Features
+from vidsum.types import FloatArray, TimeArray
 
 _BLOCK = 512
 """Clips of the grid at a time: sums in float64 of a long video and a thousand classes are large."""

@@ -9,8 +9,9 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.pipelines.extraction import Input
-from vidsum.shots.cuts import Pictures
-from vidsum.types import Features, Interval
+from vidsum.results.features import Features
+from vidsum.shots.cuts import Pictures, as_features
+from vidsum.types import Interval
 from vidsum.video.changes import NAME
 from vidsum.video.segments import changes_within
 
@@ -40,7 +41,8 @@ def _look_closer(given: Input, segments: Sequence[Interval]) -> Features | None:
     if found is None:
         with suppress(InputError):
             found = given.once(
-                made_from, lambda: replace(changes_within(video, segments), provenance=made_from)
+                made_from,
+                lambda: replace(as_features(changes_within(video, segments), video), provenance=made_from),
             )
             if is_cached:
                 cache.put(found)

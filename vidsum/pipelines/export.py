@@ -11,18 +11,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from vidsum.documents import features_document, read_record
 from vidsum.errors import InputError, UsageError
-from vidsum.features.store import is_feature_file, read_features
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import form_in, label_of
+from vidsum.results.cuts import cuts_of
+from vidsum.results.feature_files import is_feature_file, read_features
+from vidsum.results.load import read_record
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
-from vidsum.timelines.cuts import cuts_of
 from vidsum.times import format_time
-from vidsum.types import Grounding, Highlights, Moment, Progress, Summary, VideoInfo
+from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.playlist import is_playlist
@@ -176,7 +178,7 @@ def read_record_of(path: Path) -> dict[str, Any]:
     if not is_feature_file(path.name):
         return read_record(path)
     try:
-        document = features_document(read_features(path), with_arrays=False)
+        document = read_features(path).to_dict(with_arrays=False)
     except (InputError, UsageError):
         document = {}
     if not document.get("provenance"):

@@ -17,13 +17,15 @@ from vidsum.features import cache, can_be_int8, choose_backend, describe, kept_e
 from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.features.store import read_features, write_features
 from vidsum.memory import trimming
 from vidsum.options import from_keywords
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.provenance import digest_of
+from vidsum.results.feature_files import read_features, write_features
+from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.types import Features, Progress, VideoInfo
+from vidsum.shots.cuts import as_features
+from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
@@ -71,7 +73,7 @@ class Input:
     def provenance(self) -> dict[str, Any]:
         """What the first job's features would be made from, or what those that exist were made from."""
         if self.features is not None:
-            return provenance.of_features(self.features)
+            return self.features.made_from
         return self.jobs[0].provenance
 
     @property
@@ -333,7 +335,7 @@ def _decoded(
     for number in missing:
         if (features := seen.get(number)) is None:
             assert meter is not None
-            features = meter.measured(video)
+            features = as_features(meter.measured(video.path), video)
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     return made

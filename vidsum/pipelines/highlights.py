@@ -15,11 +15,13 @@ from vidsum.options import from_keywords
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, plan_features
 from vidsum.pipelines.sources import Source, has_pictures
+from vidsum.results.features import Features
+from vidsum.results.moments import Highlights, Moment
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidates, weights_sha256
-from vidsum.types import Features, FloatArray, Highlights, Moment, Progress, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -34,11 +34,13 @@ from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.results.features import Features
+from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_MODEL, EmbeddingSpace, Evidence, Extraction, MaskKind, Retrieval, Snap
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
-from vidsum.types import Features, FloatArray, Grounding, Moment, Progress, QueryMoments, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray
 from vidsum.version import __version__
 
 if TYPE_CHECKING:

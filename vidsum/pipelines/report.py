@@ -13,9 +13,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.pipelines.export import clip_paths, form_of
 from vidsum.pipelines.timelines import Result, relative, video_behind
-from vidsum.report.page import Film, data_url, picture_times, render
-from vidsum.results import to_dict
-from vidsum.timelines.media import url_of
+from vidsum.results.media import url_of
+from vidsum.results.page import Film, data_url, picture_times, render
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.stills import read_frames_at
@@ -42,7 +41,7 @@ def write_report(results: Result | Sequence[Result], path: PathLike) -> tuple[st
     if others:
         kinds = "Summary, Shots, Grounding or Highlights"
         raise UsageError(f"a report shows a {kinds}, not a {type(others[0]).__name__}")
-    named = [(f"result {number}", to_dict(one)) for number, one in enumerate(several, 1)]
+    named = [(f"result {number}", one.to_dict()) for number, one in enumerate(several, 1)]
     text, warnings = report_text(named, Path(path))
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")

@@ -19,6 +19,9 @@ from vidsum.pipelines.moments import EncodeText, plan_moments, queries_of
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import model_of, plan_summary, wishes_of
+from vidsum.results.moments import Grounding
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
 from vidsum.settings import (
     DEFAULT_MODEL,
     EmbeddingSpace,
@@ -32,9 +35,8 @@ from vidsum.settings import (
     Snap,
     Transcription,
 )
-from vidsum.speech.transcript import Transcript
 from vidsum.summary.own_scorers import OwnScores
-from vidsum.types import Grounding, Interval, Progress, Summary
+from vidsum.types import Interval, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -21,9 +21,10 @@ from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.windows import grid
 from vidsum.pipelines.extraction import Input
 from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript
+from vidsum.results.moments import Grounding, QueryMoments
+from vidsum.results.transcript import Transcript
 from vidsum.settings import Retrieval, Transcription
-from vidsum.speech.transcript import Transcript
-from vidsum.types import Grounding, Progress, QueryMoments, TimeArray
+from vidsum.types import Progress, TimeArray
 
 
 class SeenPlan(Protocol):

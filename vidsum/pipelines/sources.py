@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.features.store import is_feature_file
+from vidsum.results.feature_files import is_feature_file
+from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.text_files import read_bytes, read_stdin
-from vidsum.types import Features, Picture, TimeArray, VideoInfo
+from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
 from vidsum.video.stills import read_frames_at

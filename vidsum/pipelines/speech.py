@@ -14,6 +14,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
+from vidsum.results.transcript import Segment, SpokenQuery, TextFormat, Transcript
+from vidsum.results.transcript import as_text as as_text
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
 from vidsum.speech.recognize import (
@@ -37,8 +39,6 @@ from vidsum.speech.recognize import (
     recognize,
     with_main_language,
 )
-from vidsum.speech.transcript import Segment, SpokenQuery, TextFormat, Transcript
-from vidsum.speech.transcript import as_text as as_text
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time

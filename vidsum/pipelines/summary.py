@@ -23,6 +23,9 @@ from vidsum.pipelines.extraction import Input, extraction_job, plan_features, tr
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.pipelines.speech import TranscriptPlan
 from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clear
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.guided import guided, require_readable, texts_of
@@ -31,7 +34,7 @@ from vidsum.summary.score import best_score, candidates, draw_attention, weights
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Features, Interval, Progress, Shots, Summary
+from vidsum.types import Interval, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -7,9 +7,10 @@ from dataclasses import replace
 from vidsum.errors import UsageError
 from vidsum.grounding.said import SURE, evidence_of, passages_of, sentences_of
 from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript, write_text
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.settings import Extraction, Selection, Transcription
-from vidsum.speech.transcript import Segment, Transcript, Word
-from vidsum.types import Interval, Progress, Summary, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo
 
 
 def speech_for(

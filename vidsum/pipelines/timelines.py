@@ -11,12 +11,14 @@ from typing import Any, get_args
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results import to_dict
+from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.lists import LISTS
+from vidsum.results.media import Media, check_place, media_of
+from vidsum.results.moments import Grounding, Highlights
+from vidsum.results.shots import Shots
+from vidsum.results.summary import Summary
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
-from vidsum.timelines.cuts import Cut, cuts_of
-from vidsum.timelines.lists import LISTS
-from vidsum.timelines.media import Media, check_place, media_of
-from vidsum.types import Grounding, Highlights, Shots, Summary, VideoInfo
+from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
 
 PathLike = str | os.PathLike[str]
@@ -39,7 +41,7 @@ def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absol
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    text, warnings = timeline_text(to_dict(result), format_of(path), Path(path), media)
+    text, warnings = timeline_text(result.to_dict(), format_of(path), Path(path), media)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
     return warnings
@@ -171,7 +173,7 @@ def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: P
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.timelines.formats import Clip, one_line, to_editor
+    from vidsum.results.formats import Clip, one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import Features, Interval, TimeArray
+from vidsum.results.features import Features
+from vidsum.types import Interval, TimeArray, VideoInfo
+from vidsum.video.changes import NAME, Changes
 from vidsum.video.frames import TOLERANCE_S
 
 _LEAST = 1.0
@@ -24,6 +26,20 @@ class Pictures:
     """Those that were decoded for the samples, from `vidsum.video.changes`; None if nobody measured them."""
     look_closer: Callable[[Sequence[Interval]], Features | None] | None = None
     """Decodes segments [start_s, end_s) and gives the changes of all of their pictures."""
+
+
+def as_features(changes: Changes, video: VideoInfo) -> Features:
+    """Changes of pictures as features of their video, which the cache keeps: [N, 2]."""
+    return Features(
+        changes.array,
+        changes.timestamps,
+        step_s=1 / video.fps,
+        covers_s=1 / video.fps,
+        duration_s=video.duration_s,
+        video_fps=video.fps,
+        extractor=NAME,
+        video=video,
+    )
 
 
 def starts_of_shots(features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None) -> TimeArray:

@@ -11,9 +11,11 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.names import unknown
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
 from vidsum.shots.kts import change_points
-from vidsum.types import Features, Shots, TimeArray
+from vidsum.types import TimeArray
 
 Method = Literal["kts", "uniform", "transnetv2"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -13,7 +13,8 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import kept
 from vidsum.models.transnetv2 import FRAME_HEIGHT, FRAME_WIDTH, WINDOW, TransNetV2
-from vidsum.types import Features, Picture, Progress, TimeArray, VideoInfo
+from vidsum.results.features import Features
+from vidsum.types import Picture, Progress, TimeArray, VideoInfo
 from vidsum.video.frames import Exact, Frame, Sampling
 
 SAMPLING = Sampling(fps=None, size=Exact(FRAME_WIDTH, FRAME_HEIGHT))

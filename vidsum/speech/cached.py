@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from vidsum import disk_cache
-from vidsum.speech.transcript import Transcript, segments_data, segments_of
+from vidsum.results.transcript import Transcript, segments_data, segments_of
 
 _FOLDER = "transcripts"
 

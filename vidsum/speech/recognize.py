@@ -12,7 +12,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.memory import kept
-from vidsum.speech.transcript import Segment, Transcript, Word
+from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Progress
 

@@ -18,9 +18,11 @@ from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
 from vidsum.summary.summarizer import Summarizer
-from vidsum.types import Features, FloatArray, Shots, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 LONGEST = 1536
 """Maximum number of samples in a map, which is quadratic in them."""

@@ -11,11 +11,12 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.grounding.spaces import embed_queries
+from vidsum.results.features import Features
 from vidsum.scaling import logistic, unit_rows
 from vidsum.settings import Selection
 from vidsum.summary.importance import smoothed
 from vidsum.summary.summarizer import SENTENCES
-from vidsum.types import Features, FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray
 
 READS = (vse.EXTRACTOR, *SENTENCES)
 """Extractors whose features can be compared with text."""

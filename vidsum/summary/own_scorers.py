@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.results.features import Features
 from vidsum.scaling import unit_range
 from vidsum.summary.score import MODELS, Scored, scored_once
-from vidsum.types import Features, FloatArray
+from vidsum.types import FloatArray
 
 GROUP = "vidsum.scorers"
 """Entry points in which packages name their scorers; `--model NAME` finds them."""

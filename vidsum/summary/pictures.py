@@ -11,7 +11,8 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.labels import labelled
 from vidsum.outputs import atomic_write, make_folder
-from vidsum.types import Picture, Summary
+from vidsum.results.summary import Summary
+from vidsum.types import Picture
 
 _JPEG_QUALITY = 92
 _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")

@@ -17,8 +17,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
-from vidsum.types import Features, FloatArray, Interval
+from vidsum.types import FloatArray, Interval
 
 IntArray = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from vidsum.figures import ACCENT, clock, new_figure, round_times, save_figure, title
 from vidsum.provenance import label_of
-from vidsum.types import Summary
+from vidsum.results.summary import Summary
 
 
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:

@@ -12,11 +12,13 @@ from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion
 from vidsum.summary.summarizer import RIDGE_RATES
-from vidsum.types import Features, FloatArray, Shots
+from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.summary.summarizer import Summarizer

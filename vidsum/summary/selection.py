@@ -8,10 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.pieces import Piece, Windows, choose_pieces, held, piece_size, places_to_cut
 from vidsum.times import format_time
-from vidsum.types import Features, FloatArray, Interval, ScoredShot, Shots, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

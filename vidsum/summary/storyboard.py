@@ -13,8 +13,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
 from vidsum.figures import ACCENT, clock, round_times, title
+from vidsum.results.summary import Summary
 from vidsum.times import format_time
-from vidsum.types import Interval, Picture, Summary
+from vidsum.types import Interval, Picture
 
 _WIDE_CELL, _UPRIGHT_CELL = 384, 288
 """Pixels from left to right."""

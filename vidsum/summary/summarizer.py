@@ -21,10 +21,12 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, scorer_of
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.scaling import logistic
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.importance import contrastive
-from vidsum.types import Features, FloatArray, Shots
+from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.models.fulltransnet import FullTransNet

@@ -4,17 +4,29 @@ The measure is the mean absolute difference of tiny pictures, in levels from 0 t
 than a tenth of a millisecond, whatever the size of the video: most of its pixels are not looked at.
 """
 
+from dataclasses import dataclass
+
 import av
 import numpy as np
 import numpy.typing as npt
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from vidsum.errors import InputError
-from vidsum.types import Features, VideoInfo
+from vidsum.types import FloatArray, TimeArray
 
 NAME = "changes"
 _WIDTH, _HEIGHT = 32, 18
 """Of a tiny picture, as stored: it is not turned upright."""
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How much pictures of a video differ from the one before."""
+
+    array: FloatArray
+    """[N, 2] change of each picture, and 1 where it is known to follow the one before, else 0."""
+    timestamps: TimeArray
+    """[N] seconds."""
 
 
 class ChangeMeter:
@@ -41,20 +53,8 @@ class ChangeMeter:
         """Compare the next picture with none."""
         self._before = None
 
-    def measured(self, video: VideoInfo) -> Features:
-        """[N, 2] change of each picture, and 1 where it is known to follow the one before, else 0.
-
-        Raises InputError where there was no picture.
-        """
+    def measured(self, path: str) -> Changes:
+        """Those of the pictures it saw. Raises InputError where the video at `path` had none."""
         if not self._times:
-            raise InputError(f"{video.path}: no frame could be decoded")
-        return Features(
-            array=np.array(self._rows, np.float32),
-            timestamps=np.array(self._times),
-            step_s=1 / video.fps,
-            covers_s=1 / video.fps,
-            duration_s=video.duration_s,
-            video_fps=video.fps,
-            extractor=NAME,
-            video=video,
-        )
+            raise InputError(f"{path}: no frame could be decoded")
+        return Changes(np.array(self._rows, np.float32), np.array(self._times))

@@ -8,8 +8,8 @@ from itertools import chain
 
 import av
 
-from vidsum.types import Features, Interval, VideoInfo
-from vidsum.video.changes import ChangeMeter
+from vidsum.types import Interval, VideoInfo
+from vidsum.video.changes import ChangeMeter, Changes
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.pyav_reader import DecodedFrame, can_seek, decode_frames, open_source, video_stream
@@ -167,7 +167,7 @@ class Timeline:
         return self._source_start * self.source_base, self._clip_start * self.clip_base
 
 
-def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Features:
+def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     """The changes of the pictures on screen in segments of a video; see `ChangeMeter.measured`.
 
     `segments` are [start_s, end_s), in any order. The first picture of each has a change of 0. Raises
@@ -184,7 +184,7 @@ def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Features:
             if shown.decoded.time_s > last_s:  # one picture may be on screen in several segments
                 last_s = shown.decoded.time_s
                 meter.see(last_s, shown.decoded.frame)
-    return meter.measured(video)
+    return meter.measured(video.path)
 
 
 def _joined(segments: Sequence[Interval]) -> list[Interval]:

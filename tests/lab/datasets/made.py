@@ -1,0 +1,142 @@
+"""Made-up captions and annotations, and what stands for the networks that read them: no weights needed."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from vidsum.grounding.text import TextEncoder
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.models.configs import VSEConfig
+from vidsum.models.vse import VisualSemanticMap, map_of, shapes_of
+from vidsum.results.features import Features
+from vidsum.types import FloatArray
+
+DIM = 384
+WORDS = ("dog", "cat", "car", "sea", "man", "boat", "tree", "snow")
+STRIDE = 15
+
+
+def unit(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True), np.float32)
+
+
+def encode(texts: Sequence[str]) -> FloatArray:
+    """[M, 384] the sum of a random vector for each word: texts that share words are alike."""
+    rows = [
+        sum(np.random.default_rng(zlib.crc32(word.encode())).standard_normal(DIM) for word in text.split())
+        for text in texts
+    ]
+    return unit(np.array(rows))
+
+
+ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for t in texts], len)
+
+
+def visual_map(seed: int = 0) -> VisualSemanticMap:
+    """A random map of EfficientNet-Lite0's features, with noise that leaves captions recognisable."""
+    config = VSEConfig(dim_in=1280, hidden=48, dim_out=DIM)
+    rng, identity = np.random.default_rng(seed), np.eye(DIM, dtype=np.float32)
+    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes_of(config).items()}
+    measured = {"answer.weight": identity, "answer.bias": np.full(DIM, 0.01), "noise.weight": identity / 40}
+    return map_of(config, {**tensors, "scale": np.ones(1280), **measured})
+
+
+def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Embed captions by words, map features by `visual_map`; the list tells how many texts were embedded."""
+    calls: list[str] = []
+    encoder = replace(ENCODER, encode=lambda texts: calls.append(f"{len(texts)} texts") or encode(texts))
+    monkeypatch.setattr("vidsum.lab.datasets.captioned.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.grounding.vse.load_map", visual_map)
+    return calls
+
+
+def captions_of(n_samples: int, seed: int) -> list[str]:
+    """Runs of four frames with one caption each."""
+    rng = np.random.default_rng(seed)
+    return [f"a {WORDS[word]}" for word in np.repeat(rng.integers(0, len(WORDS), n_samples), 4)[:n_samples]]
+
+
+def write_captions(path: Path, captions: dict[str, Sequence[str]]) -> Path:
+    stored = {
+        name: {"picks": [STRIDE * t for t in range(len(texts))], "captions": list(texts)}
+        for name, texts in captions.items()
+    }
+    path.write_text(json.dumps(stored))
+    return path
+
+
+def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> Path:
+    """TVSum's file: the scores [U, n_frames] of each video, by the name that its captions have."""
+
+    def text(content: str) -> np.ndarray:
+        return np.frombuffer(content.encode("utf-16-le"), "<u2").reshape(-1, 1)
+
+    rows = [
+        {
+            "video": text(name),
+            "title": text(f"About {name}"),
+            "category": text("VT"),
+            "length": np.array([[each.shape[1] / fps]]),
+            "nframes": np.array([[float(each.shape[1])]]),
+            "user_anno": each.astype(float),
+            "gt_score": each.mean(axis=0, keepdims=True),
+        }
+        for name, each in scores.items()
+    ]
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for row, fields in enumerate(rows):
+            for field, value in fields.items():
+                file[f"#refs#/{field}_{row}"] = value
+        for field in rows[0]:
+            references = [[file[f"#refs#/{field}_{row}"].ref] for row in range(len(rows))]
+            file.create_dataset(f"tvsum50/{field}", data=references, dtype=h5py.ref_dtype)
+    return path
+
+
+def write_protocol(path: Path, titles: Sequence[str], n_frames: int = 90) -> Path:
+    """SumMe's protocol: three annotators, two shots."""
+    members: dict[str, np.ndarray] = {}
+    for number, title in enumerate(titles, 1):
+        rng = np.random.default_rng(number)
+        members |= {
+            f"video_{number}/user_summary": rng.integers(0, 2, (3, n_frames), np.uint8),
+            f"video_{number}/change_points": np.array([[0, 39], [40, n_frames - 1]], np.int32),
+            f"video_{number}/gtscore": rng.random(-(-n_frames // STRIDE), np.float32),
+            f"video_{number}/name": np.array(title),
+        }
+    np.savez_compressed(path, **members)
+    return path
+
+
+def write_tvsum(folder: Path, n_videos: int = 6, n_samples: int = 40) -> tuple[Path, Path]:
+    """A file of captions and one of annotations: people like dogs, and other words less."""
+    captions, scores = {}, {}
+    for number in range(n_videos):
+        name = f"id_{number}"
+        rng = np.random.default_rng([7, number])
+        captions[name] = captions_of(n_samples, number)
+        liked = np.array([4 if text == "a dog" else 2 for text in captions[name]])
+        scores[name] = np.repeat(liked + rng.integers(-1, 2, (5, n_samples)), STRIDE, axis=1)
+    return write_captions(folder / "captions.json", captions), write_mat(folder / "ydata.mat", scores)
+
+
+def video(name: str, array: FloatArray, user_scores: np.ndarray | None = None) -> AnnotatedVideo:
+    """A video of one shot for every four samples; its scores are random where there are none."""
+    n_samples = len(array)
+    edges = np.arange(0, n_samples + 1, 4) * STRIDE
+    edges[-1] = n_samples * STRIDE
+    return AnnotatedVideo(
+        name=name,
+        features=Features.from_array(array, fps=2, video_fps=30, extractor="minilm"),
+        picks=np.arange(n_samples) * STRIDE,
+        n_frames=n_samples * STRIDE,
+        change_points=np.stack([edges[:-1], edges[1:] - 1], axis=1),
+        gtscore=np.random.default_rng([3, n_samples]).random(n_samples, np.float32),
+        user_scores=user_scores,
+    )

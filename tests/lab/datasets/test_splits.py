@@ -1,0 +1,238 @@
+"""Splits: the published files, our own folds, the three settings, and the validation part."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.splits import (
+    Split,
+    by_dataset,
+    coverage_of,
+    k_fold,
+    read_splits,
+    settings,
+    with_validation,
+)
+
+PUBLISHED = "../datasets/eccv16_dataset_{}_google_pool5.h5/video_{}"
+
+
+def names(dataset: str, count: int) -> list[str]:
+    return [f"{dataset}/video_{number}" for number in range(1, count + 1)]
+
+
+ALL = [*names("tvsum", 50), *names("summe", 25), *names("ovp", 50), *names("youtube", 50)]
+
+key_names = st.sets(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=40)
+
+
+@given(videos=key_names, seed=st.integers(0, 2**32), data=st.data())
+def test_folds_tile_the_videos(videos: set[str], seed: int, data: st.DataObject) -> None:
+    folds = data.draw(st.integers(2, len(videos)))
+    splits = k_fold(videos, folds, seed)
+    assert len(splits) == folds
+    assert Counter(name for split in splits for name in split.test) == Counter(videos)
+    for split in splits:
+        assert {*split.train, *split.test} == videos
+        assert not {*split.train} & {*split.test}
+    sizes = [len(split.test) for split in splits]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_folds_depend_on_the_seed_alone() -> None:
+    videos = names("tvsum", 50)
+    assert k_fold(videos, seed=3) == k_fold(videos[::-1], seed=3)
+    assert k_fold(videos, seed=3) != k_fold(videos, seed=4)
+
+
+@pytest.mark.parametrize("folds", [0, 1, 4])
+def test_folds_that_cannot_be_are_refused(folds: int) -> None:
+    with pytest.raises(UsageError, match="3 videos cannot be split"):
+        k_fold(names("a", 3), folds)
+
+
+@given(videos=key_names, fraction=st.floats(0.01, 0.99), seed=st.integers(0, 99))
+def test_validation_comes_out_of_training_only(videos: set[str], fraction: float, seed: int) -> None:
+    split = Split("one", tuple(sorted(videos)), ("the test video",))
+    held_out = with_validation(split, fraction, seed)
+    assert held_out.test == split.test
+    assert sorted(held_out.train + held_out.validation) == sorted(split.train)
+    assert held_out.train
+    assert held_out.validation
+    assert abs(len(held_out.validation) - fraction * len(videos)) <= 1
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.5, float("nan")])
+def test_a_fraction_out_of_range_is_refused(fraction: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        with_validation(Split("one", ("a", "b"), ("c",)), fraction)
+
+
+def test_a_single_training_video_cannot_be_held_out() -> None:
+    with pytest.raises(UsageError, match="one training video"):
+        with_validation(Split("one", ("a",), ("c",)))
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "reason"),
+    [
+        (("a", "b"), ("b",), "names b twice"),
+        (("a", "a"), ("b",), "names a twice"),
+        ((), ("b",), "no video to train on"),
+        (("a",), (), "no video to test on"),
+    ],
+)
+def test_a_split_that_leaks_or_lacks_a_part_is_refused(
+    train: tuple[str, ...], test: tuple[str, ...], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        Split("one", train, test)
+
+
+def test_canonical_folds_stay_within_the_target() -> None:
+    splits = settings("canonical", by_dataset(ALL), "summe", seed=5)
+    assert [split.name for split in splits] == [f"canonical-{number}" for number in range(1, 6)]
+    assert all(sorted(split.train + split.test) == sorted(names("summe", 25)) for split in splits)
+    assert coverage_of(splits, ALL).tiles
+
+
+def test_augmented_folds_add_all_other_videos_to_training() -> None:
+    canonical = settings("canonical", by_dataset(ALL), "summe", seed=5)
+    augmented = settings("augmented", by_dataset(ALL), "summe", seed=5)
+    for plain, more in zip(canonical, augmented, strict=True):
+        assert more.test == plain.test
+        assert sorted(more.train) == sorted(
+            [*plain.train, *(name for name in ALL if not name.startswith("summe"))]
+        )
+
+
+def test_transfer_tests_on_the_whole_target() -> None:
+    (split,) = settings("transfer", by_dataset(ALL), "summe")
+    assert sorted(split.test) == sorted(names("summe", 25))
+    assert sorted(split.train + split.test) == sorted(ALL)
+
+
+@pytest.mark.parametrize("setting", ["augmented", "transfer"])
+def test_settings_that_need_other_data_say_so(setting: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        settings(setting, {"summe": names("summe", 25)}, "summe")  # type: ignore[arg-type]
+    assert refused.value.hint is not None
+    assert "--data" in refused.value.hint
+
+
+def test_an_unknown_setting_or_target_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown setting 'other'"):
+        settings("other", by_dataset(ALL), "summe")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="cosum is not among tvsum, summe"):
+        settings("canonical", by_dataset(ALL), "cosum")
+
+
+def test_coverage_counts_what_is_tested_and_how_often() -> None:
+    splits = [Split("1", ("a/3",), ("a/1", "a/2")), Split("2", ("a/3",), ("a/2",))]
+    coverage = coverage_of(splits, ["a/1", "a/2", "a/3", "a/4", "b/1"])
+    assert (coverage.videos, coverage.covered, coverage.repeated, coverage.tiles) == (4, 2, 1, False)
+    assert str(coverage) == "the test sets cover 2 of 4 videos, 1 of them more than once"
+
+
+def write(path: Path, *splits: dict[str, object]) -> Path:
+    path.write_text(json.dumps(splits), encoding="utf-8")  # JSON is YAML too
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["yml", "json"])
+@pytest.mark.parametrize("key", [PUBLISHED.format("tvsum", 2), "tvsum/video_2", "data/tvsum.h5/video_2"])
+def test_keys_that_name_the_dataset_are_understood(tmp_path: Path, suffix: str, key: str) -> None:
+    path = write(tmp_path / f"x.{suffix}", {"train_keys": [PUBLISHED.format("ovp", 1)], "test_keys": [key]})
+    assert read_splits(path, ALL) == [Split("x-1", ("ovp/video_1",), ("tvsum/video_2",))]
+
+
+def test_keys_without_a_dataset_are_of_the_only_one_or_of_the_file_s_name(tmp_path: Path) -> None:
+    content: dict[str, object] = {"train_keys": ["video_1"], "test_keys": ["video_2"]}
+    (split,) = read_splits(write(tmp_path / "x.json", content), names("mine", 2))
+    assert (split.train, split.test) == (("mine/video_1",), ("mine/video_2",))
+    (split,) = read_splits(write(tmp_path / "summe_splits.json", content), ALL)
+    assert split.test == ("summe/video_2",)
+    with pytest.raises(InputError, match="which of ovp, summe, tvsum, youtube") as refused:
+        read_splits(tmp_path / "x.json", ALL)
+    assert refused.value.hint is not None
+
+
+def test_missing_data_of_a_split_is_named(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x.yml",
+        {"train_keys": [PUBLISHED.format("ovp", 1)], "test_keys": [PUBLISHED.format("tvsum", 60)]},
+    )
+    with pytest.raises(InputError, match="the videos of ovp are not given") as refused:
+        read_splits(path, names("tvsum", 50))
+    assert refused.value.hint == "add --data eccv16_dataset_ovp_google_pool5.h5"
+    with pytest.raises(InputError, match="tvsum/video_60, which the file of tvsum does not hold"):
+        read_splits(path, ALL)
+
+
+def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path: Path) -> None:
+    good = {"train_keys": ["video_1"], "test_keys": ["video_2"]}
+    path = write(tmp_path / "x.json", good, {**good, "test_keys": ["video_1"]})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match=r"x\.json: split x-2: names mine/video_1 twice"):
+        read_splits(path, names("mine", 2))
+
+
+@pytest.mark.parametrize("suffix", ["yml", "json"])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[", "cannot be read as"),
+        ("[" * 9_000, "cannot be read as"),
+        ("", "(cannot be read as JSON|is not a list of splits)"),
+        ("[]", "is not a list of splits"),
+        ("7", "is not a list of splits"),
+        ("[7]", "split 1: train_keys must be a list of names"),
+        ('[{"train_keys": ["made/é\\n"], "test_keys": ["made/b"]}]', r"names 'made/é\\n', but"),
+        ('[{"train_keys": ["a"]}]', "split 1: test_keys must be a list of names"),
+        ('[{"train_keys": [1], "test_keys": ["a"]}]', "split 1: train_keys must be a list of names"),
+    ],
+)
+def test_files_without_splits_are_refused(tmp_path: Path, suffix: str, content: str, reason: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"x\.{suffix}: {reason}"):
+        read_splits(path, ALL)
+
+
+def test_missing_and_binary_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_splits(tmp_path / "x.yml", ALL)
+    with pytest.raises(InputError, match="is not a file"):
+        read_splits(tmp_path, ALL)
+    (tmp_path / "x.yml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="is not a text file"):
+        read_splits(tmp_path / "x.yml", ALL)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "train", "test", "covered", "videos"),
+    [
+        ("tvsum/tvsum.yml", 40, 10, 32, 50),
+        ("tvsum/tvsum_aug.yml", 154, 10, 32, 50),
+        ("tvsum/tvsum_trans.yml", 114, 50, 50, 50),
+        ("tvsum/tvsum_splits.json", 40, 10, 34, 50),
+        ("summe/summe.yml", 20, 5, 16, 25),
+        ("summe/summe_aug.yml", 159, 5, 16, 25),
+        ("summe/summe_trans.yml", 139, 25, 25, 25),
+        ("summe/summe_splits.json", 20, 5, 18, 25),
+    ],
+)
+def test_the_published_files_are_read(
+    shared: Path, file: str, train: int, test: int, covered: int, videos: int
+) -> None:
+    """Sizes as counted in the files; 16 of 25 is what the field notes say of DSNet's SumMe splits."""
+    splits = read_splits(shared / "data" / file, ALL)
+    assert len(splits) == 5
+    assert {(len(split.train), len(split.test)) for split in splits} == {(train, test)}
+    coverage = coverage_of(splits, ALL)
+    assert (coverage.covered, coverage.videos, coverage.tiles) == (covered, videos, False)

@@ -1,0 +1,167 @@
+"""The measures of QVHighlights compared with a direct loop over queries, on data full of ties."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lab.evaluation.highlight_loop import LENGTHS, LEVELS, clip_figures, moment_figures
+from vidsum.lab.evaluation import highlight_metrics
+from vidsum.lab.evaluation.highlight_metrics import (
+    THRESHOLDS,
+    measure_clips,
+    measure_moments,
+    moment_precisions,
+)
+
+# tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
+interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [one[0] / 5, sum(one) / 5])
+maybe_empty = interval | st.integers(0, 80).map(lambda at: [at / 5, at / 5])
+scored = st.tuples(maybe_empty, st.integers(0, 3)).map(lambda one: [*one[0], one[1]])
+answer = st.tuples(
+    st.lists(scored, min_size=1, max_size=12), st.lists(interval, min_size=1, max_size=5, unique_by=tuple)
+)
+
+
+def lines(cases: list[tuple[list[Any], list[Any]]]) -> tuple[dict[int, Any], list[dict[str, Any]]]:
+    """Predictions and truths, as the direct loop takes them."""
+    predictions = {qid: {"pred_relevant_windows": moments} for qid, (moments, _) in enumerate(cases)}
+    return predictions, [{"qid": qid, "relevant_windows": right} for qid, (_, right) in enumerate(cases)]
+
+
+@settings(max_examples=25)
+@given(cases=st.lists(answer, min_size=1, max_size=5), echoed=st.booleans())
+def test_moments_are_measured_as_by_a_direct_loop(
+    cases: list[tuple[list[Any], list[Any]]], echoed: bool
+) -> None:
+    if echoed:  # moments that are right windows, so that high thresholds are met too
+        cases = [([*([*one, 2] for one in right), *moments], right) for moments, right in cases]
+    moments = np.zeros((len(cases), 10, 2))
+    scores = np.full((len(cases), 10), -np.inf)
+    windows = np.zeros((len(cases), max(len(right) for _, right in cases), 2))
+    for row, (found, right) in enumerate(cases):
+        top = np.array(found[:10], float)
+        moments[row, : len(top)], scores[row, : len(top)] = top[:, :2], top[:, 2]
+        windows[row, : len(right)] = right
+    measured = measure_moments(moments, scores, windows)
+    lengths = {end - start for _, right in cases for start, end in right}
+    for name, (above, at_most) in LENGTHS.items():
+        measures = measured[name]
+        if not any(above < length <= at_most for length in lengths):
+            assert measures is None
+            continue
+        figures = moment_figures(*lines(cases), [name])[name]
+        assert measures is not None
+        assert list(measures.recall.values()) == list(figures["MR-R1"].values())
+        assert measures.miou == pytest.approx(figures["MR-mIoU"])
+        found_ap = [*measures.precision.values(), measures.mean_precision]
+        assert found_ap == pytest.approx(list(figures["MR-mAP"].values()))
+
+
+video = st.integers(2, 12).flatmap(
+    lambda n_clips: st.tuples(
+        st.lists(st.integers(-2, 2), min_size=n_clips - 1, max_size=n_clips),
+        st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=n_clips, max_size=n_clips),
+    )
+)
+
+
+@settings(max_examples=25)
+@given(videos=st.lists(video, min_size=1, max_size=4))
+def test_clips_are_measured_as_by_a_direct_loop(
+    videos: list[tuple[list[int], list[tuple[int, ...]]]],
+) -> None:
+    longest = max(len(right) for _, right in videos)
+    saliency = np.full((len(videos), longest), -np.inf)
+    annotators = np.zeros((len(videos), longest, 3), np.float32)
+    for row, (given_, right) in enumerate(videos):
+        saliency[row, : len(given_)] = given_
+        annotators[row, : len(right)] = right
+    measured = measure_clips(saliency, annotators, np.array([len(right) for _, right in videos]))
+    predictions = {qid: {"pred_saliency_scores": given_} for qid, (given_, _) in enumerate(videos)}
+    truths = [
+        {
+            "qid": qid,
+            "duration": 2 * len(right) + 1,
+            "relevant_clip_ids": list(range(len(right))),
+            "saliency_scores": right,
+        }
+        for qid, (_, right) in enumerate(videos)
+    ]
+    figures = clip_figures(predictions, truths)
+    for name in LEVELS:
+        assert measured[name].precision == pytest.approx(figures[f"HL-min-{name}"]["HL-mAP"])
+        assert measured[name].hit == pytest.approx(figures[f"HL-min-{name}"]["HL-Hit1"])
+
+
+def test_the_settings_are_those_of_the_loop() -> None:
+    assert highlight_metrics.LEVELS == LEVELS
+    assert list(highlight_metrics.LENGTHS_S) == ["full", "short", "middle", "long"]
+
+
+def full(moments: Any, scores: Any, windows: Any) -> tuple[float, float]:
+    """R1 and mAP at an IoU of .5."""
+    measured = measure_moments(*(np.array(each, float) for each in (moments, scores, windows)))["full"]
+    assert measured is not None
+    return measured.recall[0.5], measured.precision[0.5]
+
+
+def test_a_window_is_taken_once_and_precision_is_interpolated() -> None:
+    ious = np.array([[[0.96, 0.0], [0.96, 0.0], [0.0, 0.72]]])  # the second meets what the first took
+    precision = moment_precisions(ious, np.array([2]))[0]
+    at = dict(zip(THRESHOLDS, precision.tolist(), strict=True))
+    assert at[0.5] == at[0.7] == pytest.approx((1 + 2 / 3) / 2)
+    assert at[0.75] == at[0.95] == pytest.approx(1 / 2)
+
+
+def test_a_moment_takes_the_next_best_window_if_another_took_the_best() -> None:
+    ious = np.array([[[0.9, 0.6], [0.9, 0.6]]])
+    precision = moment_precisions(ious, np.array([2]))[0]
+    assert precision.tolist() == pytest.approx([1, 1, 1, *[0.5] * 6, 0])
+
+
+def test_the_first_moment_is_that_of_the_file_not_of_the_best_score() -> None:
+    assert full([[[0, 10], [50, 60]]], [[0.1, 0.9]], [[[50, 60]]]) == (0.0, 1.0)
+
+
+def test_an_empty_moment_is_a_wrong_one() -> None:
+    window, empty = [0.0, 10.0], [4.0, 4.0]  # inside the window, and better than what is right
+    assert full([[empty, window], [window, empty]], [[0.9, 0.1]] * 2, [[window], [window]]) == (0.5, 0.75)
+
+
+def test_an_iou_that_is_the_threshold_counts_as_published() -> None:
+    # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, is a little less
+    assert full([[[0.0, 4.95]]], [[0]], [[[0.0, 9.9]]]) == (1.0, 0.0)
+
+
+def test_lengths_at_the_edge_belong_to_the_shorter() -> None:
+    windows = np.array([[[0.0, 10.0]], [[0.0, 30.0]], [[0.0, 30.5]]])
+    measured = measure_moments(windows, np.zeros((3, 1)), windows)
+    assert [measures and measures.mean_precision for measures in measured.values()] == [1, 1, 1, 1]
+    wrong = windows.copy()
+    wrong[0] += 100
+    measured = measure_moments(wrong, np.zeros((3, 1)), windows)
+    found = [measures and measures.mean_precision for measures in measured.values()]
+    assert found == pytest.approx([2 / 3, 0, 1, 1])
+
+
+def test_clips_of_one_score_count_together() -> None:
+    annotators = np.array([4, 0, 0, 4], np.float32).reshape(1, 4, 1)
+    measured = measure_clips(np.zeros((1, 4)), annotators, np.array([4]))["VeryGood"]
+    assert (measured.precision, measured.hit) == (0.5, 1.0)  # the first of equal clips is the best one
+    flipped = measure_clips(np.array([[0.0, 1, 1, 0]]), annotators, np.array([4]))["VeryGood"]
+    assert (flipped.precision, flipped.hit) == (0.5, 0.0)
+
+
+def test_one_annotator_is_enough_for_a_hit_but_not_for_precision() -> None:
+    annotators = np.array([[[4, 0, 0], [0, 0, 0]]], np.float32)
+    measured = measure_clips(np.array([[1.0, 0.0]]), annotators, np.array([2]))["Good"]
+    assert (measured.precision, measured.hit) == (pytest.approx(1 / 3), 1.0)
+
+
+def test_of_windows_met_as_well_the_last_is_taken() -> None:
+    ious = np.array([[[0.6, 0.6], [0.0, 0.9]]])  # so that the second moment finds nothing left
+    precision = moment_precisions(ious, np.array([2]))[0]
+    assert precision.tolist() == pytest.approx([0.5] * 3 + [0.25] * 5 + [0.25, 0])

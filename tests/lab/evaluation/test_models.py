@@ -1,0 +1,349 @@
+"""Answers of MRNet and DETR checkpoints on published features, compared with the model called by hand."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.lab.datasets.moment_layouts import moment_video
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.features.resample import resample
+from vidsum.grounding.text import TextEncoder
+from vidsum.intervals import iou
+from vidsum.lab.datasets.moments import Query
+from vidsum.lab.datasets.published_features import read_clips
+from vidsum.lab.evaluation import models
+from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, to_clips
+from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
+from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.models.detr import Detections
+from vidsum.models.detr_models import DETRModel, build
+from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
+
+CLIPS, DIMS, DIM_TEXT = 8, (4, 2), 4
+ROWS = {"x": 10, "short": 6, "long": 32}
+"""Features of each video: one has a clip too few, one more than the models read."""
+QUERIES = {
+    "7": Query("7", "a dog", "x", 20.0, ((0.0, 4.0),)),
+    "8": Query("8", "a cat on a mat", "x", 20.0, ((4.0, 10.0),)),
+    "9": Query("9", "a bird", "short", 15.0, ((0.0, 4.0),)),
+    "10": Query("10", "a cow", "long", 62.0, ((0.0, 4.0),)),
+}
+VIDEOS = {
+    "x": moment_video("x", 20.0, *((QUERIES[qid].text, (0.0, 4.0)) for qid in ("7", "8"))),
+    "none": moment_video("none", 10.0),
+    "long": moment_video("long", 7200.0, ("a cow", (0.0, 90.0))),
+}
+
+
+def words_of(text: str) -> FloatArray:
+    """Simulated embeddings of its words."""
+    rng = np.random.default_rng(list(text.encode()))
+    rows = rng.normal(size=(len(text.split()), DIM_TEXT)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def encode(texts: Sequence[str]) -> FloatArray:
+    """Simulated embeddings: the first word's."""
+    return np.stack([words_of(text)[0] for text in texts])
+
+
+@pytest.fixture(autouse=True)
+def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A text encoder with no weights; lists the names that were loaded."""
+    names: list[str] = []
+
+    def load(name: str, device: str) -> TextEncoder:
+        names.append(name)
+        return TextEncoder(name, DIM_TEXT, encode, lambda texts: list(map(words_of, texts)), len)
+
+    monkeypatch.setattr(models, "load_text_encoder", load)
+    return names
+
+
+def small(family: str) -> MRNet | DETRModel:
+    """A small model, untrained."""
+    sizes = {"dim_query": DIM_TEXT, "clips": CLIPS, "d": 16, "heads": 2, "d_ff": 16}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        if family == "mrnet":
+            return MRNet(MRNetConfig(dim_video=sum(DIMS), **sizes, **HEADS["light"])).eval()
+        layers = {"layers": 1, "decoder_layers": 1, "words": 3}
+        return build(family, DETRConfig(dim_video=sum(DIMS) + 2, **sizes, **layers)).eval()
+
+
+@pytest.fixture(params=["mrnet", "qd-detr"])
+def family(request: pytest.FixtureRequest) -> str:
+    """Of models."""
+    return str(request.param)
+
+
+@pytest.fixture
+def run(family: str, tmp_path: Path) -> ModelRun:
+    """A checkpoint of the family, and features of two kinds."""
+    rng = np.random.default_rng(1)
+    sources = tuple(tmp_path / kind for kind in ("slowfast", "clip"))
+    for folder, dim in zip(sources, DIMS, strict=True):
+        folder.mkdir()
+        for video, length in ROWS.items():
+            np.savez(folder / f"{video}.npz", features=3 * rng.normal(size=(length, dim)).astype(np.float32))
+    return ModelRun(checkpoint(tmp_path / "model.safetensors", family), sources, device="cpu")
+
+
+def checkpoint(path: Path, family: str, **reads: Any) -> Path:
+    """A file of a small model; clips are said to be sampled, as those of published models are."""
+    model = small(family)
+    facts = {"space": "features", "text": "clip", "clip_s": 2.0, "fps": 0.5, **reads}
+    save_trained(path, Trained(family, asdict(model.config), facts, {}, model.state_dict()))
+    return path
+
+
+def clips_of(run: ModelRun, video: str, length: int) -> FloatArray:
+    """What a DETR should read of a video, by hand."""
+    parts = []
+    for folder in run.features:
+        rows = np.load(folder / f"{video}.npz")["features"][:length]
+        parts.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    rows = np.concatenate(parts, axis=1)
+    rows = resample(rows, CLIPS) if len(rows) > CLIPS else rows
+    times = np.arange(len(rows) + 1, dtype=np.float32) / len(rows)
+    return np.concatenate([rows, times[:-1, None], times[1:, None]], axis=1)
+
+
+@torch.inference_mode()
+def detected(clips: FloatArray, words: FloatArray) -> Detections:
+    """A DETR's own answer."""
+    is_clip, is_word = (torch.ones(1, len(rows), dtype=torch.bool) for rows in (clips, words))
+    return small("qd-detr")(torch.from_numpy(clips)[None], is_clip, torch.from_numpy(words)[None], is_word)
+
+
+@torch.inference_mode()
+def best_proposal(run: ModelRun, video: str, text: str) -> tuple[float, float]:
+    """Start and end of MRNet's own best answer, as fractions of the video."""
+    model = small("mrnet")
+    clips = torch.from_numpy(read_clips(run.features, video, CLIPS))[None]
+    scores = match_scores(model(clips, torch.from_numpy(encode([text]))[None]))[0, 0]
+    first, last = divmod(int(scores.masked_fill(~model.valid, -1).argmax()), CLIPS)
+    return first / CLIPS, (last + 1) / CLIPS
+
+
+def best_span(run: ModelRun, video: str, text: str, length: int) -> tuple[float, float]:
+    """Start and end of a DETR's own best answer, as fractions of the video."""
+    found = detected(clips_of(run, video, length), words_of(text)[:3])
+    best = found.logits[-1, 0].softmax(-1)[:, 0].argmax()
+    centre, width = found.spans[-1, 0, best].double().tolist()
+    start, end = (min(max(edge, 0), 1) for edge in (centre - width / 2, centre + width / 2))
+    return start, end
+
+
+def best_of(run: ModelRun, family: str, video: str, text: str, length: int) -> tuple[float, float]:
+    if family == "mrnet":
+        return best_proposal(run, video, text)
+    return best_span(run, video, text, length)
+
+
+def test_moments_are_the_models_own_and_a_video_is_read_as_a_whole(
+    run: ModelRun, family: str, encoders: list[str]
+) -> None:
+    progress: list[tuple[float, float]] = []
+    found = moments_by(run, VIDEOS, max_iou=0.5, progress=lambda _, *counts: progress.append(counts))
+    assert encoders == ["clip"]
+    assert list(found) == ["x", "long"]
+    assert progress == [(1, 2), (2, 2)]
+    for name, answers in found.items():
+        video = VIDEOS[name]
+        for query, moments in zip(video.queries, answers, strict=True):
+            start, end = best_of(run, family, name, query.text, ROWS[name])
+            expected = start * video.duration_s, end * video.duration_s
+            assert (moments[0].start_s, moments[0].end_s) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+            spans = [(moment.start_s, moment.end_s) for moment in moments]
+            assert np.triu(iou(spans, spans), 1).max() <= 0.5
+            assert 1 <= len(moments) <= 5
+
+
+def test_answers_to_qvhighlights_are_the_models_own(
+    run: ModelRun, family: str, encoders: list[str], tmp_path: Path
+) -> None:
+    progress: list[tuple[float, float]] = []
+    found = highlights_by(run, QUERIES, lambda _, *counts: progress.append(counts))
+    assert encoders == ["clip"]
+    assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    for qid, length in (("7", 10), ("8", 10), ("9", 6)):
+        query, answer = QUERIES[qid], found[qid]
+        assert (answer.qid, answer.query, answer.video) == (qid, query.text, query.video)
+        start, end = (
+            edge * query.duration_s for edge in best_of(run, family, query.video, query.text, length)
+        )
+        assert answer.moments
+        best = answer.moments[0]
+        assert (best.start_s, best.end_s) == (
+            2.0 * round(start / 2),
+            min(2.0 * round(end / 2), query.duration_s),
+        )
+        assert (answer.saliency is None) == (family == "mrnet")  # which has no saliency head
+    write_predictions(tmp_path / "mine.jsonl", found.values())
+    assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
+
+
+@pytest.mark.parametrize("family", ["qd-detr"], indirect=True)
+def test_spans_and_saliency_of_a_detr_are_all_given(run: ModelRun) -> None:
+    found = highlights_by(run, QUERIES)
+    for qid, length in (("7", 10), ("8", 10), ("9", 6), ("10", 31)):
+        query, answer = QUERIES[qid], found[qid]
+        by_hand = detected(clips_of(run, query.video, length), words_of(query.text)[:3])
+        scores = by_hand.logits[-1, 0].softmax(-1)[:, 0].sort(descending=True).values
+        assert answer.moments is not None
+        assert [moment.score for moment in answer.moments] == pytest.approx(scores.tolist(), abs=1e-5)
+        by_clip = by_hand.saliency[0].numpy()
+        borders = np.rint(np.arange(len(by_clip)) * length / len(by_clip))  # as features are averaged
+        at = np.searchsorted(borders, np.arange(length), side="right") - 1
+        ties = (np.arange(length) + 0.5) * len(by_clip) % length == 0  # a middle between two clips
+        np.testing.assert_allclose(np.array(answer.saliency)[~ties], by_clip[at[~ties]], atol=1e-4)
+
+
+def test_published_words_are_for_detr_alone(
+    run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
+) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for qid, query in QUERIES.items():
+        np.savez(folder / f"qid{qid}.npz", last_hidden_state=5 * words_of(query.text))
+    given_words = replace(run, text_features=folder)
+    if family == "mrnet":
+        with pytest.raises(UsageError, match="one vector per query"):
+            highlights_by(given_words, QUERIES)
+        return
+    by_encoder, by_file = highlights_by(run, QUERIES), highlights_by(given_words, QUERIES)
+    assert encoders == ["clip"]
+    for qid in QUERIES:
+        np.testing.assert_allclose(by_file[qid].saliency, by_encoder[qid].saliency, atol=1e-5)
+    (folder / "qid9.npz").unlink()
+    with pytest.raises(InputError, match=r"no words of query 9 \(qid9\.npz\)"):
+        highlights_by(given_words, QUERIES)
+
+
+def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
+    run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
+) -> None:
+    folder = tmp_path / "spoken"
+    folder.mkdir()
+    named = {
+        name: replace(
+            video, queries=tuple(replace(query, audio=f"{name}_{query.text}.wav") for query in video.queries)
+        )
+        for name, video in VIDEOS.items()
+    }
+    for name, video in named.items():
+        for query in video.queries:
+            np.save(folder / f"{name}_{query.text}.npy", encode([query.text]))
+    by_text = replace(run, query_features=folder)
+    with pytest.raises(
+        UsageError, match="the words of queries" if family == "qd-detr" else "that clip embeds"
+    ):
+        moments_by(by_text, named, max_iou=0.5)
+    if family == "qd-detr":
+        return
+    reads = {"text": None, "queries": {"dim": DIM_TEXT, "from": "spoken"}}
+    by_file = replace(by_text, checkpoint=checkpoint(tmp_path / "spoken.safetensors", family, **reads))
+    assert moments_by(by_file, named, max_iou=0.5) == moments_by(run, VIDEOS, max_iou=0.5)
+    for task in (lambda run: moments_by(run, named, max_iou=0.5), lambda run: highlights_by(run, QUERIES)):
+        with pytest.raises(InputError, match="reads queries from files") as caught:
+            task(replace(by_file, query_features=None))
+        assert "--query-features" in str(caught.value.hint)
+    np.save(folder / "x_a dog.npy", np.ones(DIM_TEXT + 1))
+    np.save(folder / "x_a cat on a mat.npy", np.ones(DIM_TEXT + 1))
+    np.save(folder / "long_a cow.npy", np.ones(DIM_TEXT + 1))
+    with pytest.raises(UsageError, match=f"reads queries of {DIM_TEXT} numbers, not of {DIM_TEXT + 1}"):
+        moments_by(by_file, named, max_iou=0.5)
+    assert encoders == ["clip"]
+
+
+@given(st.floats(0, 149), st.floats(0.01, 150), st.sampled_from([149.0, 149.9, 150.0]))
+def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float, duration_s: float) -> None:
+    moment = Moment(min(start_s, duration_s - 0.01), min(start_s + length_s, duration_s), 0.5)
+    rounded = to_clips(moment, duration_s)
+    assert 0 <= rounded.start_s < rounded.end_s <= duration_s
+    for edge in (rounded.start_s, rounded.end_s):
+        assert edge % 2 == 0 or edge == duration_s
+    assert abs(rounded.start_s - moment.start_s) <= 2
+    assert abs(rounded.end_s - moment.end_s) <= 2
+    assert rounded.score == moment.score
+
+
+@pytest.mark.parametrize(
+    ("moment", "expected"),
+    [
+        ((2.9, 7.1), (2, 8)),
+        ((2.9, 3.1), (2, 4)),
+        ((3.2, 4.4), (2, 4)),  # nothing is left between 4 and 4
+        ((0.2, 149.8), (0, 150)),
+    ],
+)
+def test_edges_are_rounded_as_published(moment: tuple[float, float], expected: tuple[float, float]) -> None:
+    rounded = to_clips(Moment(*moment, 1.0), 150.0)
+    assert (rounded.start_s, rounded.end_s) == expected
+
+
+def answer(task: str, run: ModelRun, queries: dict[str, Query] = QUERIES, **changes: Any) -> Any:
+    """The answers of a run to the queries of one of the tasks."""
+    changed = replace(run, **changes)
+    if task == "highlights":
+        return highlights_by(changed, queries)
+    return moments_by(changed, VIDEOS, max_iou=0.5)
+
+
+tasks = pytest.mark.parametrize("task", ["moments", "highlights"])
+
+
+@tasks
+def test_sources_are_given_in_the_order_of_the_training(
+    task: str, run: ModelRun, family: str, tmp_path: Path
+) -> None:
+    ordered = replace(run, checkpoint=checkpoint(tmp_path / "ordered.safetensors", family, dims=list(DIMS)))
+    assert answer(task, ordered) == answer(task, run)
+    with pytest.raises(UsageError, match=r"\[4, 2\] numbers side by side, not of \[2, 4\]") as caught:
+        answer(task, ordered, features=run.features[::-1])
+    assert caught.value.hint == "--features in the order of the training"
+
+
+def test_without_a_text_encoder_the_hint_says_what_to_do(
+    run: ModelRun, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str, device: str) -> TextEncoder:
+        raise WeightsError(f"{name}: clip.safetensors could not be fetched", hint="--extractor mobilenet_v2")
+
+    monkeypatch.setattr(models, "load_text_encoder", missing)
+    with pytest.raises(WeightsError, match="could not be fetched") as caught:
+        highlights_by(run, QUERIES)
+    assert str(caught.value.hint).endswith("vidsum weights add FILE --as clip")
+    assert ("--text-features" in str(caught.value.hint)) == (family == "qd-detr")
+
+
+@tasks
+def test_runs_that_cannot_answer(task: str, run: ModelRun, family: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not say what embeds its queries"):
+        answer(task, run, checkpoint=checkpoint(tmp_path / "silent.safetensors", family, text=None))
+    with pytest.raises(UsageError, match=r"reads clips of \d numbers.*, not of \d"):
+        answer(task, run, features=run.features[:1])
+    with pytest.raises(UsageError, match="reads a similarity curve"):
+        answer(task, run, checkpoint=checkpoint(tmp_path / "guided.safetensors", family, guided=True))
+    with pytest.raises(InputError, match="no such file"):
+        answer(task, run, checkpoint=tmp_path / "none.safetensors")
+    (run.features[1] / "long.npz").unlink()
+    with pytest.raises(InputError, match=r"has no features of 1 of \d videos, such as long"):
+        answer(task, run)
+
+
+@pytest.mark.parametrize(("duration_s", "n_clips"), [(20.0, 10), (6.0, 3)])
+def test_features_of_another_rate_are_refused(run: ModelRun, duration_s: float, n_clips: int) -> None:
+    with pytest.raises(InputError, match=f"6 features of short, whose .* s are {n_clips} clips"):
+        answer("highlights", run, {"9": replace(QUERIES["9"], duration_s=duration_s)})

@@ -1,0 +1,280 @@
+"""The evaluations of moments and of QVHighlights: the published figures, and the baselines."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.lab.datasets.moment_layouts import moment_video, write_lines
+from tests.lab.evaluation.highlight_loop import LENGTHS, clip_figures, moment_figures
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights
+from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
+from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.lab.evaluation.submissions import QueryPrediction, read_highlight_predictions, write_predictions
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray
+
+
+def clips(*scores: int) -> FloatArray:
+    """What each of two annotators gave, who agree."""
+    return np.repeat(np.array(scores, np.float32)[:, None], 2, axis=1)
+
+
+QUERIES = {
+    "7": Query("7", "A girl", "x", 8.0, ((2.0, 6.0),), clips(0, 4, 2, 0)),
+    "8": Query("8", "A dog", "x", 8.0, ((0.0, 8.0),), clips(3, 3, 3, 3)),
+    "9": Query("9", "A cat", "y", 4.0, ((0.0, 2.0),), clips(4, 0)),
+}
+
+
+def answers(**changes: Any) -> dict[str, QueryPrediction]:
+    """Right answers, but for the changes."""
+    return {
+        qid: QueryPrediction(
+            **{
+                "qid": qid,
+                "query": query.text,
+                "video": query.video,
+                "moments": tuple(Moment(*window, 1.0) for window in query.windows),
+                "saliency": tuple(query.saliency[:, 0].tolist()) if query.saliency is not None else None,
+                **changes,
+            }
+        )
+        for qid, query in QUERIES.items()
+    }
+
+
+def figures(row: HighlightMeasures) -> dict[str, Any]:
+    """A row by the names of the published metrics file, in per cent."""
+    found: dict[str, Any] = {}
+    for name, measures in (row.moments or {}).items():
+        assert measures is not None
+        precision = {str(at): share for at, share in measures.precision.items()}
+        found[name] = {
+            "MR-mAP": {**precision, "average": measures.mean_precision},
+            "MR-R1": {str(at): share for at, share in measures.recall.items()},
+            "MR-mIoU": measures.miou,
+        }
+    for name, of_level in (row.clips or {}).items():
+        found[f"HL-min-{name}"] = {"HL-mAP": of_level.precision, "HL-Hit1": of_level.hit}
+    return found
+
+
+def in_per_cent(values: Any) -> Any:
+    """With two decimals, as published."""
+    if isinstance(values, dict):
+        return {key: in_per_cent(value) for key, value in values.items()}
+    return float(f"{100 * values:.2f}")
+
+
+@pytest.mark.shared
+def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "data" / "qvhighlights"
+    queries = read_highlights(folder / "highlight_val_release.jsonl")
+    predictions = read_highlight_predictions(folder / "sample_val_preds.jsonl", queries)
+    report = evaluate_highlights(queries, predictions, name="sample", n_seeds=1)
+    published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())
+    brief = published.pop("brief")
+    found = in_per_cent(figures(report.rows[0].measures))
+    unpublished = {name: (found[name].pop("MR-mIoU"), found[name]["MR-R1"].pop("0.3")) for name in LENGTHS}
+    assert found == published
+    lines = [
+        [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        for name in ("sample_val_preds.jsonl", "highlight_val_release.jsonl")
+    ]
+    direct = in_per_cent(moment_figures({line["qid"]: line for line in lines[0]}, lines[1]))
+    assert unpublished == {name: (direct[name]["MR-mIoU"], direct[name]["MR-R1"]["0.3"]) for name in LENGTHS}
+    assert brief == {
+        **{f"MR-full-R1@{at}": found["full"]["MR-R1"][at] for at in ("0.5", "0.7")},
+        **{f"MR-full-mAP@{at}": found["full"]["MR-mAP"][at] for at in ("0.5", "0.75")},
+        **{
+            f"MR-{name}-mAP": found[name]["MR-mAP"]["average"] for name in ("full", "short", "middle", "long")
+        },
+        **{f"{name}-{key[3:]}": found[name][key] for name in found if "HL" in name for key in found[name]},
+    }
+    whole = in_per_cent(figures(report.rows[2].measures))["full"]  # field notes 3
+    assert (whole["MR-R1"]["0.5"], whole["MR-R1"]["0.7"], whole["MR-mAP"]["average"]) == (9.03, 6.06, 5.58)
+    assert report.warnings == ("queries whose last clip has no score, which mAP takes for 0: 13",)
+    write_predictions(tmp_path / "again.jsonl", predictions.values())
+    assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
+
+
+@pytest.mark.shared
+def test_empty_moments_are_measured_as_published(shared: Path, tmp_path: Path) -> None:
+    """As QD-DETR and CG-DETR publish them: at the end of the video, first or among the others."""
+    folder = shared / "data" / "qvhighlights"
+    lines = [
+        [json.loads(line) for line in (folder / name).read_text().splitlines()[:100]]
+        for name in ("sample_val_preds.jsonl", "highlight_val_release.jsonl")
+    ]
+    predictions = {line["qid"]: line for line in lines[0]}
+    truths = [line for line in lines[1] if line["qid"] in predictions]
+    for number, line in enumerate(predictions.values()):
+        if number % 3 == 0:
+            line["pred_relevant_windows"].insert(number % 4, [148.0, 148.0, 0.5])
+    paths = tmp_path / "mine.jsonl", tmp_path / "val.jsonl"
+    write_lines(paths[0], *(predictions[line["qid"]] for line in truths))
+    queries = read_highlights(write_lines(paths[1], *truths))
+    report = evaluate_highlights(queries, read_highlight_predictions(paths[0], queries), n_seeds=1)
+    direct = {**moment_figures(predictions, truths), **clip_figures(predictions, truths)}
+    assert in_per_cent(figures(report.rows[0].measures)) == in_per_cent(direct)
+    n_empty = sum(window[0] == window[1] for line in truths for window in _windows(predictions, line))
+    assert n_empty > 20
+    assert f"moments that are empty and count as wrong: {n_empty}" in report.warnings
+
+
+def _windows(predictions: dict[Any, Any], line: dict[str, Any]) -> list[list[float]]:
+    found: list[list[float]] = predictions[line["qid"]]["pred_relevant_windows"]
+    return found
+
+
+def test_right_answers_are_wholly_right() -> None:
+    report = evaluate_highlights(QUERIES, answers(), name="mine", n_seeds=2)
+    assert (dict(report.facts), report.warnings) == ({"n_videos": 2, "n_queries": 3, "n_seeds": 2}, ())
+    assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
+    own = report.rows[0].measures
+    assert own.moments is not None
+    assert own.clips is not None
+    assert own.moments["full"] == own.moments["short"]
+    assert own.moments["full"] is not None
+    assert set(own.moments["full"].recall.values()) == set(own.moments["full"].precision.values()) == {1.0}
+    assert own.moments["middle"] is own.moments["long"] is None
+    assert own.clips["Fair"].precision == own.clips["Fair"].hit == 1.0
+    assert own.clips["VeryGood"].precision == pytest.approx(2 / 3)  # nothing is very good to see in one
+
+
+def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
+    whole = evaluate_highlights(QUERIES, answers(), n_seeds=1).rows[2].measures
+    assert whole.moments is not None
+    assert whole.clips is not None
+    assert whole.moments["full"] is not None
+    assert whole.moments["full"].recall[0.5] == 1.0  # 4 of 8 s, all, 2 of 4 s
+    assert whole.moments["full"].recall[0.55] == pytest.approx(1 / 3)
+    assert whole.clips["Fair"].precision == pytest.approx((2 / 4 + 1 + 1 / 2) / 3)
+    assert whole.clips["Fair"].hit == pytest.approx(2 / 3)
+
+
+def test_random_clips_come_to_what_is_expected() -> None:
+    random = evaluate_highlights({"9": QUERIES["9"]}, answers(), n_seeds=2000).rows[1].measures
+    assert random.clips is not None
+    assert random.clips["Good"].hit == pytest.approx(0.5, abs=0.05)
+    assert random.clips["Good"].precision == pytest.approx(0.75, abs=0.03)  # of two clips, one right
+
+
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        ({"moments": None}, "the predictions have no pred_relevant_windows: saliency alone is measured"),
+        ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
+    ],
+)
+def test_measures_without_predictions_are_in_no_row(changes: dict[str, None], warning: str) -> None:
+    report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
+    assert report.warnings == (warning,)
+    lacks_moments = "moments" in changes
+    assert [row.measures.moments is None for row in report.rows] == [lacks_moments] * 3
+    assert [row.measures.clips is None for row in report.rows] == [not lacks_moments] * 3
+
+
+def test_data_without_annotators_has_moments_alone() -> None:
+    bare = {qid: Query(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
+    report = evaluate_highlights(bare, answers(), n_seeds=1)
+    assert report.warnings == ("the data has no saliency_scores of annotators: moments alone are measured",)
+    assert [row.measures.clips for row in report.rows] == [None] * 3
+    with pytest.raises(UsageError, match="no saliency to measure"):
+        evaluate_highlights(bare, answers(moments=None))
+
+
+def test_a_query_without_moments_counts_as_missed() -> None:
+    given = answers()
+    given["8"] = QueryPrediction("8", "A dog", "x", (), (1, 1, 1, 1))
+    own = evaluate_highlights(QUERIES, given, n_seeds=1).rows[0].measures
+    assert own.moments is not None
+    assert own.moments["full"] is not None
+    assert own.moments["full"].recall[0.5] == own.moments["full"].precision[0.5] == pytest.approx(2 / 3)
+
+
+def test_empty_moments_are_wrong_ones_and_counted() -> None:
+    given = answers()
+    given["7"] = QueryPrediction("7", "A girl", "x", (Moment(4, 4, 1.0), Moment(2, 6, 0.9)), (1, 2, 3, 4))
+    report = evaluate_highlights(QUERIES, given, n_seeds=1)
+    assert report.warnings == ("moments that are empty and count as wrong: 1",)
+    own = report.rows[0].measures.moments
+    assert own is not None
+    assert own["full"] is not None
+    assert own["full"].recall[0.5] == pytest.approx(2 / 3)
+    assert own["full"].precision[0.5] == pytest.approx((1 / 2 + 1 + 1) / 3)
+
+
+def test_odd_predictions_give_warnings() -> None:
+    given = answers()
+    given["7"] = QueryPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
+    assert evaluate_highlights(QUERIES, given, n_seeds=1).warnings == (
+        "first moments that are not those of the highest score, but taken for R1: 1",
+        "queries whose last clip has no score, which mAP takes for 0: 1",
+    )
+
+
+def test_highlights_that_make_no_report() -> None:
+    with pytest.raises(UsageError, match="cannot be called 'random'"):
+        evaluate_highlights(QUERIES, answers(), name="random")
+    with pytest.raises(UsageError, match="at least one seed"):
+        evaluate_highlights(QUERIES, answers(), n_seeds=0)
+    with pytest.raises(UsageError, match="no query"):
+        evaluate_highlights({}, {})
+    with pytest.raises(UsageError, match="predictions: 3 of 3 queries lack an answer: 7"):
+        evaluate_highlights(QUERIES, {})
+    mixed = {**answers(), "8": answers(saliency=None)["8"]}
+    with pytest.raises(UsageError, match="some answers have moments or saliency, others have not"):
+        evaluate_highlights(QUERIES, mixed)
+
+
+@pytest.fixture
+def videos() -> dict[str, MomentVideo]:
+    """Two videos with three queries, one of them with two windows."""
+    return {
+        "v_a": moment_video("v_a", 10.0, ("a dog", (0.0, 5.0), (8.0, 10.0)), ("a cat", (2.0, 4.0))),
+        "v_b": replace(moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))), repairs=("cut",)),
+        "v_c": moment_video("v_c", 20.0),
+    }
+
+
+def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVideo]) -> None:
+    wrong, right = Moment(6, 7, 0.9), Moment(8, 10, 0.5)
+    mine = {"v_a": [[wrong, right], []], "v_b": [[Moment(0, 20, 1)]]}
+    report = evaluate_moments(videos, {"mine": mine}, n_seeds=3)
+    assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
+    assert dict(report.facts) == {"n_videos": 2, "n_queries": 3, "comparison": "mmn", "n_seeds": 3}
+    assert report.warnings == ("cut: 1, first in v_b",)
+    own, _, whole = (row.measures for row in report.rows)
+    assert own.recall[1, 0.7] == pytest.approx(1 / 3)
+    assert own.recall[5, 0.7] == pytest.approx(2 / 3)
+    assert own.miou == pytest.approx(1 / 3)
+    assert whole.miou == pytest.approx((0.5 + 0.2 + 1) / 3)
+
+
+@pytest.mark.parametrize(
+    ("mine", "reason"),
+    [
+        ({"v_a": [[], []]}, "mine: v_b: 0 of 1 queries are answered"),
+        ({"v_a": [[]], "v_b": [[]]}, "mine: v_a: 1 of 2 queries are answered"),
+    ],
+)
+def test_a_row_has_to_answer_all_queries(
+    videos: dict[str, MomentVideo], mine: dict[str, list[list[Moment]]], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        evaluate_moments(videos, {"mine": mine})
+
+
+def test_moments_that_make_no_report(videos: dict[str, MomentVideo]) -> None:
+    with pytest.raises(UsageError, match="cannot be called 'random'"):
+        evaluate_moments(videos, {"random": {}})
+    with pytest.raises(UsageError, match="at least one seed"):
+        evaluate_moments(videos, {}, n_seeds=0)
+    with pytest.raises(UsageError, match="no query"):
+        evaluate_moments({"v_c": videos["v_c"]}, {})

@@ -1,0 +1,380 @@
+"""Submissions and other files of predictions: what is written is read again, faults name file and line."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.lab.datasets.moment_layouts import moment_video, write_lines
+from tests.lab.evaluation.annotated import dataset
+from vidsum.errors import InputError, OutputError
+from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.lab.evaluation.submissions import (
+    QueryPrediction,
+    read_highlight_predictions,
+    read_predictions,
+    read_scores,
+    write_predictions,
+)
+from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.types import VideoInfo
+
+QUERIES = {
+    "7": Query("7", "A girl", "x", 9.0, ((2.0, 6.0),)),
+    "8": Query("8", "A dog", "y", 6.0, ((0.0, 2.0),)),
+}
+
+
+def line(qid: int, **changes: Any) -> dict[str, Any]:
+    """A good answer to one of the queries, but for the changes; those that are None are left out."""
+    query = QUERIES[str(qid)]
+    values = {
+        "qid": qid,
+        "query": query.text,
+        "vid": query.video,
+        "pred_relevant_windows": [[0, 2, 0.5], [2, 6, 0.9]],
+        "pred_saliency_scores": [0.25] * query.n_clips,
+        **changes,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def test_answers_come_in_the_order_of_the_data_and_moments_in_that_of_the_file(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", line(8, pred_saliency_scores=[1, 0]), line(7))
+    found = read_highlight_predictions(path, QUERIES)
+    assert list(found) == ["7", "8"]
+    assert found["7"] == QueryPrediction(
+        "7", "A girl", "x", (Moment(0, 2, 0.5), Moment(2, 6, 0.9)), (0.25, 0.25, 0.25, 0.25)
+    )
+    assert found["8"].saliency == (1.0, 0.0)  # the last clip may lack a score
+
+
+@pytest.mark.parametrize(
+    ("left_out", "has"), [("pred_saliency_scores", (True, False)), ("pred_relevant_windows", (False, True))]
+)
+def test_either_part_may_be_left_out(tmp_path: Path, left_out: str, has: tuple[bool, bool]) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", *(line(qid, **{left_out: None}) for qid in (7, 8)))
+    for one in read_highlight_predictions(path, QUERIES).values():
+        assert (one.moments is not None, one.saliency is not None) == has
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
+moments = st.lists(st.tuples(st.floats(0, 4), st.floats(5, 9), finite).map(lambda one: Moment(*one)))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    moments=st.none() | moments.map(tuple),
+    saliency=st.none() | st.lists(finite, min_size=3, max_size=4).map(tuple),
+    text=st.text(st.characters(categories=["L", "N", "P", "S"])),
+)
+def test_what_is_written_is_read_again(
+    tmp_path: Path, moments: tuple[Moment, ...] | None, saliency: tuple[float, ...] | None, text: str
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    answer = QueryPrediction("7", text, "x", moments, saliency)
+    write_predictions(path, [answer])
+    if moments is None and saliency is None:
+        with pytest.raises(InputError, match="has neither"):
+            read_highlight_predictions(path, {"7": QUERIES["7"]})
+    else:
+        assert read_highlight_predictions(path, {"7": QUERIES["7"]}) == {"7": answer}
+
+
+def test_the_layout_is_the_published_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    prediction = QueryPrediction("7", "Ein Mädchen", "x", (Moment(2.0, 6.0, 0.9),), (0.5, 0.25))
+    named = QueryPrediction("own-1", "A cat", "y", ())
+    write_predictions(path, [prediction, named])
+    assert [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] == [
+        {
+            "qid": 7,
+            "query": "Ein Mädchen",
+            "vid": "x",
+            "pred_relevant_windows": [[2.0, 6.0, 0.9]],
+            "pred_saliency_scores": [0.5, 0.25],
+        },
+        {"qid": "own-1", "query": "A cat", "vid": "y", "pred_relevant_windows": []},
+    ]
+
+
+def test_answers_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="no folder"):
+        write_predictions(tmp_path / "none" / "mine.jsonl", [])
+    nan = QueryPrediction("7", "A girl", "x", saliency=(float("nan"),))
+    with pytest.raises(ValueError, match="JSON"):
+        write_predictions(tmp_path / "mine.jsonl", [nan])
+    assert list(tmp_path.iterdir()) == []
+
+
+AS_MOMENTS = {query.video: MomentVideo(query.video, query.duration_s, (query,)) for query in QUERIES.values()}
+readers = pytest.mark.parametrize(
+    "read",
+    [lambda path: read_highlight_predictions(path, QUERIES), lambda path: read_predictions(path, AS_MOMENTS)],
+    ids=["highlights", "moments"],
+)
+Read = Callable[[Path], Any]
+
+
+def fault(tmp_path: Path, read: Read, lines: Iterable[Any]) -> str:
+    """The message about a file of these lines, which begins with its path."""
+    path = write_lines(tmp_path / "mine.jsonl", *lines)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.message.startswith(str(path))
+    return caught.value.message
+
+
+def moment(*values: Any) -> list[dict[str, Any]]:
+    """A line with one moment."""
+    return [line(7, pred_relevant_windows=[list(values)])]
+
+
+@readers
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([line(7), line(8), line(7)], "line 3: answers "),
+        ([line(7)], "lacks 1 of 2 queries, such as 'A dog' of y"),
+        ([], "lacks 2 of 2 queries"),
+        ([{**line(7), "qid": 9}], "line 1: qid 9 "),
+        ([{**line(7), "qid": True}], "line 1: has no number or text qid"),
+        ([line(7, vid=None)], "line 1: has no text vid"),
+        ([line(7, vid="z")], "in the data"),
+        ([line(7, query=None)], "line 1: has no text query"),
+        (moment(2, 1.9, 1), "ends before its start: [2, 1.9, 1]"),
+        ([line(8), *moment(6, 2, 1)], "line 2: has a moment that ends before"),
+        (moment(2, 6, float("nan")), "line 1: has a moment that is not a start, end and score: [2, 6, nan]"),
+        (moment(2, float("inf"), 1), "score: [2, inf, 1]"),
+        (moment(2, 6), "score: [2, 6]"),
+        (moment("2", 6, 1), "score: ['2', 6, 1]"),
+        (moment(2, 10**400, 1), "score: [2, 1000"),
+        ([line(7, pred_relevant_windows=[{"5": 1, "6": 1, "1": 1}])], "score: {"),
+        ([line(7, pred_relevant_windows=3)], "line 1: has no list pred_relevant_windows"),
+        ([line(7, pred_saliency_scores=None, pred_relevant_windows=None)], "line 1: has neither pred_rel"),
+        ([line(7), [1]], "line 2: is not a JSON object"),
+    ],
+)
+def test_faults_name_file_and_line(tmp_path: Path, read: Read, lines: list[Any], reason: str) -> None:
+    assert reason in fault(tmp_path, read, lines)
+
+
+@readers
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"text", b'{"qid": 7', b'{"vid": "v_b"}\n{'])
+def test_files_of_another_kind_are_named(tmp_path: Path, read: Read, content: bytes | None) -> None:
+    path = tmp_path / "mine.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"mine\.jsonl"):
+        read(path)
+
+
+@readers
+def test_an_empty_moment_is_kept_in_its_place(tmp_path: Path, read: Read) -> None:
+    windows = [[9, 9, 0.9], [2, 6, 0.5]]
+    found = read(write_lines(tmp_path / "mine.jsonl", line(7, pred_relevant_windows=windows), line(8)))
+    moments = found["7"].moments if "7" in found else found["x"][0]
+    assert moments == (Moment(9, 9, 0.9), Moment(2, 6, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([line(7, vid="z")], "line 1: vid z is not the video of qid 7 in the data, x"),
+        ([{key: value for key, value in line(7).items() if key != "qid"}], "has no number or text qid"),
+        ([line(7, pred_saliency_scores=[1, 2])], "line 1: has 2 pred_saliency_scores for the 4 clips of 2 s"),
+        ([line(7, pred_saliency_scores=[1] * 5)], "line 1: has 5 pred_saliency_scores for the 4 clips"),
+        ([line(7, pred_saliency_scores=[1, 2, 3, float("nan")])], "finite numbers: nan"),
+        ([line(7, pred_saliency_scores=[1, 2, 3, None])], "finite numbers: None"),
+        ([line(7, pred_saliency_scores="high")], "list: 'high'"),
+        ([line(7), line(8, pred_saliency_scores=None)], "line 2: has pred_relevant_windows; the first line"),
+    ],
+)
+def test_faults_of_submissions_with_saliency(tmp_path: Path, lines: list[Any], reason: str) -> None:
+    assert reason in fault(tmp_path, lambda path: read_highlight_predictions(path, QUERIES), lines)
+
+
+def test_a_video_of_less_than_two_clips_needs_a_score(tmp_path: Path) -> None:
+    short = {"7": Query("7", "A girl", "x", 3.0, ((0.0, 2.0),), np.ones((1, 3), np.float32))}
+    path = write_lines(tmp_path / "mine.jsonl", line(7, pred_saliency_scores=[]))
+    with pytest.raises(InputError, match="has 0 pred_saliency_scores"):
+        read_highlight_predictions(path, short)
+
+
+# --- moments by the names of videos and the texts of queries ---
+
+VIDEOS = {
+    "s1.avi": moment_video(
+        "s1.avi", 30.0, ("She  cuts.", (0.0, 5.0)), ("She washes.", (6.0, 8.0)), ("She cuts.", (20.0, 25.0))
+    ),
+    "v_b": moment_video("v_b", 20.0, ("a bird", (0.0, 20.0))),
+}
+NUMBERED = {
+    "x": MomentVideo(
+        "x",
+        150.0,
+        (Query("1", "A dog", "x", 150.0, ((0.0, 4.0),)), Query("2", "A dog", "x", 150.0, ((6.0, 8.0),))),
+    )
+}
+
+
+def submitted(vid: str, query: str, *moments: tuple[float, ...], **more: Any) -> dict[str, Any]:
+    """A line of a submission."""
+    return {"vid": vid, "query": query, "pred_relevant_windows": [list(one) for one in moments], **more}
+
+
+def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]]) -> dict[str, Any]:
+    """A document of `vidsum ground`."""
+    curve = np.ones(2, np.float32)
+    found = [
+        QueryMoments(query, tuple(Moment(*one) for one in given), curve) for query, given in queries.items()
+    ]
+    grounding = Grounding(tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "vse", film(path))
+    return grounding.to_dict(with_saliency=False)
+
+
+def film(path: str) -> VideoInfo:
+    """What is known of a video file."""
+    facts = {"width": 4, "height": 4, "display_width": 4, "display_height": 4, "rotation_deg": 0}
+    return VideoInfo(path, 1, "mp4", "h264", 2.0, 25.0, False, 50, sample_aspect_ratio=1, start_s=0, **facts)
+
+
+CUT, WASH, BIRD = (1.0, 2.0, 0.5), (3.0, 4.0, 0.5), (5.0, 6.0, 0.5)
+ALL = (
+    submitted("s1.avi", "She cuts.", CUT),
+    submitted("s1.avi", "She washes.", WASH),
+    submitted("v_b", "a bird", BIRD),
+)
+
+
+def test_a_submission_is_laid_beside_the_queries(tmp_path: Path) -> None:
+    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *reversed(ALL)), VIDEOS)
+    cut, wash, bird = (Moment(*one) for one in (CUT, WASH, BIRD))
+    assert found == {"s1.avi": [(cut,), (wash,), (cut,)], "v_b": [(bird,)]}  # one answer for both "She cuts."
+
+
+def test_as_many_answers_as_queries_of_one_text_stand_for_them_in_order(tmp_path: Path) -> None:
+    found = read_predictions(
+        write_lines(tmp_path / "mine.jsonl", *ALL, submitted("s1.avi", " She cuts.", (9, 10, 1))), VIDEOS
+    )
+    assert [moments[0].start_s for moments in found["s1.avi"]] == [1, 3, 9]
+
+
+def test_moments_are_put_in_order_of_their_scores(tmp_path: Path) -> None:
+    line = submitted("v_b", "a bird", (1, 2, 0.1), (3, 4, 0.9), (5, 6, 0.9))
+    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *ALL[:2], line), VIDEOS)
+    assert [moment.start_s for moment in found["v_b"][0]] == [3, 5, 1]
+
+
+def test_queries_with_numbers_go_by_them(tmp_path: Path) -> None:
+    lines = submitted("x", "A dog", (1, 2, 1), qid=2), submitted("x", "A dog", (3, 4, 1), qid="1")
+    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *lines), NUMBERED)
+    assert [moments[0].start_s for moments in found["x"]] == [3, 1]
+
+
+def test_numbers_that_the_data_has_not_are_passed_over(tmp_path: Path) -> None:
+    lines = [{**line, "qid": number} for number, line in enumerate(ALL)]
+    assert set(read_predictions(write_lines(tmp_path / "mine.jsonl", *lines), VIDEOS)) == set(VIDEOS)
+
+
+@pytest.mark.parametrize("as_results", [True, False])
+def test_results_and_documents_of_vidsum_ground_are_read(tmp_path: Path, as_results: bool) -> None:
+    documents = [
+        grounded("films/s1.avi", {"She cuts.": [CUT], "She washes.": [WASH]}),
+        grounded("films/v_b.mp4", {"a bird": [BIRD]}),
+    ]
+    results = [{"schema": "vidsum.result/1", "ok": True, "data": document} for document in documents]
+    found = read_predictions(
+        write_lines(tmp_path / "mine.jsonl", *(results if as_results else documents)), VIDEOS
+    )
+    assert [moments[0].start_s for moments in found["s1.avi"]] == [1, 3, 1]
+    assert found["v_b"] == [(Moment(*BIRD),)]
+
+
+def test_one_document_over_several_lines_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "v_b_moments.json"
+    path.write_text(json.dumps(grounded("v_b.mp4", {"a bird": [BIRD]}), indent=1))
+    assert read_predictions(path, {"v_b": VIDEOS["v_b"]}) == {"v_b": [(Moment(*BIRD),)]}
+
+
+BIRDS = "v_b", "a bird"
+NO_MOMENT = {"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments": [{}]}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([], "lacks 4 of 4 queries, such as 'She  cuts.' of s1.avi"),
+        (ALL[:2], "lacks 1 of 4 queries, such as 'a bird' of v_b"),
+        ([*ALL, ALL[1]], "line 4: answers 'She washes.' of s1.avi again"),
+        ([*ALL, ALL[0], ALL[0]], "line 5: answers 'She cuts.' of s1.avi again"),
+        ([*ALL, submitted("v_b", "a fish")], "line 4: 'a fish' of v_b is not in the data"),
+        ([*ALL, submitted("v_x", "a bird")], "line 4: 'a bird' of v_x is not in the data"),
+        ([ALL[0], {"vid": "v_b"}], "line 2: has neither pred_relevant_windows nor the queries"),
+        ([ALL[0], {"ok": False, "data": {}}], "line 2: is the result of a command that failed"),
+        ([{"queries": []}], "has no object video"),
+        ([{"video": {"path": "v_b"}, "queries": [{"query": "a bird"}]}], "has no list moments"),
+        ([NO_MOMENT], "has a moment that is not a"),
+    ],
+)
+def test_faults_of_answers_by_text(tmp_path: Path, lines: Sequence[Any], reason: str) -> None:
+    assert reason in fault(tmp_path, lambda path: read_predictions(path, VIDEOS), lines)
+
+
+def test_a_document_over_several_lines_that_is_damaged_is_named_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "v_b_moments.json"
+    path.write_text(json.dumps(grounded("v_b.mp4", {"a bird": [BIRD]}), indent=1)[:-20])
+    with pytest.raises(InputError, match=r"v_b_moments\.json: cannot be read as JSON .*line \d\d"):
+        read_predictions(path, {"v_b": VIDEOS["v_b"]})
+
+
+@pytest.mark.parametrize(("video", "qid"), [("x", 7), ("y", 1)])
+def test_an_unknown_number_is_named(tmp_path: Path, video: str, qid: int) -> None:
+    lines = [submitted(video, "A dog", qid=qid)]
+    reason = fault(tmp_path, lambda path: read_predictions(path, NUMBERED), lines)
+    assert f"line 1: qid {qid} of {video} is not in the data" in reason
+
+
+# --- importance scores ---
+
+ANNOTATED = dataset()
+
+
+@pytest.mark.parametrize("name", ["video_2", "made/video_2"])
+def test_a_file_may_hold_some_videos_under_either_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({name: np.linspace(0, 1, 40).tolist(), "tvsum/video_1": [1, 2]}))
+    scores = read_scores(path, ANNOTATED)
+    assert list(scores) == ["made/video_2"]
+    np.testing.assert_allclose(scores["made/video_2"], np.linspace(0, 1, 40), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1, 2]", "JSON object"),
+        ("{", "cannot be read as JSON"),
+        ("{}", "no scores for any video"),
+        ('{"video_9": [1]}', "video_9 is not in the data"),
+        ('{"made/video_9": [1]}', "made/video_9 is not in the data"),
+        ('{"video_1": [1, 2, 3]}', "has 3 scores, but the video has 40 features"),
+        ('{"video_1": "many"}', "not a list: 'many'"),
+        ('{"video_1": [[1], [1, 2]]}', "not finite numbers"),
+        (json.dumps({"video_1": [float("nan")] * 40}), "not finite numbers: nan"),
+        (json.dumps({"video_1": [1e300] * 40}), "not finite numbers: 1e"),
+        ('{"video_1": [1], "video_1": [2]}', "has the key 'video_1' twice"),
+        ("[" * 100_000, "nested too deep"),
+        (None, "no such file"),
+    ],
+)
+def test_faults_of_files_of_scores(text: str | None, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=reason):
+        read_scores(path, ANNOTATED)

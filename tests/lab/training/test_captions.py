@@ -1,0 +1,112 @@
+"""Scripts and embedded captions, and the annotations that they come from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.lab.datasets.moment_layouts import moment_video
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.moments import MomentVideo
+from vidsum.lab.training.captions import Captions, content_words, disorder, embed_captions, shortened
+from vidsum.types import FloatArray
+
+WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]
+
+
+def one_hot(texts: Sequence[str]) -> FloatArray:
+    """A text encoder whose numbers are the words: cosine = fraction of words in common."""
+    rows = np.array([[word in text.split() for word in WORDS] for text in texts], np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def videos() -> dict[str, MomentVideo]:
+    return {
+        "a": moment_video("a", 40.0, ("dog runs snow", (0.0, 10.0)), ("cook pan egg", (20.0, 40.0))),
+        "b": moment_video("b", 20.0, ("drum plays", (5.0, 10.0), (15.0, 20.0))),
+        "c": moment_video("c", 20.0),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+
+
+def captions() -> Captions:
+    return embed_captions(videos(), one_hot, "words")
+
+
+def test_a_video_without_captions_is_left_out() -> None:
+    assert [video.name for video in captions().videos] == ["a", "b"]
+    assert captions().first.tolist() == [0, 2]
+
+
+def test_no_caption_at_all_is_said() -> None:
+    with pytest.raises(UsageError, match="no caption"):
+        embed_captions({"c": videos()["c"]}, one_hot, "words")
+
+
+def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def counted(texts: Sequence[str]) -> FloatArray:
+        asked.extend(texts)
+        return one_hot(texts)
+
+    said: list[tuple[str, float, float]] = []
+    first = embed_captions(videos(), counted, "words", progress=lambda *step: said.append(step))
+    assert said == [("captions embedded", 3, 3)] * 3
+    assert np.array_equal(first.vectors, one_hot(["dog runs snow", "cook pan egg", "drum plays"]))
+    n_asked = len(asked)
+    again = embed_captions(videos(), counted, "words")
+    assert len(asked) == n_asked
+    assert np.array_equal(again.queries, first.queries)
+    embed_captions(videos(), counted, "another encoder")
+    assert len(asked) == 2 * n_asked
+    for kept in (tmp_path / "captions").iterdir():
+        kept.write_bytes(b"damaged")
+    assert np.array_equal(embed_captions(videos(), counted, "words").vectors, first.vectors)
+
+
+def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
+    texts = ["one two three four five six seven eight nine ten"] * 50 + ["alone"] * 20
+    changed = disorder(texts, np.random.default_rng(0))
+    lengths = [len(text.split()) for text in changed[:50]]
+    assert 8 < np.mean(lengths) < 9.5
+    assert "alone" in " ".join(changed[:50])
+    assert all(text.strip() for text in changed)
+
+
+def test_a_shortened_text_has_one_to_four_of_its_content_words_in_their_order() -> None:
+    text = "a chef slowly pours golden oil into the hot pan"
+    content = ["chef", "slowly", "pours", "golden", "oil", "hot", "pan"]
+    assert content_words(text) == content
+    lengths = set()
+    for short in shortened([text] * 200, np.random.default_rng(0)):
+        words = short.split()
+        assert [word for word in content if word in words] == words
+        lengths.add(len(words))
+    assert lengths == {1, 2, 3, 4}
+
+
+def test_what_shortening_leaves_is_mostly_rare_and_a_text_without_content_stays() -> None:
+    texts = ["woman zebra"] + ["woman walks"] * 99 + ["it is there"]
+    rng = np.random.default_rng(0)
+    alone = [short for short in (shortened(texts, rng)[0] for _ in range(60)) if " " not in short]
+    assert alone.count("zebra") > 3 * alone.count("woman")
+    assert shortened(texts, rng)[-1] == "it is there"
+
+
+def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:
+    one = moment_video(
+        "a",
+        60.0,
+        ("dog runs", (0.0, 10.0)),
+        ("cook pan", (30.0, 40.0)),
+        ("snow", (0.5, 10.0)),
+        ("egg", (4.0, 9.0)),
+    )
+    known = embed_captions({"z": moment_video("z", 9.0, ("book", (0.0, 2.0))), "a": one}, one_hot, "words")
+    assert known.same_event == {1: (3,), 3: (1,)}

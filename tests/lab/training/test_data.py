@@ -1,0 +1,216 @@
+"""Examples for MRNet out of annotations and features on disk, with a text encoder of the test's own."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.examples import MomentExample
+from vidsum.lab.datasets.published_features import read_clips, read_moment_features
+from vidsum.lab.training.data import MomentData, annotated_moments
+from vidsum.lab.training.settings import DataSettings
+from vidsum.lab.training.sources import toy_data
+from vidsum.lab.training.toy import Toy, draw_moments
+from vidsum.types import FloatArray
+
+N_VIDEOS, CLIPS, DIM = 20, 4, 6
+
+
+def _encode(texts: Sequence[str]) -> FloatArray:
+    """A text as the numbers in it."""
+    return np.array([[float(word) for word in text.split()] for text in texts], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the encoders that are asked for."""
+    asked: list[str] = []
+
+    def load(name: str, device: str) -> SimpleNamespace:
+        asked.append(name)
+        return SimpleNamespace(encode=_encode)
+
+    monkeypatch.setattr("vidsum.lab.training.data.load_text_encoder", load)
+    return asked
+
+
+def _write(path: Path, numbers: Sequence[int]) -> Path:
+    """Video n lasts 10 + n seconds and has n % 3 + 1 sentences, each true from its number on to the end."""
+    videos = {
+        f"film_{n}": {
+            "duration": 10.0 + n,
+            "sentences": [f"{n} {query}" for query in range(n % 3 + 1)],
+            "timestamps": [[float(query), 10.0 + n] for query in range(n % 3 + 1)],
+        }
+        for n in numbers
+    }
+    path.write_text(json.dumps(videos))
+    folder = path.parent / "features"
+    folder.mkdir(exist_ok=True)
+    for n in numbers:
+        np.save(folder / f"film_{n}.npy", np.random.default_rng(n).random((9 + n, DIM), np.float32))
+    return path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> DataSettings:
+    """Annotations of all videos with their features."""
+    path = _write(tmp_path / "train.json", range(N_VIDEOS))
+    return DataSettings((str(path),), features=(tmp_path / "features",))
+
+
+def _names(data: MomentData[MomentExample]) -> tuple[set[str], set[str]]:
+    return {one.name for one in data.examples(1)}, {one.name for one in data.validation}
+
+
+def test_examples_have_the_clips_the_queries_and_the_windows(source: DataSettings) -> None:
+    data = annotated_moments(source, CLIPS)
+    assert data.examples(1) is data.examples(2)
+    for example in (*data.examples(1), *data.validation):
+        n = int(example.name.removeprefix("film_"))
+        np.testing.assert_array_equal(example.video, read_clips(source.features, example.name, CLIPS))
+        np.testing.assert_array_equal(example.queries, [[n, query] for query in range(n % 3 + 1)])
+        expected = [[[query / (10 + n), 1]] for query in range(n % 3 + 1)]
+        np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
+
+
+def test_queries_can_be_vectors_of_files(source: DataSettings, tmp_path: Path, encoders: list[str]) -> None:
+    videos = json.loads(Path(source.data[0]).read_text())
+    folder = tmp_path / "spoken"
+    folder.mkdir()
+    for name, video in videos.items():
+        video["audios"] = [f"{name}_{query}.wav" for query in range(len(video["sentences"]))]
+        for query in range(len(video["sentences"])):
+            np.save(folder / f"{name}_{query}.npy", np.array([int(name[5:]), query, 7.0]))
+    Path(source.data[0]).write_text(json.dumps(videos))
+    data = annotated_moments(replace(source, query_features=folder), CLIPS)
+    assert encoders == []
+    for example in (*data.examples(1), *data.validation):
+        n = int(example.name.removeprefix("film_"))
+        np.testing.assert_array_equal(example.queries, [[n, query, 7] for query in range(n % 3 + 1)])
+    plain = annotated_moments(source, CLIPS).features
+    assert data.features == {
+        **{key: value for key, value in plain.items() if key != "text"},
+        "queries": {"dim": 3, "from": "spoken"},
+    }
+
+
+def test_a_fraction_of_the_videos_is_held_out(source: DataSettings) -> None:
+    trained, judged = _names(annotated_moments(source, CLIPS))
+    assert len(judged) == 2
+    assert not trained & judged
+    assert len(trained | judged) == N_VIDEOS
+    again, other = annotated_moments(source, CLIPS), annotated_moments(source, CLIPS, seed=1)
+    assert _names(again) == (trained, judged)
+    assert _names(other) != (trained, judged)
+    assert annotated_moments(replace(source, validation="0"), CLIPS).validation == []
+
+
+def test_a_file_for_validation_is_all_held_out(source: DataSettings, tmp_path: Path) -> None:
+    other = _write(tmp_path / "val.json", [30, 31])
+    data = annotated_moments(replace(source, validation=str(other)), CLIPS)
+    trained, judged = _names(data)
+    assert judged == {"film_30", "film_31"}
+    assert len(trained) == N_VIDEOS
+    assert data.about["validation"] == "val.json"
+    assert [one["name"] for one in data.about["annotations"]] == ["train.json", "val.json"]
+    with pytest.raises(UsageError, match="film_0 is among the training videos too"):
+        annotated_moments(replace(source, validation=source.data[0]), CLIPS)
+
+
+def test_the_checkpoint_will_say_what_it_reads(source: DataSettings) -> None:
+    features = annotated_moments(replace(source, validation="0"), CLIPS).features
+    # of videos of 10 to 29 s, 95 of 100 last 28.05 s or less
+    assert features == {"space": "features", "text": "minilm", "dim": DIM, "clip_s": round(28.05 / CLIPS, 3)}
+
+
+def test_the_checkpoint_will_say_how_wide_each_of_several_sources_is(
+    source: DataSettings, tmp_path: Path
+) -> None:
+    (first,) = source.features
+    (tmp_path / "second").mkdir()
+    for name in _names(annotated_moments(replace(source, validation="0"), CLIPS))[0]:
+        rows = read_moment_features([first], name)[:, :2]
+        np.save(tmp_path / "second" / f"{name}.npy", rows + 1)
+    several = replace(source, features=(first, tmp_path / "second"), validation="0")
+    features = annotated_moments(several, CLIPS).features
+    assert (features["dim"], features["dims"]) == (DIM + 2, [DIM, 2])
+
+
+@pytest.mark.parametrize(
+    ("space", "text", "encoder"),
+    [
+        ("features", None, "minilm"),
+        ("features", "glove", "glove"),
+        ("clip", None, "clip"),
+        ("clip", "clip", "clip"),
+        ("vse", None, "minilm"),
+    ],
+)
+def test_a_space_has_its_encoder(
+    source: DataSettings, encoders: list[str], space: Any, text: Any, encoder: str
+) -> None:
+    data = annotated_moments(replace(source, space=space, text=text), CLIPS)
+    assert encoders == [encoder]
+    assert (data.features["space"], data.features["text"]) == (space, encoder)
+
+
+def test_another_encoder_than_the_spaces_is_refused(source: DataSettings) -> None:
+    with pytest.raises(UsageError, match="in the space clip are embedded by clip, not by glove"):
+        annotated_moments(replace(source, space="clip", text="glove"), CLIPS)
+
+
+def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
+    lines = [
+        {"qid": 1, "query": "1 1", "vid": "film", "duration": 10, "relevant_windows": [[0, 2], [6, 8]]},
+        {"qid": 2, "query": "2 2", "vid": "film", "duration": 10, "relevant_windows": [[4, 10]]},
+    ]
+    path = tmp_path / "train.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    np.savez(tmp_path / "film.npz", features=np.ones((5, DIM), np.float32))
+    example = annotated_moments(
+        DataSettings((str(path),), features=(tmp_path,), validation="0"), CLIPS
+    ).examples(1)[0]
+    expected = [[[0, 0.2], [0.6, 0.8]], [[0.4, 1], [0, 0]]]
+    np.testing.assert_allclose(example.windows, expected, rtol=1e-6)
+
+
+def test_what_cannot_be_trained_on_is_refused(source: DataSettings, tmp_path: Path) -> None:
+    (tmp_path / "features" / "film_3.npy").unlink()
+    with pytest.raises(InputError, match="no features of 1 of 20 videos, such as film_3"):
+        annotated_moments(source, CLIPS)
+    with pytest.raises(UsageError, match="from 0 to less than 1, not 1"):
+        annotated_moments(replace(source, validation="1"), CLIPS)
+    single = _write(tmp_path / "single.json", [5])
+    with pytest.raises(UsageError, match="one video cannot be split") as refused:
+        annotated_moments(replace(source, data=(str(single),)), CLIPS)
+    assert refused.value.hint == "--validation 0"
+    empty = {"film_5": {"duration": 10.0, "sentences": [" "], "timestamps": [[0.0, 1.0]]}}
+    single.write_text(json.dumps(empty))
+    with pytest.raises(UsageError, match="no video has a query"):
+        annotated_moments(replace(source, data=(str(single),), validation="0"), CLIPS)
+
+
+def test_repaired_annotations_are_reported(source: DataSettings) -> None:
+    videos = json.loads(Path(source.data[0]).read_text())
+    videos["film_4"]["timestamps"][1] = [5.0, 4.0]
+    Path(source.data[0]).write_text(json.dumps(videos))
+    data = annotated_moments(replace(source, validation="0"), CLIPS)
+    assert any("film_4" in warning for warning in data.warnings)
+
+
+def test_toy_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> None:
+    few = Toy(n_videos=3, clips=8)
+    data = toy_data(draw_moments, few, seed=1)
+    first, again, second = data.examples(1), data.examples(1), data.examples(2)
+    np.testing.assert_array_equal(first[0].video, again[0].video)
+    others = (second[0], data.validation[0], toy_data(draw_moments, few, seed=2).examples(1)[0])
+    for other in others:
+        assert not np.array_equal(first[0].video, other.video)
+    assert json.dumps(data.about)

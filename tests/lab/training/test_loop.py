@@ -1,0 +1,346 @@
+"""The training loop: it learns, it stops, and a run that was killed ends as one that was not."""
+
+import csv
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.lab.training.small import EPOCHS, SETTINGS, small_recipe
+from vidsum.checkpoints.trained import read_tensors, read_trained
+from vidsum.errors import InputError, OutputError, UsageError, VidsumError
+from vidsum.lab.training.loop import FitResult, best_of, fit, seed_of
+from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.state import SCHEMA, Epoch
+
+PROGRAM = (sys.executable, "-m", "tests.lab.training.small")
+
+
+def _fit(
+    folder: Path, settings: LoopSettings = SETTINGS, overwrite: bool = False, **recipe: Any
+) -> FitResult:
+    return fit(small_recipe(**recipe), settings, folder, overwrite=overwrite)
+
+
+def _same_files(one: Path, two: Path) -> None:
+    for name in ("best.safetensors", "last.safetensors", "curves.png"):
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_the_loss_goes_down_and_all_files_are_written(tmp_path: Path) -> None:
+    fitted = _fit(tmp_path, LoopSettings(epochs=40))
+    assert fitted.history[-1].loss < fitted.history[0].loss / 10
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "best.safetensors",
+        "last.safetensors",
+        "log.csv",
+        "curves.png",
+    }
+
+
+def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
+    fitted = _fit(tmp_path)
+    with (tmp_path / "log.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["epoch"]) for row in rows] == list(range(1, EPOCHS + 1))
+    assert [float(row["loss"]) for row in rows] == [epoch.loss for epoch in fitted.history]
+    assert [float(row["validation"]) for row in rows] == [epoch.validation for epoch in fitted.history]
+
+
+def test_the_best_epoch_is_kept_with_what_it_is(tmp_path: Path) -> None:
+    scores = iter([0.1, 0.7, 0.3, 0.7, 0.2, 0.1])
+    recipe = replace(small_recipe(), validate=lambda model: next(scores))
+    seen = []
+    fitted = fit(recipe, SETTINGS, tmp_path / "a")
+    assert fitted.best.epoch == 2
+    fit(small_recipe(), replace(SETTINGS, epochs=2), tmp_path / "b")
+    after_two = read_tensors(tmp_path / "b" / "last.safetensors", SCHEMA)[1]
+    trained = read_trained(fitted.checkpoint)
+    for name, tensor in trained.tensors.items():
+        assert torch.equal(tensor, after_two[f"model.{name}"])
+        seen.append(name)
+    assert seen
+    assert trained.model == "small"
+    assert trained.config == {"width": 8}
+    assert trained.training["seed"] == 3
+    assert trained.training["best"]["epoch"] == 2
+    assert trained.training["best"]["validation"] == 0.7
+
+
+def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
+    fitted = fit(replace(small_recipe(), validate=None), SETTINGS, tmp_path)
+    assert fitted.best == fitted.history[-1]
+    assert read_trained(fitted.checkpoint).training["best"] == {
+        "epoch": EPOCHS,
+        "loss": fitted.best.loss,
+        "validation": None,
+    }
+
+
+@pytest.mark.usefixtures("real_curves")
+def test_same_seed_same_bytes_another_seed_others(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        torch.manual_seed(len(name))  # what ran before does not matter
+        torch.rand(len(str(tmp_path / name)))
+        _fit(tmp_path / name)
+    _same_files(tmp_path / "one", tmp_path / "two")
+    _fit(tmp_path / "other", replace(SETTINGS, seed=4))
+    weights = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("one", "other")]
+    assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_the_order_and_the_dropout_of_an_epoch_depend_on_seed_and_epoch() -> None:
+    seeds = {seed_of(seed, epoch) for seed in range(20) for epoch in range(20)}
+    assert len(seeds) == 400
+    assert seed_of(1, 2) == seed_of(1, 2)
+
+
+def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    recipe = small_recipe()
+    torch.manual_seed(1)
+    fit(recipe, replace(SETTINGS, epochs=1), tmp_path)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("epochs_before", [1, 4])
+def test_a_run_that_was_broken_off_between_epochs_goes_on(tmp_path: Path, epochs_before: int) -> None:
+    _fit(tmp_path / "whole")
+    left = iter(range(epochs_before * 4 + 2))
+
+    def breaking(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return small_recipe().loss(model, example)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(replace(small_recipe(), loss=breaking), SETTINGS, tmp_path / "broken")
+    resumed = _fit(tmp_path / "broken")
+    assert len(resumed.history) == EPOCHS
+    assert not resumed.up_to_date
+    _same_files(tmp_path / "whole", tmp_path / "broken")
+
+
+@pytest.mark.usefixtures("real_curves")
+def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path: Path) -> None:
+    _fit(tmp_path / "whole")
+    kills = ["0", "1", "2", "3", "5", "8"]  # after so many files; an epoch writes two or three
+    subprocess.run([*PROGRAM, str(tmp_path), *kills], check=True)
+    for kill in kills:
+        _same_files(tmp_path / "whole", tmp_path / kill)
+        assert not any((tmp_path / kill).glob(".*"))
+
+
+@pytest.mark.usefixtures("real_curves")
+def test_a_run_killed_from_outside_ends_as_one_never_killed(tmp_path: Path) -> None:
+    _fit(tmp_path / "whole")
+    running = subprocess.Popen([*PROGRAM, str(tmp_path / "killed")])
+    while not (tmp_path / "killed" / "last.safetensors").exists():
+        time.sleep(0.01)
+    running.send_signal(signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "curves.png").exists()
+    _fit(tmp_path / "killed")
+    _same_files(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_finished_run_is_up_to_date(tmp_path: Path) -> None:
+    first = _fit(tmp_path)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    again = _fit(tmp_path)
+    assert again.up_to_date
+    assert not first.up_to_date
+    assert again.history == first.history
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
+
+
+@pytest.mark.usefixtures("real_curves")
+def test_a_picture_that_is_missing_is_drawn_anew(tmp_path: Path) -> None:
+    _fit(tmp_path)
+    before = (tmp_path / "curves.png").read_bytes()
+    (tmp_path / "curves.png").unlink()
+    assert _fit(tmp_path).up_to_date
+    assert (tmp_path / "curves.png").read_bytes() == before
+
+
+def test_training_stops_when_validation_gets_no_better(tmp_path: Path) -> None:
+    scores = [0.1, 0.5, 0.4, 0.5, 0.3, 0.9]
+    recipe = small_recipe()
+    left = iter(scores)
+    settings = replace(SETTINGS, patience=3)
+    fitted = fit(replace(recipe, validate=lambda model: next(left)), settings, tmp_path)
+    assert [epoch.validation for epoch in fitted.history] == scores[:5]
+    assert fitted.best.epoch == 2
+    assert fit(replace(small_recipe(), validate=lambda model: 1.0), settings, tmp_path).up_to_date
+
+
+def test_patience_without_validation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a validation part"):
+        fit(replace(small_recipe(), validate=None), replace(SETTINGS, patience=3), tmp_path)
+
+
+def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Path) -> None:
+    asked: list[tuple[int, float]] = []
+
+    def examples(epoch: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+        asked.append((epoch, torch.rand(()).item()))
+        return dict(small_recipe().examples)  # type: ignore[arg-type]
+
+    whole = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "whole")
+    assert [epoch for epoch, _ in asked] == list(range(1, EPOCHS + 1))
+    assert len({drawn for _, drawn in asked}) == EPOCHS
+    first = dict(asked)
+    fit(replace(small_recipe(), examples=examples), replace(SETTINGS, seed=9), tmp_path / "other")
+    assert not set(first.values()) & {drawn for _, drawn in asked[EPOCHS:]}
+    asked.clear()
+    again = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "again")
+    assert dict(asked) == first
+    assert [epoch.loss for epoch in again.history] == [epoch.loss for epoch in whole.history]
+
+
+def test_the_learning_rate_follows_its_course(tmp_path: Path) -> None:
+    def stepped(epochs: float) -> float:
+        return 1.0 if epochs <= 3 else 0.0
+
+    recipe = replace(small_recipe(), lr_share=stepped)
+    fit(recipe, SETTINGS, tmp_path / "whole")
+    fit(small_recipe(), replace(SETTINGS, epochs=3), tmp_path / "three")
+    frozen = read_tensors(tmp_path / "whole" / "last.safetensors", SCHEMA)[1]
+    three = read_tensors(tmp_path / "three" / "last.safetensors", SCHEMA)[1]
+    weights = [name for name in three if name.startswith("model.")]
+    assert weights
+    assert all(torch.equal(frozen[name], three[name]) for name in weights)
+
+
+def test_lr_share_is_a_fraction_of_the_optimizers_rate(tmp_path: Path) -> None:
+    half = small_recipe()
+    for group in half.optimizer.param_groups:
+        group["lr"] /= 2
+    fit(half, SETTINGS, tmp_path / "half")
+    fit(replace(small_recipe(), lr_share=lambda epochs: 0.5), SETTINGS, tmp_path / "share")
+    found = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("half", "share")]
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_long_gradients_are_scaled_down(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    before = {name: tensor.clone() for name, tensor in recipe.model.state_dict().items()}
+    optimizer = torch.optim.SGD(recipe.model.parameters(), lr=1.0)
+    fit(replace(recipe, optimizer=optimizer, max_norm=1e-3), replace(SETTINGS, epochs=1), tmp_path)
+    moved = [(tensor - before[name]).square().sum() for name, tensor in recipe.model.state_dict().items()]
+    length = float(torch.stack(moved).sum().sqrt())
+    assert 1e-3 < length <= 4e-3 * (1 + 1e-4)  # four steps
+
+
+def test_a_run_with_other_settings_is_left_alone(tmp_path: Path) -> None:
+    _fit(tmp_path)
+    before = (tmp_path / "last.safetensors").read_bytes()
+    with pytest.raises(OutputError, match=r"other settings \(training\.seed was 3, is 9\)") as refused:
+        _fit(tmp_path, replace(SETTINGS, seed=9))
+    assert "--overwrite" in str(refused.value.hint)
+    assert (tmp_path / "last.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["best.safetensors", "log.csv", "curves.png"])
+def test_files_that_are_not_of_a_run_are_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(OutputError, match="not of a training run"):
+        _fit(tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_overwrite_starts_anew(tmp_path: Path) -> None:
+    _fit(tmp_path / "one")
+    fitted = _fit(tmp_path / "one", replace(SETTINGS, seed=9), overwrite=True)
+    assert not fitted.up_to_date
+    _fit(tmp_path / "two", replace(SETTINGS, seed=9))
+    _same_files(tmp_path / "one", tmp_path / "two")
+
+
+@pytest.mark.parametrize("name", ["log.csv", "best.safetensors", "last.safetensors"])
+@pytest.mark.parametrize("content", [None, b"", b"epoch,loss\n1,2\n"])
+def test_a_damaged_run_is_reported(tmp_path: Path, name: str, content: bytes | None) -> None:
+    _fit(tmp_path)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes(content)
+    if name == "last.safetensors" and content is None:  # then there is no run
+        assert not _fit(tmp_path).up_to_date
+    elif name == "best.safetensors" and content is not None:  # training does not read it
+        assert _fit(tmp_path).up_to_date
+    else:
+        with pytest.raises(InputError, match=name) as refused:
+            _fit(tmp_path)
+        assert "--overwrite" in str(refused.value.hint)
+
+
+def test_a_loss_that_is_not_finite_names_epoch_and_video_and_loses_nothing(tmp_path: Path) -> None:
+    _fit(tmp_path / "whole")
+    left = iter(range(9))
+
+    def failing(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        loss = small_recipe().loss(model, example)
+        return loss if next(left, None) is not None else loss * float("nan")
+
+    with pytest.raises(VidsumError, match=r"epoch 3, film_\d: the loss is nan") as failed:
+        fit(replace(small_recipe(), loss=failing), SETTINGS, tmp_path / "failed")
+    assert "--lr" in str(failed.value.hint)
+    _fit(tmp_path / "failed")
+    _same_files(tmp_path / "whole", tmp_path / "failed")
+
+
+def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    recipe = small_recipe()
+
+    def ruining(model: nn.Module, example: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        weights = next(iter(model.parameters()))
+        # finite, but its gradient is 1 / 0
+        return recipe.loss(model, example) + (weights * 0).abs().sqrt().sum()
+
+    with pytest.raises(VidsumError, match="epoch 1: the sum of the weights is nan"):
+        fit(replace(recipe, loss=ruining, examples=dict([*recipe.examples.items()][:1])), SETTINGS, tmp_path)
+    with pytest.raises(VidsumError, match="epoch 1: the validation is nan"):
+        fit(replace(small_recipe(), validate=lambda model: float("nan")), SETTINGS, tmp_path)
+    assert not (tmp_path / "last.safetensors").exists()
+
+
+def test_bf16_keeps_float32_weights_and_learns(tmp_path: Path) -> None:
+    fitted = _fit(tmp_path, LoopSettings(epochs=40, precision="bf16"))
+    assert fitted.history[-1].loss < fitted.history[0].loss / 5
+    assert {t.dtype for t in read_trained(fitted.checkpoint).tensors.values()} == {torch.float32}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epochs": 0}, {"seed": -1}, {"patience": 0}, {"precision": "fp16"}, {"precision": "x"}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        LoopSettings(**wrong)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be made"):
+        _fit(tmp_path / "file" / "run")
+
+
+def test_progress_counts_epochs(tmp_path: Path) -> None:
+    calls: list[tuple[str, float, float]] = []
+    fit(small_recipe(), SETTINGS, tmp_path / "run", progress=lambda *call: calls.append(call))
+    assert calls[0] == ("run", 0.25, EPOCHS)
+    assert calls[-1] == ("run", EPOCHS, EPOCHS)
+    assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
+
+
+def test_the_first_of_equal_epochs_is_the_best() -> None:
+    history = [Epoch(1, 0.1, 0.2, 0), Epoch(2, 0.1, 0.5, 0), Epoch(3, 0.1, 0.5, 0)]
+    assert best_of(history).epoch == 2

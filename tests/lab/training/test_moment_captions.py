@@ -1,0 +1,133 @@
+"""Training data simulated from captions files, with text encoders that need no weights."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.lab.training.test_captions import WORDS, one_hot
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.lab.training import sources
+from vidsum.lab.training.settings import DataSettings
+from vidsum.lab.training.sources import simulated_moments
+from vidsum.types import FloatArray
+
+N = len(WORDS)
+
+
+@pytest.fixture(autouse=True)
+def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    encoder = SimpleNamespace(encode=one_hot)
+    monkeypatch.setattr(sources, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(sources, "load_map", lambda: SimpleNamespace(seen=sources.in_clip))
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
+
+
+@pytest.fixture
+def annotations(tmp_path: Path) -> Path:
+    """Ten videos in the layout of ActivityNet Captions."""
+    videos = {
+        f"v_{number}": {
+            "duration": 60.0,
+            "timestamps": [[0.0, 10.0], [30.0, 60.0]],
+            "sentences": [f"{WORDS[number]} runs", f"cook {WORDS[-number]}"],
+        }
+        for number in range(10)
+    }
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps(videos))
+    return path
+
+
+def recipe(*annotations: Path, **choices: Any) -> DataSettings:
+    return DataSettings(tuple(map(str, annotations)), videos=12, **choices)
+
+
+def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) -> None:
+    data = simulated_moments(recipe(annotations), clips=16)
+    first, again, second = data.examples(1), data.examples(1), data.examples(2)
+    assert len(first) == 12
+    assert np.array_equal(first[0].video, again[0].video)
+    assert not any(np.array_equal(a.video, b.video) for a, b in zip(first, second, strict=True))
+
+
+def test_validation_is_simulated_from_other_videos_and_all_its_queries_are_true_somewhere(
+    annotations: Path,
+) -> None:
+    data = simulated_moments(recipe(annotations, validation="0.3"), clips=16)
+    names = {example.name for example in data.validation} - {"joined"}
+    assert len(names) == 3
+    assert not names & {example.name for epoch in range(1, 9) for example in data.examples(epoch)}
+    assert all(example.windows.any() for example in data.validation)
+
+
+def test_no_validation_where_none_is_wanted(annotations: Path) -> None:
+    assert not simulated_moments(recipe(annotations, validation="0"), clips=16).validation
+
+
+def test_a_checkpoint_is_told_what_it_will_read(annotations: Path) -> None:
+    guided = simulated_moments(recipe(annotations, clip_s=2.0), clips=16)
+    assert guided.features == {"space": "vse", "dim": N + 1, "clip_s": 2.0, "guided": True}
+    plain = simulated_moments(recipe(annotations, guided=False), clips=16)
+    assert plain.features["dim"] == N
+    assert guided.about["map_sha256"] == "that of vse"
+    clip = simulated_moments(recipe(annotations, space="clip"), clips=16)
+    assert clip.features == {"space": "clip", "dim": N + 1, "clip_s": 1.0, "guided": True}
+    assert "map_sha256" not in clip.about
+
+
+def test_several_files_may_tell_of_one_video(annotations: Path, tmp_path: Path) -> None:
+    other = tmp_path / "more.json"
+    other.write_text(annotations.read_text())
+    data = simulated_moments(recipe(annotations, other, validation="0"), clips=16)
+    names = {example.name for epoch in range(1, 30) for example in data.examples(epoch)}
+    assert {"train/v_3", "more/v_3"} <= names
+    assert [one["name"] for one in data.about["annotations"]] == ["train.json", "more.json"]
+
+
+@pytest.fixture
+def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Captions of the clips of three of those videos, and of one more."""
+    path = tmp_path / "clips.jsonl"
+    captions = {f"v_{number}": ["snow"] * 14 + ["egg"] * 16 for number in (1, 2, 3, 99)}
+    path.write_text(
+        "".join(json.dumps({"vid": name, "captions": texts}) + "\n" for name, texts in captions.items())
+    )
+
+    def embedded(path: Path, device: str, progress: object) -> dict[str, FloatArray]:
+        return {name: one_hot(texts) for name, texts in captions.items()}
+
+    monkeypatch.setattr(sources, "embed_clips", embedded)
+    return path
+
+
+def test_half_of_the_annotated_videos_are_described_by_captions_of_their_clips(
+    annotations: Path, clips: Path
+) -> None:
+    data = simulated_moments(recipe(annotations, features=(clips,), joined=0, validation="0"), clips=60)
+    names = [example.name for epoch in range(1, 9) for example in data.examples(epoch)]
+    described = np.isin(names, ["train/v_1", "train/v_2", "train/v_3"])
+    assert "joined" not in names
+    assert 0.5 < described.mean() < 0.85  # half, and three tenths of the others
+    assert data.about["captions_of_clips"][0]["name"] == "clips.jsonl"
+    assert (data.about["described"], data.about["joined"]) == (3, 0)
+
+
+def test_joined_alone_and_annotated_alone(annotations: Path) -> None:
+    for fraction in (0.0, 1.0):
+        data = simulated_moments(recipe(annotations, joined=fraction, validation="0"), clips=16)
+        joined = [example.name == "joined" for epoch in range(1, 4) for example in data.examples(epoch)]
+        assert np.mean(joined) == fraction
+
+
+def test_captions_of_other_videos_or_for_another_space_are_refused(annotations: Path, clips: Path) -> None:
+    with pytest.raises(UsageError, match="embedded by minilm"):
+        simulated_moments(recipe(annotations, features=(clips,), space="clip"), clips=16)
+    clips.write_text('{"vid": "v_99", "captions": ["snow"]}\n')
+    with pytest.raises(UsageError, match="of no video"):
+        simulated_moments(recipe(annotations, features=(clips,)), clips=16)

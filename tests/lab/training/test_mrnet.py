@@ -1,0 +1,81 @@
+"""Training MRNet: the loss is Eq. 12, and a handful of videos is learned by heart."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from vidsum.checkpoints.trained import read_trained
+from vidsum.lab.datasets.examples import MomentExample
+from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.moments import collate_groups
+from vidsum.lab.training.mrnet import best_ious, mrnet_loss, train_mrnet
+from vidsum.lab.training.settings import LossSettings, MRNetSettings
+from vidsum.lab.training.toy import Toy, draw_moments
+from vidsum.models.configs import HEADS, MRNetConfig
+from vidsum.models.mrnet import MRNet
+from vidsum.options import build
+
+HOW = Toy(n_videos=6, clips=8, segments=3, queries=2, noise=0.5)
+SIZES = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
+
+
+def _settings(epochs: int, **choices: object) -> MRNetSettings:
+    small = {**SIZES, "d_ff": 32, "dropout": 0.1, "dropout_in": 0.0, "device": "cpu", "batch_size": 4}
+    return build(MRNetSettings, {**small, "epochs": epochs, "decay_at": (), **choices})
+
+
+def _fixed(
+    examples: Sequence[MomentExample], validation: Sequence[MomentExample] = ()
+) -> MomentData[MomentExample]:
+    return MomentData(lambda epoch: examples, validation, {"space": "toy"}, {})
+
+
+def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
+    examples = draw_moments(HOW, 1)
+    fitted = train_mrnet(
+        _fixed(examples, examples), _settings(50, lr=4e-3, dropout=0.0, patience=8), tmp_path
+    )
+    assert fitted.best.validation == 1.0
+    assert fitted.history[0].validation is not None
+    assert fitted.history[0].validation < 0.8
+    trained = read_trained(fitted.checkpoint)
+    model = MRNet(MRNetConfig(**trained.config)).eval()
+    model.load_state_dict(dict(trained.tensors))
+    with torch.inference_mode():
+        ious = best_ious(model, examples)
+    assert ious.shape == (12, 1)
+    assert (ious >= 0.5).all()
+
+
+def test_the_loss_is_eq_12() -> None:
+    torch.manual_seed(0)
+    config = MRNetConfig(**SIZES, clips=8, dim_video=64, dim_query=32)  # type: ignore[arg-type]
+    model = MRNet(config).eval()
+    batch = collate_groups([(example, [0, 1]) for example in draw_moments(HOW, 1)], torch.device("cpu"))
+    how = LossSettings(lambda_c=0.3, lambda_s=7.0)
+    without = [replace(how, **none) for none in ({"lambda_c": 0.0}, {"lambda_s": 0.0})]
+    with torch.no_grad():
+        total, no_contrast, no_sparsity = (float(mrnet_loss(model, batch, one)) for one in (how, *without))
+        alone = float(mrnet_loss(model, batch, LossSettings(lambda_c=1.0, lambda_s=0.0)))
+        iou = float(mrnet_loss(model, batch, LossSettings(lambda_c=0.0, lambda_s=0.0)))
+        assert total - no_sparsity == pytest.approx(7 * float(model.sparsity_loss()), rel=1e-4)
+    assert total - no_contrast == pytest.approx(0.3 * (alone - iou), rel=1e-4)
+    assert min(iou, alone - iou, total - no_sparsity) > 0
+
+
+def test_a_query_is_judged_by_itself() -> None:
+    """Whoever else asks of the video; the order of the examples is kept."""
+    torch.manual_seed(0)
+    model = MRNet(MRNetConfig(**SIZES, clips=8, dim_video=64, dim_query=32)).eval()  # type: ignore[arg-type]
+    examples = draw_moments(HOW, 1)
+    single = [
+        replace(example, queries=example.queries[[query]], windows=example.windows[[query]])
+        for example in examples
+        for query in range(2)
+    ]
+    with torch.inference_mode():
+        np.testing.assert_allclose(best_ious(model, examples, 5), best_ious(model, single, 3), atol=1e-6)

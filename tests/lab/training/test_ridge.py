@@ -1,0 +1,240 @@
+"""Fitting ridge regression: against scikit-learn's, a loop over penalties, and what a run leaves."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.linear_model import Ridge
+
+from tests.models.test_ridge import slow_average
+from vidsum.checkpoints.trained import read_trained
+from vidsum.errors import OutputError, UsageError
+from vidsum.lab.datasets.splits import Split, k_fold
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.training.examples import target_of
+from vidsum.lab.training.ridge import PENALTIES, RidgeResult, fit_split, prepare_ridge
+from vidsum.lab.training.run import read_run
+from vidsum.lab.training.summary_settings import RidgeSettings
+from vidsum.models.configs import RidgeConfig
+from vidsum.models.ridge import averaged
+from vidsum.results.features import Features
+from vidsum.summary.summarizer import Summarizer, load_summarizer
+
+DIM, N_VIDEOS, WINDOW = 12, 9, 3
+MODEL = RidgeConfig(window=WINDOW)
+SETTINGS = RidgeSettings(MODEL, penalty=0.05)
+
+
+def noisy_video(number: int) -> AnnotatedVideo:
+    """Scores of three annotators that a direction of the features explains in part; lengths differ."""
+    rng = np.random.default_rng([5, number])
+    n_samples = 30 + 4 * number
+    array = rng.normal(1, 1, (n_samples, DIM)).astype(np.float32)
+    signal = array @ np.linspace(-1, 1, DIM) + np.linspace(0, 2, n_samples)
+    scores = (signal + rng.normal(0, 6, (3, n_samples))).astype(np.float32)
+    return AnnotatedVideo(
+        name=f"made/video_{number}",
+        features=Features.from_array(array, fps=2, video_fps=30),
+        picks=np.arange(n_samples) * 15,
+        n_frames=n_samples * 15,
+        change_points=np.array([[0, n_samples * 15 - 1]]),
+        gtscore=scores.mean(axis=0),
+        user_scores=scores,
+    )
+
+
+VIDEOS = {video.name: video for video in map(noisy_video, range(1, N_VIDEOS + 1))}
+NAMES = tuple(VIDEOS)
+SPLIT = Split("made-1", NAMES[:-2], NAMES[-2:])
+
+
+def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[RidgeResult, Summarizer]:
+    videos = options.pop("videos", VIDEOS)
+    result = fit_split(prepare_ridge(videos, [SPLIT], settings, out, **options), 0)
+    return result, load_summarizer(str(result.checkpoint), "cpu")
+
+
+def read_rows(video: AnnotatedVideo, ends: bool = True) -> np.ndarray:
+    """[T, D] what the regression is fitted on: times of the ends three times as large, means of windows."""
+    times = np.arange(len(video.features)) / 2 + 0.25
+    columns = [video.features.array.astype(np.float64)]
+    if ends:
+        columns += [3 * np.minimum(each, 60)[:, None] / 60 for each in (times, len(times) / 2 - times)]
+    rows = slow_average(np.concatenate(columns, axis=1), WINDOW)
+    return rows - rows.mean(axis=0)
+
+
+def reference(videos: list[AnnotatedVideo], penalty: float, ends: bool = True) -> np.ndarray:
+    """scikit-learn's weights: each video counts as much, whatever its length."""
+    rows = [read_rows(video, ends) for video in videos]
+    model = Ridge(alpha=penalty * len(videos), fit_intercept=False)
+    weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in rows])
+    targets = np.concatenate([target_of(video) for video in videos])
+    model.fit(np.concatenate(rows), targets, sample_weight=weights)
+    return np.asarray(model.coef_)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("penalty", [0.0003, 0.05, 3.0])
+def test_weights_are_those_of_scikit_learn(tmp_path: Path, penalty: float, ends: bool) -> None:
+    settings = replace(SETTINGS, penalty=penalty, ends=ends)
+    result, summarizer = fit(tmp_path / "run", settings)
+    train = [VIDEOS[name] for name in SPLIT.train]
+    weights = reference(train, penalty, ends)
+    scale = np.array([1.0] * DIM + [3.0] * (2 * ends))
+    found = summarizer.model.weights
+    np.testing.assert_allclose(found, weights * scale, atol=1e-5)
+    assert (result.penalty, result.validation) == (penalty, None)
+    # the unit of scores is their deviation within the training videos
+    fits = [slow_average(read_rows(video, ends) @ weights, WINDOW) for video in train]
+    spread = np.mean([each.std() for each in fits])
+    assert summarizer.model.spread == pytest.approx(spread, rel=1e-5)
+    for video in VIDEOS.values():
+        rows = summarizer.inputs.of(video.features)
+        wanted = slow_average(read_rows(video, ends) @ weights, WINDOW)
+        scores = summarizer.model(rows)
+        np.testing.assert_allclose(scores, (wanted - wanted.mean()) / spread, atol=1e-4)
+
+
+def test_the_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
+    result, _ = fit(tmp_path / "run", replace(SETTINGS, penalty=None, seed=3))
+    train = [VIDEOS[name] for name in SPLIT.train]
+    means = {}
+    for penalty in PENALTIES:
+        rhos = []
+        for fold in k_fold([str(number) for number in range(len(train))], 5, 3):
+            weights = reference([train[int(name)] for name in fold.train], penalty)
+            for video in (train[int(name)] for name in fold.test):
+                scores = slow_average(read_rows(video) @ weights, WINDOW)
+                rhos.append(spearmanr(scores, target_of(video)).statistic)
+        means[penalty] = np.mean(rhos)
+    assert result.penalty == max(means, key=lambda penalty: means[penalty])
+    assert result.validation == pytest.approx(max(means.values()), abs=1e-3)
+    assert max(means.values()) - min(means.values()) > 0.005  # there is something to choose
+
+
+def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
+    """The same as a fit to videos whose frames are those of all draws."""
+
+    def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        rng = np.random.default_rng([*seed, *video.name.encode()])
+        noise = rng.normal(0, 1, video.features.array.shape).astype(np.float32)
+        array = video.features.array + noise
+        return replace(video, features=replace(video.features, array=array, extractor="drawn"))
+
+    settings = replace(SETTINGS, draws=3, seed=4)
+    _, summarizer = fit(tmp_path / "run", settings, draw=draw)
+    assert summarizer.extractor == "drawn"
+    model = Ridge(alpha=0.05 * len(SPLIT.train), fit_intercept=False)
+    drawn = [draw(VIDEOS[name], 4, number) for name in SPLIT.train for number in range(3)]
+    rows = [read_rows(video) for video in drawn]
+    weights = np.concatenate([np.full(len(each), 1 / (3 * len(each))) for each in rows])
+    model.fit(
+        np.concatenate(rows), np.concatenate([target_of(each) for each in drawn]), sample_weight=weights
+    )
+    found = summarizer.model.weights
+    np.testing.assert_allclose(found, model.coef_ * ([1] * DIM + [3] * 2), atol=1e-5)
+
+
+def test_the_kernel_is_as_wide_as_frames_of_a_video_are_apart(tmp_path: Path) -> None:
+    """exp(-gamma |x - y|^2), in units in which the mean of |x - y|^2 within a training video is 2."""
+    settings = replace(SETTINGS, model=replace(MODEL, components=1500), gamma=0.3)
+    _, summarizer = fit(tmp_path / "run", settings)
+    of_train = [read_rows(VIDEOS[name]) for name in SPLIT.train]
+    apart = [((each[:, None] - each[None]) ** 2).sum(axis=2).mean() for each in of_train]
+    scale = 2 / np.mean(apart)
+    video = VIDEOS[SPLIT.test[0]]
+    phi = summarizer.model.expand(summarizer.inputs.of(video.features))
+    rows = read_rows(video)
+    kernel = np.exp(-0.3 * scale * ((rows[:, None] - rows[None]) ** 2).sum(axis=2))
+    errors = phi @ phi.T - kernel
+    assert np.abs(errors).mean() < 0.025
+    assert np.abs(errors).max() < 0.12
+
+
+def test_random_features_fit_what_no_line_does(tmp_path: Path) -> None:
+    """Scores that are the square of a feature."""
+
+    def squared(video: AnnotatedVideo) -> AnnotatedVideo:
+        array = np.random.default_rng(len(video.features)).normal(size=(len(video.features), 2))
+        smooth = slow_average(array, WINDOW)[:, 0]
+        features = replace(video.features, array=array.astype(np.float32))
+        return replace(video, features=features, user_scores=None, gtscore=(smooth**2).astype(np.float32))
+
+    videos = {name: squared(video) for name, video in VIDEOS.items()}
+    rhos = []
+    for components in (0, 300):
+        model = RidgeConfig(window=WINDOW, components=components)
+        settings = RidgeSettings(model, penalty=0.001, ends=False)
+        _, summarizer = fit(tmp_path / str(components), settings, videos=videos)
+        scores = [summarizer.model(videos[n].features.array) for n in SPLIT.test]
+        truth = [averaged(videos[n].gtscore[:, None], WINDOW)[:, 0] for n in SPLIT.test]
+        pairs = zip(scores, truth, strict=True)
+        rhos.append(np.mean([spearmanr(s, t).statistic for s, t in pairs]))
+    assert rhos[1] > 0.8 > 0.5 > rhos[0]
+
+
+def test_a_run_is_the_same_bytes_again_and_others_are_refused(tmp_path: Path) -> None:
+    result, _ = fit(tmp_path / "run", replace(SETTINGS, model=replace(MODEL, components=20)))
+    first = result.checkpoint.read_bytes()
+    for out in ("run", "other"):
+        again, _ = fit(tmp_path / out, replace(SETTINGS, model=replace(MODEL, components=20)))
+        assert again.checkpoint.read_bytes() == first
+    with pytest.raises(OutputError, match="penalty was"):
+        fit(tmp_path / "run", replace(SETTINGS, penalty=0.5))
+    assert result.checkpoint.read_bytes() == first
+    fit(tmp_path / "run", replace(SETTINGS, penalty=0.5), overwrite=True)
+    assert result.checkpoint.read_bytes() != first
+
+
+def test_no_model_of_a_run_that_was_overwritten_is_left(tmp_path: Path) -> None:
+    splits = [replace(split, name=f"made-{n}") for n, split in enumerate(k_fold(NAMES, 3), 1)]
+    before = prepare_ridge(VIDEOS, splits, SETTINGS, tmp_path)
+    for number in range(3):
+        fit_split(before, number)
+    after = prepare_ridge(VIDEOS, splits, replace(SETTINGS, penalty=0.5), tmp_path, overwrite=True)
+    fit_split(after, 0)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.safetensors"))
+    assert left == ["split_0/best.safetensors"]
+
+
+def test_a_run_and_its_checkpoint_say_what_they_are_made_from(tmp_path: Path) -> None:
+    source = tmp_path / "made.h5"
+    source.write_bytes(b"videos")
+    result, _ = fit(tmp_path / "run", sources=[source])
+    run, trained = read_run(tmp_path / "run"), read_trained(result.checkpoint)
+    assert run["model"] == trained.model == "ridge"
+    assert run["features"] == trained.features
+    assert (trained.features["dim"], trained.features["fps"], trained.features["ends"]) == (DIM, 2, True)
+    assert run["settings"]["dim_in"] == trained.config["dim_in"] == DIM + 2
+    assert [split["folder"] for split in run["splits"]] == ["split_0"]
+    assert trained.training["data"] == run["data"]
+    assert run["data"][0]["name"] == "made.h5"
+    assert trained.training["split"]["test"] == list(SPLIT.test)
+
+
+def test_videos_that_all_agree_on_make_a_model_that_scores_nothing(tmp_path: Path) -> None:
+    level = {
+        name: replace(video, user_scores=None, gtscore=np.full(len(video.features), 3, np.float32))
+        for name, video in VIDEOS.items()
+    }
+    _, summarizer = fit(tmp_path / "run", videos=level)
+    rows = summarizer.inputs.of(VIDEOS[NAMES[0]].features)
+    np.testing.assert_array_equal(summarizer.model(rows), np.zeros(len(rows)))
+
+
+def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
+    few = Split("made-1", NAMES[:3], NAMES[3:])
+    run = prepare_ridge(VIDEOS, [few], replace(SETTINGS, penalty=None), tmp_path / "few")
+    with pytest.raises(UsageError, match="3 training videos are too few to choose a penalty"):
+        fit_split(run, 0)
+    other = VIDEOS[NAMES[0]]
+    wide = replace(other, features=Features.from_array(np.ones((len(other.features), 3))))
+    with pytest.raises(UsageError, match="3 numbers"):
+        prepare_ridge({**VIDEOS, wide.name: wide}, [SPLIT], SETTINGS, tmp_path / "wide")
+    for wrong in ({"penalty": 0.0}, {"gamma": 0.0}, {"draws": 0}, {"seed": -1}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            RidgeSettings(**wrong)

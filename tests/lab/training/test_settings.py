@@ -1,0 +1,146 @@
+"""Settings of training: the published ones, the learning rate's course, and values that are refused."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.lab.training.settings import DETRSettings, LossSettings, MRNetSettings
+from vidsum.lab.training.summary_settings import FullTransNetSettings
+from vidsum.models.configs import MaskConfig
+from vidsum.options import build
+
+PRESETS = [(kind, preset) for kind in (MRNetSettings, DETRSettings) for preset in kind.PRESETS]
+
+
+def test_fulltransnets_defaults_are_the_papers() -> None:
+    settings = FullTransNetSettings()
+    assert (settings.lr, settings.weight_decay, settings.loop.epochs) == (1e-3, 1e-4, 300)
+    model = settings.model
+    assert (model.d, model.layers, model.heads, model.d_ff, model.window) == (64, 6, 8, 2048, 17)
+    found = (model.attention, model.global_tokens, model.head, model.t_max)
+    assert found == ("local-global", 3, "linear", 1536)
+
+
+def test_fulltransnets_choices_by_name_are_those_of_the_settings() -> None:
+    flat = FullTransNetSettings().flat
+    assert build(FullTransNetSettings, flat) == FullTransNetSettings()
+    changed = {"mask": asdict(MaskConfig("lam", 8)), "d": 32, "epochs": 7, "lr": 0.5, "device": "cpu"}
+    changed |= {"head": "pointer", "patience": None}
+    assert build(FullTransNetSettings, changed).flat == {**flat, **changed}
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        # Sec. 4.2: T, lr, lambda_c, lambda_s, batch; 2D-TAN's thresholds
+        ("activitynet", (64, 8e-4, 0.1, 10.0, 12, 0.5, 1.0)),
+        ("charades", (64, 1e-3, 0.05, 10.0, 12, 0.5, 1.0)),
+        ("tacos", (128, 15e-4, 0.1, 10.0, 12, 0.3, 0.7)),
+    ],
+)
+def test_mrnets_presets_are_the_papers(preset: str, expected: tuple[float, ...]) -> None:
+    settings = build(MRNetSettings, MRNetSettings.published(preset))
+    model, loss = settings.model, settings.loss
+    found = (model.clips, settings.lr, loss.lambda_c, loss.lambda_s, settings.batch_size)
+    assert (*found, loss.iou_low, loss.iou_high) == expected
+    assert (model.layers, model.d, model.gamma, model.sparsity) == (2, 256, 0.98, 0.25)
+    # Table A2: the row of Charades-STA in Table 3 is the one without
+    assert model.cross_modal is (preset != "charades")
+
+
+def test_the_published_detr_settings() -> None:
+    settings = DETRSettings()
+    assert (settings.loop.epochs, settings.batch_size, settings.lr) == (200, 32, 1e-4)
+    assert (settings.weight_decay, settings.max_norm) == (1e-4, 0.1)
+    model = settings.model
+    assert (model.d, model.d_ff, model.heads, model.layers, model.decoder_layers) == (256, 1024, 8, 2, 2)
+    assert (model.clips, model.words, model.dropout, model.dropout_in) == (75, 32, 0.1, 0.5)
+    assert [settings.lr_share(epochs) for epochs in (0.0, 100.0, 199.9)] == [1, 1, 1]
+
+
+def test_defaults_are_those_of_a_preset() -> None:
+    assert build(MRNetSettings, {}, MRNetSettings.published("activitynet")) == MRNetSettings()
+    published = DETRSettings.published("qvhighlights")
+    assert build(DETRSettings, {}, published) == DETRSettings()
+    masked = build(DETRSettings, {"mask": "stamp"}, published).model.mask
+    assert masked == MaskConfig("stamp", 32)
+
+
+@pytest.mark.parametrize(("kind", "preset"), PRESETS)
+@pytest.mark.parametrize("size", ["paper", "light"])
+def test_every_preset_and_size_makes_settings(
+    kind: type[MRNetSettings | DETRSettings], preset: str, size: str
+) -> None:
+    settings = build(kind, {}, kind.published(preset, size))
+    assert all(end < settings.loop.epochs for end in settings.decay_at)
+    assert settings.warmup < settings.loop.epochs
+    if kind is DETRSettings:
+        assert settings.model.d == kind.SIZES[size]["d"]
+
+
+def test_a_preset_has_its_own_kernel_in_the_papers_map_only() -> None:
+    charades = MRNetSettings.published("charades")
+    assert (charades["kernel"], charades["convolutions"]) == (17, 2)
+    light = [MRNetSettings.published(preset, "light") for preset in ("charades", "tacos")]
+    assert [preset["kernel"] for preset in light] == [5, 5]
+    assert light[0]["lr"] == 1e-3
+
+
+@pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
+@pytest.mark.parametrize(("names", "known"), [(("anet", "paper"), "captions"), (("toy", "huge"), "light")])
+def test_unknown_presets_and_sizes_name_the_known_ones(
+    kind: type[MRNetSettings | DETRSettings], names: tuple[str, str], known: str
+) -> None:
+    with pytest.raises(UsageError, match="unknown") as refused:
+        kind.published(*names)
+    assert known in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("kind", [MRNetSettings, DETRSettings])
+def test_the_rate_rises_in_a_line_and_falls_in_steps(kind: type[MRNetSettings | DETRSettings]) -> None:
+    settings = build(kind, {"warmup": 2.0, "decay_at": [5, 8]})
+    course = {0.5: 0.25, 2.0: 1.0, 5.0: 1.0, 5.01: 0.1, 8.0: 0.1, 8.5: 0.01}
+    assert {epochs: settings.lr_share(epochs) for epochs in course} == pytest.approx(course)
+    assert build(kind, {"decay_at": ()}).lr_share(0.01) == 1.0
+
+
+def test_choices_reach_their_part_and_are_recorded() -> None:
+    settings = build(MRNetSettings, {"gamma": 0.9, "margin": 0.2, "seed": 4, "queries_per_video": 1})
+    assert (settings.model.gamma, settings.loss.margin, settings.loop.seed) == (0.9, 0.2, 4)
+    own = json.loads(json.dumps(settings.own))
+    assert own.items() >= {"queries_per_video": 1, "margin": 0.2, "decay_at": [7]}.items()
+    chosen = {"lr": 1e-3, "warmup": 2.0, "decay_at": (3, 5), "max_norm": 1.0, "batch_size": 4}
+    own = build(DETRSettings, chosen).own
+    assert own.items() >= chosen.items()
+    assert own["loss"].items() >= {"margin": 0.2, "tau": 0.5, "no_moment": 0.1, "saliency": 1.0}.items()
+
+
+EVERY = [{"lr": 0}, {"lr": float("nan")}, {"weight_decay": -1}, {"epochs": 0}, {"learning_rate": 1}]
+EVERY += [{"epochs": 1.5}, {"seed": -1}, {"patience": 0}, {"precision": "fp16"}, {"device": "cpu", "d": 0}]
+MOMENTS = [*EVERY, {"max_norm": 0}, {"warmup": -1}, {"batch_size": 0}, {"decay_at": [0]}]
+WRONG: dict[type[Any], list[dict[str, Any]]] = {
+    FullTransNetSettings: [
+        *EVERY,
+        *({"validation": 1}, {"validation": -0.1}, {"crop": 0}, {"noise": 2}, {"d": 63}, {"window": 4}),
+        *({"mask": {"depth": 0}}, {"mask": {"heads": 8}}, {"global_tokens": 4}),
+    ],
+    MRNetSettings: [*MOMENTS, {"queries_per_video": 0}, {"kernel": 4}, {"temperature": 0.0}],
+    DETRSettings: [*MOMENTS, {"d": 30}, {"mask": {"kind": "stencil"}}, {"tau": 0}],
+    LossSettings: [
+        {"iou_low": 1.0},
+        {"iou_low": 0.4, "iou_high": 0.3},
+        {"lambda_s": -1},
+        {"temperature": 0},
+        {"positives": 0},
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [(kind, each) for kind, wrong in WRONG.items() for each in wrong])
+def test_values_that_make_no_sense_are_refused(kind: type[Any], wrong: dict[str, Any]) -> None:
+    (name, value), *_ = reversed(wrong.items())
+    with pytest.raises(UsageError, match=next(iter(value)) if isinstance(value, dict) else name):
+        build(kind, wrong)

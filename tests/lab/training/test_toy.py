@@ -1,0 +1,95 @@
+"""Toy data: the windows are where they are said to be, and the same seeds give the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.errors import UsageError
+from vidsum.lab.training.toy import DIM_QUERY, DIM_VIDEO, Toy, draw_highlights, draw_moments, patterns_of
+
+FEW = Toy(n_videos=3)
+
+
+@given(
+    clips=st.integers(4, 40),
+    segments=st.integers(1, 10),
+    n_queries=st.integers(1, 10),
+    seed=st.integers(0, 99),
+)
+def test_each_query_is_true_in_its_window_and_nowhere_else(
+    clips: int, segments: int, n_queries: int, seed: int
+) -> None:
+    if n_queries > segments or clips < 2 * segments:
+        with pytest.raises(UsageError, match="do not fit into"):
+            Toy(clips=clips, segments=segments, queries=n_queries)
+        return
+    how = Toy(n_videos=1, clips=clips, segments=segments, queries=n_queries, noise=0)
+    for example in draw_moments(how, seed):
+        assert example.video.shape == (clips, DIM_VIDEO)
+        assert example.queries.shape == (n_queries, DIM_QUERY)
+        for pattern, window in zip(patterns_of(example.queries), example.windows, strict=True):
+            shown = np.isclose(example.video, pattern, atol=1e-5).all(axis=1)
+            first, end = np.round(window * clips).astype(int)
+            assert end - first >= 2
+            assert np.flatnonzero(shown).tolist() == list(range(first, end))
+
+
+def test_the_other_segmentes_hold_patterns_of_other_queries() -> None:
+    for example in draw_moments(Toy(n_videos=5, segments=5, queries=1, noise=0), 0):
+        different = np.unique(example.video.round(4), axis=0)
+        assert len(different) in (5, 6)  # with or without a clip of nothing
+
+
+def test_noise_has_the_chosen_length() -> None:
+    how = Toy(n_videos=20, segments=1, queries=1, noise=2.5)
+    lengths = []
+    for example in draw_moments(how, 4):
+        first, end = np.round(example.windows[0] * how.clips).astype(int)
+        lengths += np.linalg.norm(np.delete(example.video, slice(first, end), axis=0), axis=1).tolist()
+    assert np.mean(lengths) == pytest.approx(2.5, rel=0.05)
+
+
+def test_the_same_seeds_give_the_same_others_do_not() -> None:
+    one, again, other, later = (draw_moments(FEW, *seeds) for seeds in [(1, 2), (1, 2), (2, 2), (1, 3)])
+    for first, second in zip(one, again, strict=True):
+        np.testing.assert_array_equal(first.video, second.video)
+        np.testing.assert_array_equal(first.windows, second.windows)
+    for different in (other, later):
+        assert not np.allclose(one[0].video, different[0].video)
+
+
+def test_patterns_are_linear_in_the_query() -> None:
+    queries = np.random.default_rng(0).standard_normal((2, DIM_QUERY)).astype(np.float32)
+    one, two = patterns_of(queries)
+    between = patterns_of(queries.sum(axis=0, keepdims=True))[0]
+    parts = np.linalg.lstsq(np.stack([one, two], axis=1), between, rcond=None)[0]
+    assert (parts > 0).all()
+    np.testing.assert_allclose(np.stack([one, two], axis=1) @ parts, between, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [{"n_videos": 0}, {"noise": -1.0}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="must be positive"):
+        replace(FEW, **wrong)  # type: ignore[arg-type]
+
+
+def test_words_add_up_to_the_query_whose_clips_are_salient() -> None:
+    how = Toy(n_videos=30, noise=0, clips=12, segments=2, queries=1)
+    examples = draw_highlights(how, 3)
+    assert {len(example.words) for example in examples} == {1, 2, 3, 4}
+    for example in examples:
+        (pattern,) = patterns_of(example.words.sum(axis=0, keepdims=True))
+        shown = np.isclose(example.video[:, :DIM_VIDEO], pattern, atol=1e-4).all(axis=1)
+        assert np.array_equal(example.saliency, 12 * shown)
+        first, end = np.round(example.windows[0] * how.clips).astype(int)
+        assert np.flatnonzero(shown).tolist() == list(range(first, end))
+
+
+def test_each_query_of_a_video_is_an_example_and_seeds_tell_them_apart() -> None:
+    examples, again, others = (draw_highlights(FEW, 3, epoch) for epoch in (1, 1, 2))
+    assert [example.name for example in examples] == [f"toy_{number}" for number in (0, 0, 1, 1, 2, 2)]
+    assert all(np.array_equal(a.words, b.words) for a, b in zip(examples, again, strict=True))
+    assert not np.array_equal(examples[0].words.sum(axis=0), others[0].words.sum(axis=0))

@@ -1,0 +1,59 @@
+"""Results of a video, made by hand, whose names and texts try to be more than text."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary
+from vidsum.video.probe import probe
+
+EVIL = "<script>window.hacked = 1</script> snow"
+QUOTED = '"><img src=x onerror="window.hacked = 1">'
+MADE_FROM = {"vidsum": "0", "summary": {"model": "'><b>x", "keep": [[0.0, 1.0]], "seed": None}}
+
+
+def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[str, Any]]]:
+    """A summary, moments, highlights and shots of a film of ten seconds."""
+    about = {"video": probe(film), "provenance": MADE_FROM, "warnings": (EVIL,)}
+    times = np.arange(0, 10, 0.5)
+    scores = np.where((times >= 4) & (times < 5), 0.8, 0.4).astype(np.float32)
+    scores[17] = 0.6
+    shots = [ScoredShot(start, start + 2.0, 0.5, start == 4.0) for start in (0.0, 2.0, 4.0, 6.0, 8.0)]
+    summary = Summary(
+        segments=((4.0, 6.0), (8.0, 9.0)),
+        shots=tuple(shots),
+        importance=scores,
+        timestamps=times,
+        budget_s=3.0,
+        video_duration_s=10.0,
+        video_fps=25.0,
+        model="ridge",
+        shot_method="kts",
+        **about,
+    )
+    queries = (
+        QueryMoments(
+            "a bird", (Moment(6.0, 7.5, 2.0, "said"), Moment(1.0, 2.0, 1.0)), scores, 0.9, said=scores[::-1]
+        ),
+        QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
+        QueryMoments(QUOTED, (), scores, 0.01),
+    )
+    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "vse", **about)
+    highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
+    cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
+    return [
+        ("out/film_summary.json", summary.to_dict()),
+        ("out/film_moments.json", grounding.to_dict(with_saliency=with_saliency)),
+        ("out/film_highlights.json", highlights.to_dict()),
+        ("out/film_shots.json", cut.to_dict()),
+    ]
+
+
+def of_features(film: Path) -> tuple[str, dict[str, Any]]:
+    """The same shots, computed from features only."""
+    about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
+    return "features_shots.json", replace(about, video=None).to_dict()

@@ -1,0 +1,238 @@
+"""Timelines, read back by OpenTimelineIO's adapters, by hand-made cases, and by MLT's player."""
+
+import os
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import av
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.media import make_video, read_number
+from tests.results.timelines import media
+from vidsum.errors import InputError
+from vidsum.results.cuts import Cut
+from vidsum.results.media import Media, media_of
+from vidsum.video.probe import probe
+from vidsum.video.write import write_segments
+
+otio = pytest.importorskip("opentimelineio")
+formats = pytest.importorskip("vidsum.results.formats")
+
+NTSC, NTSC_FILM, NTSC_DOUBLE = Fraction(30_000, 1001), Fraction(24_000, 1001), Fraction(60_000, 1001)
+RATES = [NTSC_FILM, NTSC, NTSC_DOUBLE, *map(Fraction, (24, 25, 30, 50, 60))]
+PLACE = "/films/a film's #1 & 2.mp4"
+FRAMES = ((10, 20), (1798, 1802), (17_980, 17_990), (20, 90))
+
+
+def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") -> Cut:
+    return Cut(round(float(first / rate), 6), round(float(end / rate), 6), label, score=0.5)
+
+
+def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
+    film = media(rate, path=Path(PLACE), **about)
+    clips = [formats.Clip(cut(rate, *each), film, PLACE) for each in frames]
+    return str(formats.to_editor(format, clips, "the cut"))
+
+
+def read(format: str, text: str, **options: Any) -> Any:
+    names = {"otio": "otio_json", "edl": "cmx_3600", "fcpxml": "fcpx_xml", "xml": "fcp_xml"}
+    timeline = otio.adapters.read_from_string(text, names.get(format, format), **options)
+    return next(iter(timeline.find_children(descended_from_type=otio.schema.Timeline)), timeline)
+
+
+def frames_of(track: Any) -> list[tuple[int, int]]:
+    spans = [clip.source_range for clip in track]
+    return [(int(span.start_time.value), int(span.end_time_exclusive().value)) for span in spans]
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("format", ["otio", "xml"])
+def test_clips_are_read_back_with_their_frames_sound_and_labels(format: str, rate: Fraction) -> None:
+    timeline = read(format, text_of(format, rate))
+    video, *sound = timeline.tracks
+    assert timeline.name == "the cut"
+    assert [track.kind for track in sound] == ["Audio"] * (2 if format == "xml" else 1)
+    for track in timeline.tracks:
+        assert frames_of(track) == list(FRAMES)
+        assert [clip.source_range.start_time.rate for clip in track] == pytest.approx([float(rate)] * 4)
+    assert {clip.media_reference.target_url for clip in video} == {
+        "file:///films/a%20film%27s%20%231%20%26%202.mp4"
+    }
+    assert [marker.name for clip in video for marker in clip.markers] == ["a <b> & 'c' 0.500"] * 4
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_an_edl_is_read_back_with_its_frames(rate: Fraction) -> None:
+    text = text_of("edl", rate)
+    drops = rate in (NTSC, NTSC_DOUBLE)
+    assert text.splitlines()[1] == f"FCM: {'DROP' if drops else 'NON-DROP'} FRAME"
+    counted = rate if drops else round(rate)  # a whole rate, as 23.976 counts 24
+    video = read("edl", text, rate=float(counted)).video_tracks()[0]
+    assert frames_of(video) == list(FRAMES)
+    assert {clip.media_reference.target_url for clip in video} == {PLACE}
+    assert len(re.findall(r"^\d{3}  AX +AA/V +C", text, re.MULTILINE)) == len(FRAMES)
+    assert "AA/V" not in text_of("edl", rate, n_channels=0)
+
+
+def events(text: str) -> list[list[str]]:
+    return [line.split()[4:] for line in text.splitlines() if re.match(r"\d{3} ", line)]
+
+
+def test_drop_frame_numbers_of_an_edl_by_hand() -> None:
+    """Of 29.97 Hz, SMPTE drops frames 0 and 1 of each minute but the tenth."""
+    frames = ((1799, 1800), (1800, 1801), (17_981, 17_982), (17_982, 19_782), (107_892, 107_893))
+    assert events(text_of("edl", NTSC, frames)) == [
+        ["00:00:59;29", "00:01:00;02", "00:00:00;00", "00:00:00;01"],
+        ["00:01:00;02", "00:01:00;03", "00:00:00;01", "00:00:00;02"],
+        ["00:09:59;29", "00:10:00;00", "00:00:00;02", "00:00:00;03"],
+        ["00:10:00;00", "00:11:00;02", "00:00:00;03", "00:01:00;05"],
+        ["01:00:00;00", "01:00:00;01", "00:01:00;05", "00:01:00;06"],
+    ]
+    assert events(text_of("edl", NTSC_DOUBLE, ((3599, 3600), (3600, 3601)))) == [
+        ["00:00:59;59", "00:01:00;04", "00:00:00;00", "00:00:00;01"],
+        ["00:01:00;04", "00:01:00;05", "00:00:00;01", "00:00:00;02"],
+    ]
+
+
+def test_the_time_code_of_the_file_is_where_its_frames_count_from() -> None:
+    of_30 = events(text_of("edl", NTSC, ((0, 30), (60, 61)), time_code="01:00:00:00"))
+    assert of_30 == [
+        ["01:00:00:00", "01:00:01:00", "00:00:00:00", "00:00:01:00"],
+        ["01:00:02:00", "01:00:02:01", "00:00:01:00", "00:00:01:01"],
+    ]
+    dropped = events(text_of("edl", NTSC, ((0, 1800),), time_code="00:59:59;29"))
+    assert dropped == [["00:59:59;29", "01:00:59;29", "00:00:00;00", "00:01:00;02"]]
+    (clip, *_), *_ = read("otio", text_of("otio", 25, ((50, 75),), time_code="10:00:00:00")).tracks
+    assert clip.source_range.start_time.to_timecode() == "10:00:02:00"
+    assert clip.media_reference.available_range.start_time.to_timecode() == "10:00:00:00"
+    file = ElementTree.fromstring(text_of("xml", NTSC, time_code="01:00:00;00")).find(".//file/timecode")
+    assert file is not None
+    assert [file.findtext(tag) for tag in ("string", "frame", "displayformat")] == [
+        "01:00:00;00",
+        "107892",
+        "DF",
+    ]
+    for format in ("mlt", "kdenlive"):  # MLT counts from the first frame
+        assert text_of(format, 25, time_code="10:00:00:00") == text_of(format, 25)
+
+
+def drop_frame(number: int, nominal: int) -> str:
+    """The time code of a frame, by counting minute by minute."""
+    per_minute, minute = nominal * 60, 0
+    while True:
+        dropped = 0 if minute % 10 == 0 else nominal // 15
+        if number < per_minute - dropped:
+            break
+        number -= per_minute - dropped
+        minute += 1
+    number += dropped
+    clock = minute // 60, minute % 60, number // nominal
+    return ":".join(f"{part:02d}" for part in clock) + f";{number % nominal:02d}"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([(NTSC, 30), (NTSC_DOUBLE, 60)]), st.integers(0, 280_000), st.integers(1, 3000))
+def test_drop_frame_numbers_are_those_of_counting(rate: tuple[Fraction, int], first: int, n: int) -> None:
+    fps, nominal = rate
+    (event,) = events(text_of("edl", fps, ((first, first + n),)))
+    assert event == [drop_frame(frame, nominal) for frame in (first, first + n, 0, n)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(RATES), st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 900)), min_size=1))
+def test_fcpxml_is_exact_at_every_rate(rate: Fraction, spans: list[tuple[int, int]]) -> None:
+    root = ElementTree.fromstring(text_of("fcpxml", rate, [(first, first + n) for first, n in spans]))
+
+    def seconds(element: ElementTree.Element, name: str) -> Fraction:
+        return Fraction(element.attrib[name].removesuffix("s"))
+
+    (frame,) = root.iter("format")
+    assert seconds(frame, "frameDuration") == 1 / Fraction(rate)
+    offset = Fraction(0)
+    for clip, (first, n) in zip(root.iter("asset-clip"), spans, strict=True):
+        assert seconds(clip, "offset") == offset
+        assert (seconds(clip, "start") * rate, seconds(clip, "duration") * rate) == (first, n)
+        offset += seconds(clip, "duration")
+    (sequence,) = root.iter("sequence")
+    assert seconds(sequence, "duration") == offset
+
+
+def test_fcpxml_is_read_by_the_adapter_and_has_sound_and_size() -> None:
+    text = text_of("fcpxml", 25)
+    timeline = read("fcpxml", text)
+    assert frames_of(timeline.video_tracks()[0]) == list(FRAMES)
+    root = ElementTree.fromstring(text)
+    (asset,), (frame,) = root.iter("asset"), root.iter("format")
+    assert asset.attrib["src"] == "file:///films/a%20film%27s%20%231%20%26%202.mp4"
+    assert (asset.get("hasVideo"), asset.get("hasAudio"), asset.get("audioChannels")) == ("1", "1", "2")
+    assert (frame.get("width"), frame.get("height")) == ("640", "360")
+    assert [set(marker.attrib) for marker in root.iter("marker")] == [
+        {"start", "duration", "value"}
+    ] * 4  # no to-dos
+    silent = ElementTree.fromstring(text_of("fcpxml", 25, n_channels=0))
+    assert [each.get("hasAudio") for each in silent.iter("asset")] == ["0"]
+
+
+def test_a_day_of_time_code_is_exact_in_fcpxml() -> None:
+    text = text_of("fcpxml", NTSC_FILM, ((7, 8),), time_code="23:00:00:00")
+    (clip,) = ElementTree.fromstring(text).iter("asset-clip")
+    assert Fraction(clip.attrib["start"].removesuffix("s")) == (23 * 3600 * 24 + 7) / NTSC_FILM
+
+
+def numbers(path: Path) -> list[int]:
+    with av.open(str(path)) as container:
+        return [read_number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
+
+
+def rendered(timeline: Path, target: Path) -> list[int]:
+    """The numbers that the frames show, of a timeline as MLT's player renders it."""
+    if shutil.which("melt") is None:
+        pytest.skip("no melt")
+    consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
+    command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    subprocess.run(command, check=True, capture_output=True, cwd=timeline.parent, env=environment)
+    return numbers(target)
+
+
+def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
+    path = folder / f"cut.{format}"
+    clips = [formats.Clip(each, film, film.path.name) for each in cuts]
+    path.write_text(formats.to_editor(format, clips, "cut"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("format", "rate"),
+    [
+        ("mlt", NTSC_FILM),
+        ("mlt", Fraction(25)),
+        ("mlt", NTSC_DOUBLE),
+        *(("kdenlive", rate) for rate in RATES[:4]),
+    ],
+)
+def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path: Path) -> None:
+    film = tmp_path / "a film's #1 & 100%.mp4"
+    make_video(film, n_frames=260, fps=rate, sound=True)
+    cuts = [cut(rate, 10, 20), Cut(1.5, 2.25, "b"), Cut(3.1, 3.2, "c"), cut(rate, 201, 240)]
+    write_segments(film, [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4")
+    timeline = written(format, cuts, media_of(probe(film)), tmp_path)
+    assert rendered(timeline, tmp_path / "theirs.mp4") == numbers(tmp_path / "ours.mp4")
+
+
+def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
+    place = os.fsdecode(b"/films/caf\xe9\n.mp4")
+    film = media(25, path=Path(place))
+    for format in ("edl", "kdenlive", "mlt"):
+        with pytest.raises(InputError, match="not text") as refused:
+            formats.to_editor(format, [formats.Clip(cut(25, 0, 5), film, place)], "cut")
+        assert "\n" not in refused.value.message
+    for format in ("otio", "fcpxml", "xml"):
+        assert formats.to_editor(format, [formats.Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()

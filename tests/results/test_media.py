@@ -1,0 +1,102 @@
+"""Frame rates, frame numbers and time codes of timelines."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.media import make_video
+from tests.results.timelines import media, save_with_time_code
+from vidsum.results.media import media_of, timeline_rate
+from vidsum.video.probe import probe
+
+RATES = [
+    Fraction(24_000, 1001),
+    Fraction(30_000, 1001),
+    Fraction(60_000, 1001),
+    *map(Fraction, (24, 25, 30, 50, 60)),
+]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_rates_of_editors_stay(rate: Fraction) -> None:
+    assert timeline_rate(float(rate)) == (rate, True)
+
+
+@pytest.mark.parametrize(
+    ("fps", "rate"),
+    [(5, 25), (12, 24), (15, 30), (10, 30), (20, 60), (12.5, 25), (100, 50), (120, 60), (48, 24), (28, 30)],
+)
+def test_other_rates_go_to_a_multiple_a_part_or_the_nearest(fps: float, rate: int) -> None:
+    assert timeline_rate(fps) == (rate, False)
+
+
+def test_rounded_names_of_rates_are_these_rates_and_24_is_not_23_976() -> None:
+    assert [timeline_rate(fps)[0] for fps in (23.976, 29.97, 59.94, 24.0)] == [*RATES[:3], 24]
+
+
+@given(st.sampled_from(RATES), st.integers(0, 200_000), st.integers(1, 5000))
+def test_an_edge_made_from_a_frame_number_is_that_frame(rate: Fraction, first: int, length: int) -> None:
+    times = (round(float(frame / rate), 6) for frame in (first, first + length))
+    assert media(rate).frames(*times) == (first, first + length)
+
+
+def test_segments_have_a_frame_and_stay_in_the_video() -> None:
+    short = media(25, n_frames=10)
+    assert short.frames(0.01, 0.02) == (1, 2)
+    assert short.frames(0.3, 9) == (8, 10)
+    assert short.frames(5, 9) == (9, 10)
+
+
+def test_a_conformed_video_has_the_nearest_frames() -> None:
+    assert media(30, is_conformed=True).frames(1.016, 2.017) == (30, 61)
+    assert media(25, is_conformed=True).frames(3 / 5, 8 / 5) == (15, 40)  # of 5 frames per second
+
+
+@pytest.mark.parametrize(
+    ("rate", "code", "drops"),
+    [
+        (RATES[1], None, True),
+        (RATES[2], None, True),
+        (RATES[0], None, False),
+        (Fraction(30), None, False),
+        (RATES[1], "01:00:00:00", False),
+        (RATES[1], "01:00:00;00", True),
+    ],
+)
+def test_drop_frame_is_of_the_rate_unless_the_file_says_otherwise(
+    rate: Fraction, code: str | None, drops: bool
+) -> None:
+    assert media(rate, time_code=code).is_drop_frame is drops
+
+
+@pytest.mark.parametrize("code", ["01:00:00;00", "10:20:30:04"])
+def test_the_time_code_of_a_file_is_read(tmp_path: Path, code: str) -> None:
+    save_with_time_code(tmp_path / "coded.mov", RATES[1], code)
+    coded = media_of(probe(tmp_path / "coded.mov"))
+    assert (coded.time_code, coded.rate, coded.n_channels) == (code, RATES[1], 0)
+    make_video(tmp_path / "film.mov", fps=RATES[1], sound=True)
+    film = media_of(probe(tmp_path / "film.mov"))
+    assert (film.time_code, film.rate, film.n_channels) == (None, RATES[1], 1)
+
+
+def test_a_variable_rate_is_conformed(tmp_path: Path) -> None:
+    times = [frame / 30 + (0.012 if frame % 3 == 1 else 0) for frame in range(90)]
+    make_video(tmp_path / "phone.mp4", times_s=times)
+    found = media_of(probe(tmp_path / "phone.mp4"))
+    assert (found.is_conformed, found.rate, found.n_frames, found.n_channels) == (True, 30, 90, 0)
+
+
+def test_rotated_pictures_count_as_shown(tmp_path: Path) -> None:
+    make_video(tmp_path / "tall.mp4", width=64, height=48, rotation_deg=90)
+    found = media_of(probe(tmp_path / "tall.mp4"))
+    assert (found.width, found.height) == (48, 64)
+
+
+def test_sides_of_pictures_are_even(tmp_path: Path) -> None:
+    make_video(tmp_path / "wide.mp4", width=64, height=48, sample_aspect_ratio=Fraction(4, 3))
+    assert probe(tmp_path / "wide.mp4").display_width == 85
+    found = media_of(probe(tmp_path / "wide.mp4"))
+    assert (found.width, found.height) == (86, 48)

@@ -1,0 +1,170 @@
+"""The report page, without a browser: what is in it, and that texts stay texts."""
+
+import io
+import re
+from base64 import b64decode
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from tests.media import make_video, read_number
+from tests.results.made import EVIL, QUOTED, of_features, results
+from vidsum.errors import UsageError
+from vidsum.pipelines.report import report_text, write_report
+from vidsum.results.page import chart
+from vidsum.results.transcript import Transcript
+
+
+@dataclass
+class Parsed(HTMLParser):
+    """The elements and texts of a page, as Python's parser sees them."""
+
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+    def all(self, tag: str, name: str = "") -> list[dict[str, str | None]]:
+        """The attributes of all elements of a tag and class."""
+        return [
+            attributes
+            for found, attributes in self.elements
+            if found == tag and name in [*(attributes.get("class") or "").split(), ""]
+        ]
+
+
+def parsed(text: str) -> Parsed:
+    parser = Parsed()
+    parser.feed(text)
+    return parser
+
+
+def test_texts_stay_texts(page: Path, film: Path) -> None:
+    found = parsed(page.read_text())
+    assert len(found.all("script")) == 1
+    assert {QUOTED, EVIL, film.name} <= set(found.texts)
+    assert [each["data-query"] for each in found.all("section", "query")] == ["a bird", EVIL, QUOTED]
+    assert found.all("b") == [{}] * 8  # the times of eight cards
+    assert all("onerror" not in attributes for _, attributes in found.elements)
+
+
+def test_nothing_comes_from_a_network_and_the_video_is_relative(page: Path, film: Path) -> None:
+    found = parsed(page.read_text())
+    places = [value for _, each in found.elements for name, value in each.items() if name in ("src", "href")]
+    assert not [place for place in places if place and re.match(r"(https?:)?//", place)]
+    (video,) = found.all("video")
+    assert (page.parent / unquote(video["src"] or "")).resolve() == film
+    (policy,) = [each["content"] for each in found.all("meta") if "http-equiv" in each]
+    assert "default-src 'none'" in (policy or "")
+    assert "http" not in (policy or "")
+
+
+def test_each_segment_has_its_times_and_the_frame_of_its_highest_sample(page: Path) -> None:
+    found = parsed(page.read_text())
+    cuts = found.all("a", "cut")
+    assert [(float(cut["data-start"] or 0), float(cut["data-end"] or 0)) for cut in cuts] == [
+        *((4, 6), (8, 9)),
+        *((6, 7.5), (1, 2), (3, 4)),
+        (4, 5),
+        *((0, 3), (3, 10)),
+    ]
+    assert [(cut["href"] or "").rpartition("#")[2] for cut in cuts[:2]] == ["t=4.0,6.0", "t=8.0,9.0"]
+    shown = []
+    for image in found.all("img"):
+        jpeg = b64decode((image["src"] or "").removeprefix("data:image/jpeg;base64,"))
+        shown.append(read_number(np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))))
+    times = (4.5, 8.5, 6.75, 1.5, 3.5, 4.5, 1.5, 6.5)  # the highest sample, the later of two, or the middle
+    assert shown == [int(time * 25) for time in times]
+
+
+def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
+    texts = parsed(page.read_text()).texts
+    for line in (
+        "Summary: 0:03.00 of 0:10.00 in 2 segments",
+        "3 moments of 3 queries",
+        "1 highlight",
+        "2 shots",
+        "by similarity (space vse)",
+        "match 90 %",
+        "1.5 s, score 2.00, said",
+        "1.0 s, score 1.00, seen",
+        "what is said",
+        "No moments.",
+        "summary › model",
+        "'><b>x",
+        "default",
+    ):
+        assert line in texts, line
+    assert texts.count(EVIL) == 1 + 4  # a query, and a warning of each result
+
+
+def test_a_batch_has_a_section_per_video(film: Path, tmp_path: Path) -> None:
+    make_video(tmp_path / "other.mp4", n_frames=250)
+    several = [*results(film)[:2], results(tmp_path / "other.mp4")[0], of_features(film)]
+    found = parsed(report_text(several, tmp_path / "all.html")[0])
+    assert len(found.all("video")) == 2
+    assert [text for text in found.texts if text in ("3 videos", "other.mp4", "features_shots")] == [
+        "3 videos",
+        *("3 videos", "other.mp4", "features_shots", "other.mp4", "features_shots"),
+    ]
+    anchors = [each["href"] for each in found.all("a") if (each["href"] or "").startswith("#")]
+    assert anchors == [f"#{each['id']}" for each in found.all("article")]
+    assert len(anchors) == 4
+
+
+def test_a_video_that_is_gone_leaves_the_rest(tmp_path: Path) -> None:
+    film = tmp_path / "film.mp4"
+    make_video(film, n_frames=250)
+    documents = results(film)
+    assert report_text(documents, film) == report_text(documents, film)
+    film.unlink()
+    text, warnings = report_text(documents, tmp_path / "report.html")
+    found = parsed(text)
+    assert (found.all("video"), found.all("img"), found.all("a", "cut")) == ([], [], [])
+    assert len(found.all("span", "cut")) == 8
+    assert [str(film) in warning for warning in warnings] == [True]
+
+
+def test_a_transcript_has_no_report(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a Transcript"):
+        write_report(Transcript((), None, None, 4.0), tmp_path / "page.html")  # type: ignore[arg-type]
+
+
+def test_charts_place_segments_and_curve() -> None:
+    spans = [{"start_s": 2.0, "end_s": 3.0}, {"start_s": 0.0, "end_s": 0.001}]
+    drawing = chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
+    assert [(band.x, band.width, band.is_best) for band in drawing.chosen] == [
+        (200, 100, True),
+        (0, 1, False),
+    ]
+    assert not any(band.is_best for band in chart("x", 10.0, spans).chosen)
+    assert [band.x for band in drawing.shots] == [0]
+    assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
+    assert chart("x", 10.0, []).area == ""
+    heard = chart("x", 10.0, [{**spans[0], "evidence": "said"}], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
+    assert [band.is_said for band in heard.chosen] == [True]
+    assert heard.said == "M0.00 5H500.00L500.00 100H1000.00"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))
+def test_long_curves_keep_their_highest_point_and_stay_short(scores: list[float]) -> None:
+    line = chart("x", len(scores) / 2, [], ([place / 2 for place in range(len(scores))], scores)).line
+    points = re.findall(r"([\d.]+) ([\d.]+)H([\d.]+)", line)
+    assert len(points) <= 1000
+    heights = [100 - float(y) for _, y, _ in points]
+    assert max(heights) == pytest.approx(95 if max(scores) else 0, abs=0.01)
+    assert float(points[-1][2]) == 1000

@@ -1,0 +1,239 @@
+"""Feature files: round trips, the field's h5 layout, files of others, and files that are none."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.results.feature_files import is_feature_file, read_features, write_features
+from vidsum.results.feature_h5 import H5Video, group_names, write_h5
+from vidsum.results.features import Features
+from vidsum.types import VideoInfo
+
+VIDEO = VideoInfo(
+    path="films/film.mp4",
+    bytes=123,
+    container="mp4",
+    codec="h264",
+    duration_s=10.0,
+    fps=29.97,
+    is_vfr=False,
+    n_frames=300,
+    width=64,
+    height=48,
+    display_width=64,
+    display_height=48,
+    rotation_deg=0,
+    sample_aspect_ratio=1.0,
+    start_s=0.0,
+)
+
+
+@pytest.fixture
+def features() -> Features:
+    rng = np.random.default_rng(0)
+    made = Features.from_array(
+        rng.normal(size=(20, 4)), fps=2.0, duration_s=10.0, video_fps=29.97, extractor="i3d"
+    )
+    return replace(
+        made,
+        logits=rng.normal(size=(20, 3)).astype(np.float32),
+        video=VIDEO,
+        provenance={"vidsum": "1", "parameters": {"fps": 2.0}},
+        warnings=("a note",),
+    )
+
+
+def assert_same(first: Features, second: Features) -> None:
+    np.testing.assert_array_equal(first.array, second.array)
+    np.testing.assert_array_equal(first.timestamps, second.timestamps)
+    for name in (
+        "step_s",
+        "covers_s",
+        "duration_s",
+        "video_fps",
+        "extractor",
+        "video",
+        "provenance",
+        "warnings",
+    ):
+        assert getattr(first, name) == getattr(second, name), name
+    if first.logits is None or second.logits is None:
+        assert first.logits is second.logits
+    else:
+        np.testing.assert_array_equal(first.logits, second.logits)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5", "f.hdf5"])
+def test_features_come_back_as_they_were(features: Features, tmp_path: Path, name: str) -> None:
+    write_features(features, tmp_path / name)
+    assert_same(read_features(tmp_path / name), features)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(
+    array=arrays(
+        np.float32, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
+    ),
+    fps=st.floats(0.1, 60),
+)
+def test_any_features_come_back_as_they_were(tmp_path: Path, array: np.ndarray, fps: float) -> None:
+    made = Features.from_array(array, fps=fps)
+    for name in ("f.npz", "f.h5"):
+        write_features(made, tmp_path / name)
+        assert_same(read_features(tmp_path / name), made)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_the_same_features_give_the_same_bytes(features: Features, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for folder in ("a", "b"):
+        write_features(features, tmp_path / folder / name)
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_numpy_alone_reads_the_npz(features: Features, tmp_path: Path) -> None:
+    write_features(features, tmp_path / "f.npz")
+    with np.load(tmp_path / "f.npz") as data:
+        assert sorted(data.files) == ["features", "logits", "metadata", "timestamps"]
+        np.testing.assert_array_equal(data["features"], features.array)
+
+
+def test_h5py_alone_reads_the_fields_layout(features: Features, tmp_path: Path) -> None:
+    points = np.array([[0, 149], [150, 299]])
+    summary = np.zeros((2, 300), np.float32)
+    write_h5({"video_1": H5Video(features, points, np.ones(20, np.float32), summary)}, tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5") as file:
+        group = file["video_1"]
+        assert group["picks"][:3].tolist() == [0, 15, 30]
+        assert (int(group["n_frames"][()]), int(group["n_steps"][()])) == (300, 20)
+        assert group["n_frame_per_seg"][:].tolist() == [150, 150]
+        assert group["user_summary"].shape == (2, 300)
+        assert group["gtscore"].shape == (20,)
+
+
+def test_a_published_file_is_read_by_its_picks(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "tvsum.h5", "w") as file:
+        for number in (1, 2):
+            group = file.create_group(f"video_{number}")
+            group["features"] = np.full((10, 8), number, np.float32)
+            group["picks"] = np.arange(0, 150, 15)
+            group["n_frames"] = 149
+    second = read_features(tmp_path / "tvsum.h5", "video_2")
+    np.testing.assert_array_equal(second.array, np.full((10, 8), 2))
+    assert second.timestamps[:3].tolist() == [0, 0.5, 1.0]
+    assert second.duration_s == pytest.approx(149 / 30)
+
+
+def test_one_of_several_videos_must_be_named(features: Features, tmp_path: Path) -> None:
+    write_h5({"a": H5Video(features), "b": H5Video(features)}, tmp_path / "f.h5")
+    with pytest.raises(UsageError, match="has 2 videos"):
+        read_features(tmp_path / "f.h5")
+    with pytest.raises(InputError, match="no video 'c'") as refused:
+        read_features(tmp_path / "f.h5", "c")
+    assert refused.value.hint == f"name another, such as {tmp_path / 'f.h5'}#a"
+    assert_same(read_features(tmp_path / "f.h5", "b"), features)
+
+
+def test_one_video_is_read_whatever_the_others_are(features: Features, tmp_path: Path) -> None:
+    write_h5({"a": H5Video(features)}, tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5", "a") as file:
+        file.create_group("empty")
+    assert_same(read_features(tmp_path / "f.h5", "a"), features)
+
+
+def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "bare.npz", features=np.ones((6, 2)))
+    assert read_features(tmp_path / "bare.npz").timestamps[-1] == 2.5
+    np.savez(tmp_path / "timed.npz", features=np.ones((3, 2)), timestamps=[0.0, 2.0, 4.0])
+    assert read_features(tmp_path / "timed.npz").step_s == 2.0
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut short", None])
+def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    reason = "no such file" if content is None else "not a feature file (damaged, or of another kind)"
+    with pytest.raises(InputError) as refused:
+        read_features(tmp_path / name)
+    assert refused.value.message == f"{tmp_path / name}: {reason}"
+
+
+def test_a_damaged_npz_is_read_or_refused_but_never_a_crash(tmp_path: Path) -> None:
+    """One byte changed at a time: the faults that NumPy, zipfile and zlib find all end in the same error."""
+    path = tmp_path / "f.npz"
+    np.savez_compressed(path, features=np.eye(50, 8))
+    content = path.read_bytes()
+    refused = 0
+    for place in range(0, len(content), 2):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            read_features(path)
+        except InputError:
+            refused += 1
+    assert refused > 0
+
+
+def test_a_damaged_h5_is_refused(features: Features, tmp_path: Path) -> None:
+    path = tmp_path / "f.h5"
+    write_features(features, path)
+    path.write_bytes(path.read_bytes().replace(b"TREE", b"tree"))  # how each of its indexes begins
+    with pytest.raises(InputError, match=r"f\.h5: not a feature file"):
+        read_features(path)
+
+
+def test_an_npz_without_features_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", other=np.ones(3))
+    with pytest.raises(InputError, match="no array named features"):
+        read_features(tmp_path / "f.npz")
+
+
+def test_an_h5_without_videos_or_features_is_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "f.h5", "w"):
+        pass
+    with pytest.raises(InputError, match=r"f\.h5: not a feature file \(it holds no video\)"):
+        read_features(tmp_path / "f.h5")
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file.create_group("video_1")
+    with pytest.raises(InputError, match="no dataset named features"):
+        read_features(tmp_path / "f.h5")
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_the_video_s_name_need_not_be_utf8(features: Features, tmp_path: Path, name: str) -> None:
+    named = replace(features, video=replace(VIDEO, path=os.fsdecode(b"films/caf\xe9.mp4")))
+    write_features(named, tmp_path / name)
+    assert_same(read_features(tmp_path / name), named)
+    write_h5({os.fsdecode(b"caf\xe9"): H5Video(named)}, tmp_path / "named.h5")
+    assert group_names(tmp_path / "named.h5") == [r"caf\udce9"]
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", features=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(InputError, match="not a feature file") as refused:
+        read_features(tmp_path / "f.npz")
+    assert "allow_pickle" not in refused.value.message
+
+
+def test_unknown_suffixes_and_missing_folders_are_refused(features: Features, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a feature file"):
+        write_features(features, tmp_path / "f.csv")
+    with pytest.raises(OutputError):
+        write_features(features, tmp_path / "no" / "f.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("a.npz", True), ("a.h5", True), ("a.h5#video_1", True), ("dir.npz/a.mp4", False), ("a.mp4", False)],
+)
+def test_feature_files_are_known_by_name(name: str, answer: bool) -> None:
+    assert is_feature_file(name) is answer

@@ -1,0 +1,70 @@
+"""Transcripts: their text formats, and how sure they are."""
+
+import math
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from vidsum.results.transcript import (
+    Segment,
+    TextFormat,
+    Transcript,
+    Word,
+    as_text,
+    segments_data,
+    segments_of,
+)
+
+FORMATS: tuple[TextFormat, ...] = get_args(TextFormat)
+
+
+def segment(start_s: float, end_s: float, text: str, probability: float = 0.5) -> Segment:
+    return Segment(start_s, end_s, text, probability, 0.1, (Word(start_s, end_s, text, probability),))
+
+
+LINES = (segment(0.5, 2.0, "Fish & chips <now>."), segment(3723.0494, 3725.9996, "Über\u00a0alles"))
+
+
+def test_subrip_counts_cues_and_has_commas_in_its_times() -> None:
+    assert as_text(LINES, "srt") == (
+        "1\n00:00:00,500 --> 00:00:02,000\nFish & chips <now>.\n\n"
+        "2\n01:02:03,049 --> 01:02:06,000\nÜber\u00a0alles\n"
+    )
+
+
+def test_webvtt_has_points_in_its_times_and_no_markup() -> None:
+    text = as_text(LINES, "vtt")
+    assert text.startswith(
+        "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\nFish &amp; chips &lt;now&gt;.\n\n01:02:03.049"
+    )
+
+
+def test_plain_text_has_a_line_per_segment() -> None:
+    assert as_text(LINES, "txt").splitlines() == [line.text for line in LINES]
+    assert as_text((), "txt") == ""
+
+
+def test_uncertain_segments_are_marked_in_every_format() -> None:
+    lines = (replace(LINES[0], uncertain=True), LINES[1])
+    for form in FORMATS:
+        assert as_text(lines, form).count("(?)") == 1
+        assert ". (?)\n" in as_text(lines, form)
+
+
+def test_segments_survive_storage() -> None:
+    other = replace(LINES[0], uncertain=True, language="de")
+    assert segments_of(segments_data((*LINES, other))) == (*LINES, other)
+    assert "language" not in segments_data(LINES)[0]
+    with pytest.raises((TypeError, KeyError)):
+        segments_of([{"text": "x", "words": [{"nonsense": 1}]}])
+
+
+def test_confidence_is_the_geometric_mean_by_length() -> None:
+    halves = (segment(0, 3, "a", 0.9), segment(3, 4, "b", 0.4))
+    transcript = Transcript(halves, "en", 1.0, 4.0)
+    assert transcript.confidence == pytest.approx((0.9**3 * 0.4) ** (1 / 4))
+    assert transcript.text == "a b"
+    nothing = Transcript((), None, None, 4.0)
+    assert (nothing.confidence, nothing.no_speech, nothing.text) == (0.0, 1.0, "")
+    assert not math.isnan(transcript.no_speech)

@@ -1,0 +1,171 @@
+"""Captions of frames joined with people's annotations: annotated videos whose features are sentences, or what
+a map might show of them; what models are trained on and measured on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum import checkpoints, shots
+from vidsum.errors import InputError, UsageError
+from vidsum.grounding import vse
+from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.lab.datasets.annotations import read_labels
+from vidsum.lab.datasets.clip_captions import FrameCaptions, read_frame_captions
+from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.models.vse import VisualSemanticMap
+from vidsum.results.features import Features
+from vidsum.scaling import unit_rows
+from vidsum.settings import CaptionSpace
+from vidsum.text_files import named
+from vidsum.types import FloatArray, Progress
+
+ENCODER: Final = "minilm"
+"""The text encoder of the captions, and the name of their features' extractor."""
+_SAME_SHOT = 0.6
+"""Neighbouring frames whose captions have a smaller cosine are of different shots."""
+
+
+def captioned_videos(
+    captions: Path, annotations: Path, device: str = "auto", progress: Progress | None = None
+) -> dict[str, AnnotatedVideo]:
+    """Annotated videos whose features are the captions of their frames, embedded by MiniLM.
+
+    Args:
+        captions: see `vidsum.lab.datasets.clip_captions`.
+        annotations: TVSum's `ydata-tvsum50.mat`, or SumMe's protocol: `vidsum.lab.datasets.annotations`.
+        device: where the text encoder runs. Embeddings are kept on disk.
+        progress: called while captions are embedded.
+
+    Returns:
+        The videos by the names of the published files, `tvsum/video_1` and so on. TVSum's file has no shots:
+        they come from KTS on the captions. SumMe's protocol says nothing of the frame rate: 30 is assumed.
+
+    Raises:
+        InputError: a file cannot be read, an annotated video has no captions, or they do not go together.
+        UsageError: the annotations are of another kind.
+        WeightsError: the text encoder's weights cannot be had.
+    """
+    labels, of_frames = read_labels(annotations), read_frame_captions(captions)
+    for name, label in labels.items():
+        if label.file_name not in of_frames:
+            raise InputError(f"{captions}: has no captions of {named(label.file_name)} ({name})")
+    used = {label.file_name: of_frames[label.file_name] for label in labels.values()}
+    texts = sorted({text for video in used.values() for text in video.captions})
+    embedded = embed_once(
+        texts,
+        lambda part: load_text_encoder(ENCODER, device).encode(part),
+        checkpoints.sha256_of(ENCODER),
+        progress,
+    )
+    vectors = dict(zip(texts, embedded, strict=True))
+    return {
+        name: _video(name, label, used[label.file_name], vectors, captions) for name, label in labels.items()
+    }
+
+
+def _video(
+    name: str, label: Labels, captions: FrameCaptions, vectors: Mapping[str, FloatArray], source: Path
+) -> AnnotatedVideo:
+    is_in = captions.picks < label.n_frames
+    picks = captions.picks[is_in]
+    if not len(picks):
+        raise InputError(f"{source}: {captions.name} has {label.n_frames} frames, and captions of none")
+    array = np.stack([vectors[text] for text in captions.captions[: len(picks)]])
+    step_s = float(np.median(np.diff(picks, append=label.n_frames))) / label.fps
+    features = Features(
+        array, picks / label.fps, step_s, step_s, label.n_frames / label.fps, label.fps, extractor=ENCODER
+    )
+    gtscore, scores = label.scores_at(picks)
+    points = label.change_points
+    if points is None:
+        points = shots.find(features).change_points
+    return AnnotatedVideo(name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores)
+
+
+def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
+    """[T] number of the shot of each caption's frame: another one begins where the caption is another."""
+    rows = unit_rows(captions)
+    is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
+    return np.concatenate([[0], np.cumsum(is_new)])
+
+
+Draw = Callable[..., AnnotatedVideo]
+"""draw(video, *seed): a captioned video with other features, such as `Simulation`."""
+
+_LASTING, _PERSISTENCE = 0.65, 0.6
+"""Of the noise: the fraction of its variance that lasts as long as a shot, as a network errs in the same way
+on similar frames; and the correlation of the rest from one frame to the next."""
+_TEST_SEED = 2
+"""Seed of the draws of test videos; those of a training have more numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A `Draw` of what the map might show of frames with these captions."""
+
+    visual: VisualSemanticMap
+
+    def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
+        """The video with other features in the space of its captions, drawn from a seed."""
+        rng = np.random.default_rng([*seed, *video.name.encode()])
+        captions = video.features.array
+        seen = self.visual.seen(captions, noise_of(captions, rng))
+        return replace(video, features=replace(video.features, array=seen, extractor=vse.NAME))
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """SHA-256 of what it depends on, by name."""
+        return {name: checkpoints.sha256_of(name) for name in (vse.NAME, ENCODER)}
+
+
+def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """[T, E] standard normal numbers for frames with captions [T, E], alike within a shot."""
+    shot = shots_of_captions(captions)
+    lasting = rng.standard_normal((shot[-1] + 1, captions.shape[1]), np.float32)
+    passing = rng.standard_normal(captions.shape, np.float32)
+    for t in np.flatnonzero(np.diff(shot) == 0) + 1:
+        passing[t] = _PERSISTENCE * passing[t - 1] + np.sqrt(1 - _PERSISTENCE**2) * passing[t]
+    return np.asarray(np.sqrt(_LASTING) * lasting[shot] + np.sqrt(1 - _LASTING) * passing, np.float32)
+
+
+def read_captioned(
+    captions: Sequence[Path],
+    annotations: Sequence[Path],
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> dict[str, AnnotatedVideo]:
+    """The videos of several data sets, by name; errors are those of `captioned_videos`.
+
+    Raises UsageError too where the files do not come in pairs, or two are of one data set.
+    """
+    if len(captions) != len(annotations):
+        raise UsageError(
+            f"{len(captions)} files of captions, but {len(annotations)} of annotations",
+            hint="one --annotations for each --captions, in the same order",
+        )
+    videos: dict[str, AnnotatedVideo] = {}
+    for of_frames, of_people in zip(captions, annotations, strict=True):
+        more = captioned_videos(of_frames, of_people, device, progress)
+        if videos.keys() & more.keys():
+            raise UsageError(f"{of_people}: its data set was given before")
+        videos |= more
+    return videos
+
+
+def draw_of(space: CaptionSpace) -> Simulation | None:
+    """The function that draws features in a space; None where they are the captions themselves.
+
+    Raises WeightsError where the map cannot be read.
+    """
+    return None if space == "text" else Simulation(vse.load_map())
+
+
+def in_space(videos: Mapping[str, AnnotatedVideo], space: CaptionSpace) -> dict[str, AnnotatedVideo]:
+    """The videos as models are tested on them: in a space that is simulated, one draw of each."""
+    draw = draw_of(space)
+    return {name: draw(video, _TEST_SEED) if draw else video for name, video in videos.items()}

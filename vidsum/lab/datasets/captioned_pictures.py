@@ -1,0 +1,224 @@
+"""Pictures with sentences: photographs, or frames of videos, in the layouts of public data sets.
+
+CSV, CSV.gz     a header and a row per sentence: `image` or `file`, `caption`, and if wanted `split` and
+                `time_s`, of a frame of a video
+Flickr8k's txt  `name.jpg#0<tab>sentence`; the official split where its three lists lie beside it
+Karpathy's json `images` with `sentences` and `split`: dataset_flickr8k.json, dataset_coco.json ...
+a folder        NAME.txt for the picture NAME.jpg, a sentence per line
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, cast, get_args
+
+from vidsum.errors import InputError
+from vidsum.features.pictures import Still
+from vidsum.lab.datasets.clip_captions import is_unicode
+from vidsum.lab.datasets.entries import Entry, entry_of, number_of
+from vidsum.text_files import named, numbered, read_json, read_packed_text, read_text, shown
+
+PictureSplit = Literal["train", "val", "test"]
+
+TEST_EVERY, VAL_EVERY = 8, 16
+"""Without a split in the file, every eighth file in order of name is for testing; without a validation part,
+every sixteenth of those for training is one."""
+_FLICKR8K: Final[Mapping[str, PictureSplit]] = {
+    "Flickr_8k.trainImages.txt": "train",
+    "Flickr_8k.devImages.txt": "val",
+    "Flickr_8k.testImages.txt": "test",
+}
+_NAMES: Final[Mapping[str, PictureSplit]] = {"restval": "train", "dev": "val", "validation": "val"}
+"""Other names of a split. `restval` is the rest of COCO's validation part, which the field trains on."""
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
+"""Of pictures beside a text file."""
+
+
+@dataclass(frozen=True)
+class CaptionedPicture:
+    """A picture and the sentences that people wrote for it."""
+
+    file: str
+    """As in the captions; a video may have several pictures."""
+    still: Still
+    sentences: tuple[str, ...]
+    """At least one, none of them blank."""
+    split: PictureSplit
+
+
+class _Row(NamedTuple):
+    """A sentence of a file of captions."""
+
+    where: str
+    """For messages."""
+    file: str
+    sentence: str
+    split: str | None = None
+    time_s: float | None = None
+
+
+def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[CaptionedPicture], list[str]]:
+    """The pictures that captions describe, in order of name, and warnings of what was left out.
+
+    The split is made from all names in the captions, whether their files are there or not. All frames of a
+    video are in one part.
+
+    Args:
+        captions: a file or a folder, see above.
+        folder: the names of files are relative to it.
+
+    Raises InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")
+    sentences: dict[tuple[str, float | None], list[str]] = {}
+    splits: dict[str, str | None] = {}
+    for row in _rows(captions, folder):
+        _check(row)
+        sentences.setdefault((row.file, row.time_s), []).append(row.sentence.strip())
+        if splits.setdefault(row.file, row.split) != row.split:
+            raise InputError(f"{row.where}: {named(row.file)} is in two splits")
+    if not sentences:
+        raise InputError(f"{captions}: holds no sentences")
+    split_of = split_pictures(splits)
+    is_there = {file: _is_file(folder / file) for file in split_of}
+    pictures = [
+        CaptionedPicture(file, Still(folder / file, time_s), tuple(own), split_of[file])
+        for (file, time_s), own in sorted(sentences.items(), key=lambda item: (item[0][0], item[0][1] or 0))
+        if is_there.get(file)
+    ]
+    missing = [file for file in sorted(split_of) if not is_there[file]]
+    if not pictures:
+        raise InputError(
+            f"{folder}: holds none of the {len(splits)} pictures of {captions}, such as {named(missing[0])}"
+        )
+    warnings = []
+    if n_unused := len(splits) - len(split_of):
+        warnings.append(f"{captions.name}: pictures that are in no split and are left out: {n_unused}")
+    if missing:
+        lost = f"pictures that are not in {folder} and are left out: {len(missing)}"
+        warnings.append(f"{captions.name}: {lost}, such as {named(missing[0])}")
+    return pictures, warnings
+
+
+def split_pictures(given: Mapping[str, str | None]) -> dict[str, PictureSplit]:
+    """The split of each file, by name: as given, or every eighth in order of name for testing.
+
+    Where no file is for validation, every sixteenth of those for training is. A file without a split is left
+    out where others have one.
+    """
+    names = sorted(given)
+    if any(given.values()):
+        parts = {name: cast(PictureSplit, given[name]) for name in names if given[name]}
+    else:
+        parts = {name: "test" if n % TEST_EVERY == 0 else "train" for n, name in enumerate(names)}
+    if "val" not in parts.values():
+        train = [name for name in parts if parts[name] == "train"]
+        parts |= dict.fromkeys(train[::VAL_EVERY], "val")
+    return parts
+
+
+def _check(row: _Row) -> None:
+    if not row.file.strip():
+        raise InputError(f"{row.where}: has no name of a picture")
+    if not row.sentence.strip() or not is_unicode(row.sentence):
+        raise InputError(f"{row.where}: has no sentence for {named(row.file)}")
+
+
+def _rows(captions: Path, folder: Path) -> Iterator[_Row]:
+    """The sentences of captions in any layout."""
+    if captions.is_dir():
+        return _of_folder(captions, folder)
+    name = captions.name.lower().removesuffix(".gz")
+    if name.endswith(".csv"):
+        return _of_csv(captions)
+    if name.endswith(".txt"):
+        return _of_flickr8k(captions)
+    if name.endswith(".json"):
+        return _of_karpathy(captions)
+    hint = ".csv, .csv.gz, Flickr8k's .txt, Karpathy's .json, or a folder of text files"
+    raise InputError(f"{captions}: no layout of captions has such a name", hint=hint)
+
+
+def _of_csv(path: Path) -> Iterator[_Row]:
+    reader = csv.DictReader(io.StringIO(read_packed_text(path)), strict=True)
+    try:
+        columns = reader.fieldnames or []
+        file = next((name for name in ("image", "file") if name in columns), None)
+        if file is None or "caption" not in columns:
+            found = shown(", ".join(columns))
+            raise InputError(f"{path}: line 1: has the columns {found}, not image or file, and caption")
+        for values in reader:
+            where = f"{path}: line {reader.line_num}"
+            if None in values or None in values.values():
+                raise InputError(f"{where}: does not have {len(columns)} fields, as the header has")
+            split = _split(where, values["split"]) if "split" in values else None
+            time_s = _time(where, values["time_s"]) if values.get("time_s") else None
+            yield _Row(where, values[file], values["caption"], split, time_s)
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
+
+
+def _time(where: str, text: str) -> float:
+    try:
+        time_s = number_of(float(text))
+    except ValueError:
+        time_s = None
+    if time_s is None or time_s < 0:
+        raise InputError(f"{where}: has a time_s that is not a number of seconds: {shown(text)}")
+    return time_s
+
+
+def _split(where: str, name: object) -> PictureSplit:
+    split = _NAMES.get(str(name), name)
+    if split not in get_args(PictureSplit):
+        raise InputError(f"{where}: has a split that is not train, val or test: {shown(name)}")
+    return cast(PictureSplit, split)
+
+
+def _of_flickr8k(path: Path) -> Iterator[_Row]:
+    lists = {path.with_name(name): split for name, split in _FLICKR8K.items()}
+    split_of = {
+        line: split
+        for names, split in lists.items()
+        if names.is_file()
+        for _, line in numbered(read_text(names))
+    }
+    for number, line in numbered(read_packed_text(path)):
+        where = f"{path}: line {number}"
+        key, tab, sentence = line.partition("\t")
+        file, mark, _ = key.rpartition("#")
+        if not (tab and mark):
+            raise InputError(f"{where}: is not a name with the number of a sentence, a tab, and a sentence")
+        yield _Row(where, file, sentence, split_of.get(file))
+
+
+def _of_karpathy(path: Path) -> Iterator[_Row]:
+    for number, image in enumerate(entry_of(str(path), read_json(path)).entries("images")):
+        image = replace(image, where=f"{path}: image {number}")
+        folder = f"{image.text('filepath')}/" if "filepath" in image.values else ""
+        split = _split(image.where, image.values["split"]) if "split" in image.values else None
+        for sentence in _texts(image):
+            yield _Row(image.where, folder + image.text("filename"), sentence, split)
+
+
+def _texts(image: Entry) -> Iterable[str]:
+    return (sentence.text("raw") for sentence in image.entries("sentences"))
+
+
+def _of_folder(captions: Path, folder: Path) -> Iterator[_Row]:
+    for path in sorted(captions.glob("*.txt")):
+        names = [path.with_suffix(suffix).name for suffix in _SUFFIXES]
+        file = next((name for name in names if _is_file(folder / name)), names[0])
+        for number, line in numbered(read_text(path)):
+            yield _Row(f"{path}: line {number}", file, line)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is that of none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,175 @@
+"""Captions of clips and of sampled frames of videos.
+
+Those of clips are features: JSON lines of `{"vid", "captions"}`, embedded by MiniLM. The layout of
+github.com/YoucanBaby/VTG-GPT: one caption for each 2 s of QVHighlights' videos. `captions` is a list of
+texts, or a text that holds such a list as Python writes it. The file may be compressed (`.jsonl.gz`).
+
+Those of frames are JSON, `{video: {"picks": [0, 15, ...], "captions": ["a dog runs", ...]}}`. The layout
+of the captions of TVSum and SumMe in github.com/liuliuli302/tfnet: one caption for every 15th frame, of
+which the published h5 files hold the features.
+"""
+
+import ast
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.errors import InputError
+from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
+from vidsum.text_files import named, read_json, read_packed_text, shown
+from vidsum.types import FloatArray, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class FrameCaptions:
+    """What sampled frames of one video show."""
+
+    name: str
+    """The video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe."""
+    picks: IntArray
+    """[T] frame number of each caption; at least one, and they increase."""
+    captions: tuple[str, ...]
+    """One per pick, none of them blank."""
+
+
+def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
+    """Read the captions of all videos of a file: by name, in the order of the file.
+
+    Raises InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
+    numbers of a video are not whole, do not increase, or do not match its captions, or a caption is not text.
+    The message names the file, the video and the fault.
+    """
+    where = os.fspath(path)
+    videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
+    if not videos:
+        raise InputError(f"{where}: holds no video")
+    return {name: _captions(name, entry_of(f"{where}: {named(name)}", each)) for name, each in videos.items()}
+
+
+def _captions(name: str, entry: Entry) -> FrameCaptions:
+    picks, captions = entry.list("picks"), entry.list("captions")
+    if len(picks) != len(captions):
+        raise entry.fault(f"has {len(captions)} captions for {len(picks)} picks")
+    if not picks:
+        raise entry.fault("has no captions")
+    for pick in picks:
+        if not isinstance(pick, int) or isinstance(pick, bool) or not 0 <= pick <= MOST_FRAMES:
+            raise entry.fault(f"has a pick that is not the number of a frame: {shown(pick)}")
+    frames = np.array(picks, np.int64)
+    if (stalls := np.flatnonzero(np.diff(frames) <= 0)).size:
+        raise entry.fault(
+            f"has picks that do not increase: {frames[stalls[0] + 1]} after {frames[stalls[0]]}"
+        )
+    for frame, caption in zip(picks, captions, strict=True):
+        if not isinstance(caption, str) or not caption.strip() or not is_unicode(caption):
+            raise entry.fault(f"has no text as the caption of frame {frame}: {shown(caption)}")
+    return FrameCaptions(name, frames, tuple(captions))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether no half of a surrogate pair stands alone, which JSON allows and tokenizers do not."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+ENCODER = "minilm"
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+
+Captions = Mapping[str, tuple[str, ...]]
+_Stamp = tuple[str, int, int]
+_last: dict[_Stamp, Mapping[str, FloatArray]] = {}
+"""The embeddings of the file that was read last, for the next video."""
+
+
+def is_captions(source: Path) -> bool:
+    """Whether a source of features is a file of captions, by its name."""
+    return source.name.endswith(_SUFFIXES)
+
+
+def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
+    """The captions of each video's clips, in their order.
+
+    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts;
+    the message names the line.
+    """
+    source = Path(path)
+    text = read_packed_text(source)
+    videos: dict[str, tuple[str, ...]] = {}
+    for entry in parse_lines(source, text):
+        video = entry.text("vid")
+        if video in videos:
+            raise entry.fault(f"has the video {named(video)} again")
+        videos[video] = _captions_of_line(entry)
+    if not videos:
+        raise InputError(f"{source}: holds no captions")
+    return videos
+
+
+def embed_captions(
+    path: Path, device: str = "auto", progress: Progress | None = None
+) -> Mapping[str, FloatArray]:
+    """[N, 384] of length 1 for each video, its clips' captions in their order.
+
+    Each distinct caption is embedded once; the embeddings are kept on disk, and those of the last file in
+    memory.
+
+    Args:
+        path: see `read_clip_captions`.
+        device: where MiniLM runs.
+        progress: called while captions are embedded.
+
+    Raises:
+        InputError: see `read_clip_captions`.
+        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+    """
+    stamp = _stamp(path)
+    if stamp not in _last:
+        videos = read_clip_captions(path)
+        texts = [caption for captions in videos.values() for caption in captions]
+        rows = embed_once(
+            texts,
+            lambda part: load_text_encoder(ENCODER, device).encode(part),
+            checkpoints.sha256_of(ENCODER),
+            progress,
+        )
+        ends = np.cumsum([len(captions) for captions in videos.values()])
+        _last.clear()
+        _last[stamp] = dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
+    return _last[stamp]
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when a file does."""
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    return str(path.resolve()), facts.st_mtime_ns, facts.st_size
+
+
+def _captions_of_line(entry: Entry) -> tuple[str, ...]:
+    given = entry.values.get("captions")
+    captions: Any = _literal(entry, given) if isinstance(given, str) else given
+    if not isinstance(captions, list) or not captions:
+        raise entry.fault(f"has no list of captions: {shown(given)}")
+    for number, caption in enumerate(captions):
+        if not isinstance(caption, str) or not is_unicode(caption):
+            raise entry.fault(f"has no text as caption {number}: {shown(caption)}")
+    return tuple(captions)
+
+
+def _literal(entry: Entry, text: str) -> Any:
+    """The value of a Python literal; nothing in it is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a backslash that escapes nothing stays as it is
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise entry.fault(f"has captions that are not a list: {shown(text)}") from error

@@ -1,0 +1,77 @@
+"""Examples for models that find moments: features of a video, queries, their windows."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.moments import CLIP_S
+from vidsum.types import FloatArray, TimeArray
+
+MOST_SALIENT = 12.0
+"""Three annotators who each give a clip 4."""
+
+
+@dataclass(frozen=True, eq=False)
+class MomentExample:
+    """A video with its queries, as MRNet takes them."""
+
+    name: str
+    """The video's; errors name it."""
+    video: FloatArray
+    """[T, Dv] clips of equal length."""
+    queries: FloatArray
+    """[M, Dq]"""
+    windows: FloatArray
+    """[M, 2] start and end of each query's moment, as fractions of the video; [M, W, 2] where a query has up
+    to W windows, padded with empty ones (0, 0). A query with empty windows alone is a no-target query."""
+
+    def __post_init__(self) -> None:
+        video, queries, windows = (list(each.shape) for each in (self.video, self.queries, self.windows))
+        if len(video) != 2 or len(queries) != 2 or 0 in (*video, *queries):
+            raise UsageError(f"{self.name}: video and queries must be two [N, D], not {video} and {queries}")
+        if len(windows) not in (2, 3) or windows[0] != queries[0] or windows[-1] != 2:
+            raise UsageError(f"{self.name}: {queries[0]} queries have windows {windows}")
+
+
+class Pair(NamedTuple):
+    """A video and a query."""
+
+    video: FloatArray
+    """[T, Dv] clips, the last two numbers of each its endpoints."""
+    words: FloatArray
+    """[L, Dq]"""
+
+
+@dataclass(frozen=True, eq=False)
+class HighlightExample:
+    """A video and a query as the DETR models take them, and what they should answer."""
+
+    name: str
+    """The video's; errors name it."""
+    video: FloatArray
+    """[T, Dv] clips, the last two numbers of each its endpoints."""
+    words: FloatArray
+    """[L, Dq]"""
+    windows: FloatArray
+    """[n, 2] start and end of the moments as fractions of the video; none for a no-target query."""
+    saliency: FloatArray
+    """[T] from 0 to `MOST_SALIENT`: the annotators' scores of each clip, added up; 0 outside the moments."""
+    negative: Pair | None = None
+    """The video beside a query that does not describe it, where a guide makes its rows depend on the query;
+    None: the words of any other video's query will do."""
+
+    def __post_init__(self) -> None:
+        video, words = list(self.video.shape), list(self.words.shape)
+        if len(video) != 2 or len(words) != 2 or 0 in (*video, *words):
+            raise UsageError(f"{self.name}: video and words must be two [N, D], not {video} and {words}")
+        windows, saliency = list(self.windows.shape), list(self.saliency.shape)
+        if len(windows) != 2 or windows[1] != 2 or saliency != video[:1]:
+            raise UsageError(f"{self.name}: {video[0]} clips have windows {windows} and saliency {saliency}")
+
+
+def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:
+    """[T] the annotators' scores [C, U] (see `Query`) of the clip at each time, added; 0 after the last."""
+    scores = np.append(saliency.sum(axis=1), 0).astype(np.float32)
+    return scores[np.minimum((times_s / CLIP_S).astype(np.int64), len(scores) - 1)]

@@ -1,0 +1,268 @@
+"""Features of annotated videos in the layouts in which the field publishes them.
+
+A source is an HDF5 file with a dataset, or a group with one of features, for each video:
+
+- `sub_activitynet_v1-3.c3d.hdf5` (ActivityNet C3D): group `v_...`, dataset `c3d_features` [N, 500];
+- `tall_c3d_features.hdf5` (TACoS C3D), `vgg_rgb_features.hdf5` (Charades VGG): dataset per video, [N, 4096];
+
+or a folder with a file for each video, named after it:
+
+- `slowfast_features/VIDEO.npz`, `clip_features/VIDEO.npz` (QVHighlights), key `features`;
+- `VIDEO.npy` (Charades I3D, also as [N, 1, 1, D]), `VIDEO.pt`, or the `.npz` of `vidsum extract`;
+
+or a file of captions of clips, which MiniLM embeds (`vidsum.lab.datasets.clip_captions`).
+
+Rows are brought to length 1, as the published models take them; several sources are then put side by side.
+
+Queries too have published features: the words of each (`read_words`), or one vector (`read_queries`).
+"""
+
+import pickle
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import InputError
+from vidsum.features.resample import resample
+from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
+from vidsum.lab.datasets.moments import Query
+from vidsum.numpy_files import read_array, read_arrays, refusing
+from vidsum.results.feature_h5 import array_of, member, opened
+from vidsum.scaling import normed_mean, unit_rows
+from vidsum.text_files import named
+from vidsum.types import FloatArray, Progress
+
+_H5_KEYS = ("c3d_features", "features")
+_FOLDER_SUFFIXES = (".npz", ".npy", ".pt")
+_VIDEO_KEYS = ("features",)
+_WORDS_KEY = "last_hidden_state"
+_QUERY_KEYS = (*_VIDEO_KEYS, _WORDS_KEY)
+_MOST_APART = 2
+"""Rows that the published sources of one video differ by: networks round its end in their ways."""
+
+
+def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
+    """The features of one video, from each source.
+
+    Args:
+        sources: HDF5 files, folders or files of captions. Where one has a row or two more than another, the
+            first ones are taken.
+        video: the video's name as the annotations have it.
+
+    Returns:
+        An [N, D] for each source, rows of length 1.
+
+    Raises InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or
+    the sources are of different rates.
+    """
+    parts = [_checked(*_stored(source, video)) for source in sources]
+    lengths = [len(part) for part in parts]
+    if max(lengths) - min(lengths) > _MOST_APART:
+        rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
+        raise InputError(
+            f"{video}: its features are not of one rate, by their rows: {rows}",
+            hint="features of one rate, whose rows stand for the same times",
+        )
+    return tuple(part[: min(lengths)] for part in parts)
+
+
+def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
+    """The same side by side: [N, D], where D is the sum of theirs."""
+    return np.concatenate(read_parts(sources, video), axis=1)
+
+
+def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
+    """The same averaged into a fixed number of clips over the whole video: [n_clips, D]."""
+    return resample(read_moment_features(sources, video), n_clips)
+
+
+def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
+    """Make sure, before any work, that all sources have all videos.
+
+    Raises InputError: one lacks some, or is none of the layouts.
+    """
+    for source in sources:
+        if source.is_dir():
+            held = _names_in(source)
+        elif is_captions(source):
+            held = set(read_clip_captions(source))
+        else:
+            with opened(_h5_file(source)) as file:
+                held = set(file)
+        missing = [video for video in videos if video not in held]
+        if missing:
+            raise InputError(
+                f"{source}: has no features of {len(missing)} of {len(videos)} videos, such as {missing[0]}"
+            )
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {file.stem for file in folder.iterdir() if file.suffix in _FOLDER_SUFFIXES}
+
+
+def embed_sources(sources: Sequence[Path], device: str, progress: Progress | None = None) -> None:
+    """Embed the captions of those sources that hold captions, which takes long: `read_parts` then does not.
+
+    Args:
+        sources: see `read_parts`.
+        device: where MiniLM runs.
+        progress: called while captions are embedded.
+
+    Raises InputError, WeightsError: see `vidsum.lab.datasets.clip_captions.embed_captions`.
+    """
+    for source in sources:
+        if not source.is_dir() and is_captions(source):
+            embed_captions(source, device, progress)
+
+
+def _h5_file(source: Path) -> Path:
+    if not source.is_file():
+        reason = "is neither file nor folder" if source.exists() else "no such file or folder"
+        raise InputError(f"{source}: {reason}")
+    return source
+
+
+def read_words(folder: Path, qid: str) -> FloatArray:
+    """[L, D] the words of a query as QVHighlights' text features have them, rows of length 1.
+
+    They are in `folder/qid{N}.npz`, key `last_hidden_state`.
+
+    Raises InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
+    """
+    file = folder / f"qid{qid}.npz"
+    if not file.is_file():
+        raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
+    return _checked(*_from_npz(file, (_WORDS_KEY,)))
+
+
+def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
+    """[M, D] of queries, a vector each, as MRNet's public code reads sentences and recordings.
+
+    The file of a query is called `Query.features_name`. It holds a vector, [D] or [1, D], which is taken as
+    it is, or L tokens or frames, [L, D]: their mean, each normalised (LayerNorm without weights).
+
+    Raises InputError: a query's file is missing, or cannot be read, or holds something else, or two are of
+    different sizes, or nothing tells the name of the file.
+    """
+    if nameless := next((query for query in queries if not query.features_name), None):
+        fault = (
+            f"{folder}: nothing tells which file is of the query {named(nameless.text)} of {nameless.video}"
+        )
+        raise InputError(fault, hint="annotations with audios, as MRNet's authors publish them, or with qid")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a folder with a file per query")
+    held = _names_in(folder)
+    if missing := [query.features_name for query in queries if query.features_name not in held]:
+        raise InputError(
+            f"{folder}: has no features of {len(missing)} of {len(queries)} queries, such as {missing[0]}"
+        )
+    vectors = [_query_vector(*_from_folder(folder, query.features_name, _QUERY_KEYS)) for query in queries]
+    for query, vector in zip(queries, vectors, strict=True):
+        if len(vector) != len(vectors[0]):
+            sizes = f"{len(vector)} numbers, {queries[0].features_name} {len(vectors[0])}"
+            raise InputError(f"{folder}: {query.features_name} has {sizes}")
+    return np.stack(vectors)
+
+
+def _query_vector(where: str, stored: Any) -> FloatArray:
+    """[D]; see `read_queries`."""
+    array = np.asarray(stored)
+    if array.dtype.kind not in "fiu" or 0 in (*array.shape, array.ndim) or np.prod(array.shape[:-2]) != 1:
+        shape = f"{list(array.shape)} {array.dtype}"
+        raise InputError(f"{where}: features of a query must be [D] or [L, D] numbers, not {shape}")
+    rows = _finite(where, array.reshape(-1, array.shape[-1]))
+    return normed_mean(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
+
+
+def _checked(where: str, stored: Any) -> FloatArray:
+    """[N, D] rows of length 1."""
+    array = np.asarray(stored)
+    if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
+        raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
+    if array.ndim > 2 and array.size != array.shape[0] * array.shape[-1]:
+        raise InputError(f"{where}: features must be [N, D], not {list(array.shape)}")
+    return unit_rows(_finite(where, array.reshape(len(array), -1)))
+
+
+def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
+    floats = rows.astype(np.float32)
+    if not np.isfinite(floats).all():
+        raise InputError(f"{where}: holds NaN or infinite values")
+    return floats
+
+
+def _stored(source: Path, video: str) -> tuple[str, Any]:
+    """The name of a video's features in a source, and the features."""
+    if source.is_dir():
+        return _from_folder(source, video, _VIDEO_KEYS)
+    return _from_captions(source, video) if is_captions(source) else _from_h5(source, video)
+
+
+def _from_captions(source: Path, video: str) -> tuple[str, Any]:
+    videos = embed_captions(source)
+    if video not in videos:
+        raise InputError(f"{source}: has no features of {video}")
+    return f"{source}: {video}", videos[video]
+
+
+def _from_h5(source: Path, video: str) -> tuple[str, Any]:
+    """The same of an HDF5 file."""
+    with opened(_h5_file(source)) as file:
+        entry = member(file, video)
+        if entry is None:
+            raise InputError(f"{source}: has no features of {video}")
+        entries = {video: entry}
+        if isinstance(entry, h5py.Group):
+            entries = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
+        for name, dataset in entries.items():
+            if isinstance(dataset, h5py.Dataset):
+                return f"{source}: {name}", array_of(dataset)
+        raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
+
+
+def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any]:
+    """The same of a folder; `keys` are those that the array may have in its file."""
+    candidates = [folder / f"{name}{suffix}" for suffix in _FOLDER_SUFFIXES]
+    file = next((file for file in candidates if file.is_file()), None)
+    if file is None:
+        raise InputError(f"{folder}: has no features of {name} ({', '.join(_FOLDER_SUFFIXES)})")
+    if file.suffix == ".pt":
+        return str(file), _from_torch(file, keys)
+    if file.suffix == ".npz":
+        return _from_npz(file, keys)
+    with refusing(file):
+        return str(file), read_array(file)
+
+
+def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
+    """The same of an array of a file, the first that it has."""
+    with refusing(file):
+        stored = read_arrays(file, keys)
+    for key in keys:
+        if key in stored:
+            return f"{file}: {key}", stored[key]
+    raise InputError(f"{file}: has no array named {' or '.join(keys)}")
+
+
+def _from_torch(file: Path, keys: Sequence[str]) -> Any:
+    """The tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever run."""
+    import torch
+
+    from vidsum.checkpoints.tensors import fault_of, load_tensors
+
+    try:
+        with refusing(file):
+            stored = load_tensors(file)
+    except pickle.UnpicklingError as error:
+        raise InputError(f"{file}: holds more than tensors, or is damaged") from error
+    if isinstance(stored, dict):
+        stored = next((stored[key] for key in keys if key in stored), None)
+    if not isinstance(stored, torch.Tensor):
+        raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")
+    if fault := fault_of(stored):
+        raise InputError(f"{file}: its tensor {fault}")
+    return stored.detach().float().numpy()

@@ -1,0 +1,253 @@
+"""Splits of annotated videos into training, validation and test: the published ones, our own folds, and the
+three settings of the field."""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.summaries import dataset_name
+from vidsum.names import unknown
+from vidsum.text_files import named, read_json
+from vidsum.yaml_files import read_yaml
+
+Setting = Literal["canonical", "augmented", "transfer"]
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Names of videos to train on and to test on; no video is in two of the parts.
+
+    Raises:
+        UsageError: a video is named twice, or there is none to train or to test on.
+    """
+
+    name: str
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+    validation: tuple[str, ...] = ()
+    """Taken from the training part by `with_validation`."""
+
+    def __post_init__(self) -> None:
+        if not self.train or not self.test:
+            part = "test" if self.train else "train"
+            raise UsageError(f"{self.name}: no video to {part} on")
+        uses = Counter(self.train + self.validation + self.test)
+        twice = [video for video, times in uses.items() if times > 1]
+        if twice:
+            raise UsageError(f"{self.name}: names {named(twice[0])} twice")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Numbers of videos: of the datasets that splits test on, in a test part, in more than one."""
+
+    videos: int
+    covered: int
+    repeated: int
+
+    @property
+    def tiles(self) -> bool:
+        """Whether each video is tested once."""
+        return self.covered == self.videos and not self.repeated
+
+    def __str__(self) -> str:
+        again = f", {self.repeated} of them more than once" if self.repeated else ""
+        return f"the test sets cover {self.covered} of {self.videos} videos{again}"
+
+
+def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
+    """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
+
+    Args:
+        path: the file. Its keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`,
+            `tvsum/video_35`, or `video_35` alone: then the data must hold one dataset, or one whose name the
+            file's name starts with.
+        available: names of the videos at hand, such as what `read_annotated` returns.
+
+    Raises:
+        InputError: the file is missing or no list of splits, a split tests on what it trains on, or it names
+            videos that are not available.
+    """
+    source = Path(path)
+    datasets = sorted(by_dataset(available))
+    splits = []
+    for number, entry in enumerate(_entries(source), start=1):
+        train, test = (
+            tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"]) for part in ("train", "test")
+        )
+        _check_available(source, [*train, *test], available)
+        try:
+            splits.append(Split(f"{source.stem}-{number}", train, test))
+        except UsageError as error:
+            raise InputError(f"{source}: split {error.message}") from error
+    return splits
+
+
+def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
+    """The splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
+    for setting in SETTINGS:
+        if chosen == setting:
+            return settings(setting, by_dataset(available), target)
+    return read_splits(chosen, available)
+
+
+def tested_files(splits: Iterable[Split], files: Iterable[Path]) -> list[Path]:
+    """The files of the datasets that splits test on: a run is evaluated on them."""
+    tested = by_dataset(name for split in splits for name in split.test)
+    return [path for path in files if dataset_name(path) in tested]
+
+
+def _entries(source: Path) -> list[dict[str, list[str]]]:
+    try:
+        content = read_json(source) if source.suffix == ".json" else read_yaml(source)
+    except InputError as error:
+        hint = error.hint or f"a file of splits, or one of {', '.join(SETTINGS)}"
+        raise InputError(error.message, hint) from error
+    if not isinstance(content, list) or not content:
+        raise InputError(f"{source}: is not a list of splits")
+    for number, entry in enumerate(content, start=1):
+        for key in ("train_keys", "test_keys"):
+            names = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise InputError(f"{source}: split {number}: {key} must be a list of names")
+    return content
+
+
+def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
+    """The name of the video that a key of a split file stands for."""
+    folder, _, video = key.rpartition("/")
+    if folder:
+        return f"{dataset_name(folder)}/{video}"
+    fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
+    if len(fitting) != 1:
+        raise InputError(
+            f"{source}: does not say which of {', '.join(datasets)} its {named(video)} is in",
+            hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
+        )
+    return f"{fitting[0]}/{video}"
+
+
+def _check_available(source: Path, names: Iterable[str], available: Collection[str]) -> None:
+    absent = next((name for name in names if name not in available), None)
+    if absent is None:
+        return
+    dataset, name = _dataset_of(absent), named(absent)
+    if dataset in by_dataset(available):
+        raise InputError(f"{source}: names {name}, which the file of {dataset} does not hold")
+    raise InputError(
+        f"{source}: names {name}, but the videos of {named(dataset)} are not given",
+        hint=f"add --data eccv16_dataset_{named(dataset)}_google_pool5.h5",
+    )
+
+
+def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str = "fold") -> list[Split]:
+    """Splits whose test parts tile the videos: each is tested once, whatever order the names come in.
+
+    Args:
+        names: of the videos.
+        folds: number of splits, whose test parts differ by one video at most.
+        seed: of the shuffle.
+        name: of the splits: `name-1`, `name-2`, ...
+
+    Raises:
+        UsageError: there are fewer than 2 folds, or more than videos.
+    """
+    if not 2 <= folds <= len(names):
+        raise UsageError(
+            f"{len(names)} videos cannot be split into {folds} folds",
+            hint="give more videos by --data, or a file of splits by --splits",
+        )
+    order = sorted(names)
+    random.Random(seed).shuffle(order)
+    tests = [tuple(order[number::folds]) for number in range(folds)]
+    return [
+        Split(f"{name}-{number}", tuple(video for video in order if video not in test), test)
+        for number, test in enumerate(tests, start=1)
+    ]
+
+
+def settings(
+    setting: Setting,
+    names_by_dataset: Mapping[str, Collection[str]],
+    target: str,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+) -> list[Split]:
+    """The splits of one setting of the field.
+
+    Args:
+        setting: `canonical`: folds of the target dataset. `augmented`: the same, with all other datasets
+            added to training. `transfer`: train on all others, test on the whole target; one split.
+        names_by_dataset: names of the videos of each dataset, see `by_dataset`.
+        target: the dataset to test on.
+        folds, seed: see `k_fold`.
+
+    Raises:
+        UsageError: the target is not given, there is no such setting, or it needs other datasets.
+    """
+    if setting not in SETTINGS:
+        raise unknown("setting", setting, SETTINGS)
+    if target not in names_by_dataset:
+        raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
+    others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)
+    if setting != "canonical" and not others:
+        raise UsageError(
+            f"the setting {setting} trains on other datasets than {target}", hint="add their files by --data"
+        )
+    if setting == "transfer":
+        return [Split("transfer", others, tuple(names_by_dataset[target]))]
+    splits = k_fold(names_by_dataset[target], folds, seed, name=setting)
+    added = others if setting == "augmented" else ()
+    return [replace(split, train=split.train + added) for split in splits]
+
+
+def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
+    """The split with some of its training videos set aside for validation.
+
+    Args:
+        split: its test part is left as it is.
+        fraction: of the training videos, in (0, 1); at least one video is set aside, and one left.
+        seed: of the choice.
+
+    Raises:
+        UsageError: the fraction is out of range, or there are fewer than two training videos.
+    """
+    if not 0 < fraction < 1:
+        raise UsageError(f"the fraction for validation must lie between 0 and 1, not {fraction:g}")
+    if len(split.train) < 2:
+        raise UsageError(f"{split.name}: one training video cannot be split into training and validation")
+    number = min(max(1, round(fraction * len(split.train))), len(split.train) - 1)
+    chosen = set(random.Random(seed).sample(sorted(split.train), number))
+    train = tuple(video for video in split.train if video not in chosen)
+    held_out = tuple(video for video in split.train if video in chosen)
+    return replace(split, train=train, validation=split.validation + held_out)
+
+
+def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of videos grouped by the dataset that they are of."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_dataset_of(name), []).append(name)
+    return groups
+
+
+def coverage_of(splits: Iterable[Split], available: Iterable[str]) -> Coverage:
+    """How many of the videos that could be tested are, and whether test parts overlap.
+
+    Of the names of available videos, those of datasets that no split tests on do not count.
+    """
+    uses = Counter(name for split in splits for name in split.test)
+    tested = {_dataset_of(name) for name in uses}
+    videos = {name for name in available if _dataset_of(name) in tested}
+    return Coverage(len(videos | uses.keys()), len(uses), sum(times > 1 for times in uses.values()))
+
+
+def _dataset_of(name: str) -> str:
+    return name.partition("/")[0]

@@ -1,0 +1,187 @@
+"""Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them.
+
+The layout is that of `eccv16_dataset_{summe,tvsum,ovp,youtube}_google_pool5.h5`: one group a video. Which
+datasets a group must have, and in which variants, is in `vidsum.lab.datasets.group`.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from vidsum import shots
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets import group as fields
+from vidsum.lab.datasets.group import Group, IntArray
+from vidsum.lab.datasets.labels import Labels, labels_of
+from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
+from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.text_files import named
+from vidsum.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedVideo:
+    """One video's features, its shots, and what annotators think of it."""
+
+    name: str
+    """Name of the dataset, then of the h5 group: `tvsum/video_1`."""
+    features: Features
+    """[T, D]; `features.warnings` says what in the file was repaired."""
+    picks: IntArray
+    """[T] frame number of each feature."""
+    n_frames: int
+    change_points: IntArray
+    """[S, 2] first and last frame of each shot, both inside it."""
+    gtscore: FloatArray
+    """[T] mean importance of the annotators."""
+    user_summary: FloatArray | None = None
+    """[U, n_frames] key-shot summary of each annotator, 0 or 1; OVP and YouTube have none."""
+    user_scores: FloatArray | None = None
+    """[U, T] importance scores of each annotator at the picks; the published files have none."""
+
+
+def read_annotated(
+    path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None
+) -> dict[str, AnnotatedVideo]:
+    """Read all videos of one dataset.
+
+    Args:
+        path: an h5 file, or a folder of them. The name of the dataset comes from it, see `dataset_name`.
+        labels: of annotators, from `vidsum.lab.datasets.annotations.read_labels`. A video without gtscore,
+            such as one of `vidsum extract`, gets theirs, and the name of the published files; one that has
+            gets each annotator's scores. Videos are found by `labels_of`.
+
+    Returns:
+        The videos by name, video_2 before video_10.
+
+    Raises:
+        InputError: a file is missing or not HDF5, or a dataset of a group is missing, or does not go with
+            the others; or a video has no labels, or those of another. The message names the group.
+        UsageError: two files of a folder have a video of one name.
+    """
+    dataset = dataset_name(path)
+    groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
+    videos: dict[str, AnnotatedVideo] = {}
+    for group in groups:
+        label = None if labels is None else _label_of(group, labels)
+        is_joined = label is not None and not fields.has_importance(group)
+        name = f"{dataset}/{label.name.partition('/')[2] if label and is_joined else group.name}"
+        if name in videos:
+            raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
+        videos[name] = _joined(group, name, label) if label and is_joined else _video(group, name, label)
+    return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
+
+
+def lacks_importance(path: Path) -> bool:
+    """Whether a video of a file or folder has no gtscore, as what `vidsum extract` writes."""
+    return not all(fields.has_importance(group) for group in _groups_in(path))
+
+
+def annotated_files(path: Path) -> list[Path]:
+    """The h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has none."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
+    if not found:
+        raise InputError(f"{path}: has no h5 file", hint="vidsum extract VIDEOS --format h5")
+    return found
+
+
+def _groups_in(path: Path) -> Iterator[Group]:
+    for file in annotated_files(path):
+        yield from (Group(file, name, arrays) for name, arrays in read_groups(file).items())
+
+
+def _label_of(group: Group, labels: Mapping[str, Labels]) -> Labels:
+    label = labels_of(labels, group.name)
+    if label is None:
+        first = next(iter(labels.values()))
+        hint = f"name it as its file, such as {first.file_name}, or as the published files do: video_1"
+        raise InputError(f"{group.path}: the annotations have no video {named(group.name)}", hint=hint)
+    return label
+
+
+def _joined(group: Group, name: str, label: Labels) -> AnnotatedVideo:
+    """A group of features alone with the labels of its video.
+
+    If the labels have shots and summaries, the frame numbers become theirs.
+    """
+    rows, n_frames = fields.feature_rows(group), fields.count(group, "n_frames")
+    picks = fields.sample_picks(group, len(rows), n_frames)
+    features = fields.timed_features(group, rows, picks, n_frames)
+    label.check_same(f"{group.path}: {group.name}", features, n_frames)
+    frames = label.frames_of(picks, n_frames)
+    gtscore, scores = label.scores_at(frames)
+    if label.change_points is not None:
+        picks, n_frames, points = frames, label.n_frames, label.change_points
+    elif "change_points" in group.arrays:
+        points = fields.shot_frames(group, n_frames)
+    else:
+        points = np.minimum(shots.find(features).change_points, n_frames - 1)
+    features = _with_warnings(features, group)
+    return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, label.user_summary, scores)
+
+
+def _with_warnings(features: Features, group: Group) -> Features:
+    """The features with what was repaired; written files carry the warnings of what they were read from."""
+    return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
+
+
+def _video(group: Group, name: str, label: Labels | None = None) -> AnnotatedVideo:
+    """Read one group, with each annotator's scores from `label` if there is one.
+
+    One with neither frame numbers nor summaries is of the first OVP and YouTube files, which hold only
+    features, gtscore and gtsummary.
+    """
+    if not fields.has_importance(group):
+        hint = "add annotators' scores: --annotations FILE, see docs/formats.md#annotated-videos-h5"
+        raise InputError(f"{group.path}: {group.name} has no gtscore", hint)
+    rows = fields.feature_rows(group)
+    bare = not {"picks", "n_frames", "change_points", "user_summary"} & group.arrays.keys()
+    n_frames = len(rows) * PUBLISHED_STRIDE - 1 if bare else fields.count(group, "n_frames")
+    picks = fields.sample_picks(group, len(rows), n_frames)
+    features = fields.timed_features(group, rows, picks, n_frames)
+    if bare:
+        change_points = shots.find(features).change_points
+        group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
+    else:
+        change_points = fields.shot_frames(group, n_frames)
+    gtscore = fields.importance(group, picks, n_frames)
+    summaries = fields.annotator_summaries(group, n_frames)
+    scores = fields.annotator_scores(group, picks, n_frames)
+    if label is not None and label.user_scores is not None:
+        if label.n_frames != n_frames:
+            raise group.fault(f"has {n_frames} frames, but the annotations {label.n_frames}")
+        scores = label.user_scores[:, picks]
+    features = _with_warnings(features, group)
+    return AnnotatedVideo(name, features, picks, n_frames, change_points, gtscore, summaries, scores)
+
+
+def shots_of(video: AnnotatedVideo) -> Shots:
+    """The shots of the change points, in seconds; frames between two shots belong to the one before."""
+    edges = np.concatenate([[0], video.change_points[1:, 0], [video.n_frames]])
+    fps = video.features.video_fps
+    return Shots(edges_s=edges / fps, method="change points", video_fps=fps)
+
+
+def shot_of_sample(video: AnnotatedVideo) -> IntArray:
+    """[T] number of the shot that each sample lies in."""
+    return shots_of(video).numbers_at(video.features.timestamps)
+
+
+def dataset_name(path: str | os.PathLike[str]) -> str:
+    """The dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's stem."""
+    file = Path(path)
+    if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
+        return published[1]
+    return file.stem if file.suffix in (".h5", ".hdf5") else file.name
+
+
+def by_number(name: str) -> list[str | int]:
+    """A key that sorts names as people count: video_2 before video_10."""
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]

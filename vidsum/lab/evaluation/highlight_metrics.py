@@ -1,0 +1,227 @@
+"""QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
+
+They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array
+is a query; what a query lacks is filled up with values that never count. Measures are fractions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vidsum.intervals import iou
+from vidsum.lab.evaluation.reference import BoolArray, IntArray
+from vidsum.lab.evaluation.report import per_cent
+from vidsum.types import FloatArray, TimeArray
+
+THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
+"""The IoU at which a moment is right: .5, .55 ... .95."""
+RECALL_THRESHOLDS = (0.3, *THRESHOLDS)
+"""Those of R1; the published evaluation lacks .3, which newer tables have."""
+MAX_MOMENTS = 10
+"""Number of moments of a query that count."""
+
+LENGTHS_S = {"full": (0.0, np.inf), "short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, np.inf)}
+"""Lengths (above, at most) of the ground-truth windows that count; a query without such a window does not."""
+LEVELS = {"Fair": 2, "Good": 3, "VeryGood": 4}
+"""The lowest score that an annotator gives a right clip."""
+
+
+@dataclass(frozen=True)
+class WindowMeasures:
+    """How well the moments of a set of queries meet the ground-truth windows."""
+
+    recall: Mapping[float, float]
+    """IoU -> R1: the fraction of queries whose first moment meets a window by as much."""
+    precision: Mapping[float, float]
+    """IoU -> mAP, the mean average precision."""
+    miou: float
+    """Mean IoU of the first moment with the window that it meets best."""
+
+    @property
+    def mean_precision(self) -> float:
+        """mAP over all IoU."""
+        return float(np.mean(list(self.precision.values())))
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        recall, precision = (
+            [{"iou": at, "share": fraction} for at, fraction in measures.items()]
+            for measures in (self.recall, self.precision)
+        )
+        return {"r1": recall, "miou": self.miou, "map": precision, "mean_map": self.mean_precision}
+
+
+@dataclass(frozen=True)
+class ClipMeasures:
+    """How well the saliency of clips agrees with annotators."""
+
+    precision: float
+    """mAP over queries and annotators."""
+    hit: float
+    """HIT@1: the fraction of queries whose most salient clip is right to at least one annotator."""
+
+
+@dataclass(frozen=True)
+class HighlightMeasures:
+    """The measures of one row."""
+
+    moments: Mapping[str, WindowMeasures | None] | None
+    """From `measure_moments`; None where there are no moments to measure."""
+    clips: Mapping[str, ClipMeasures] | None
+    """From `measure_clips`; None where there is no saliency to measure."""
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        moments = clips = None
+        if self.moments is not None:
+            moments = {name: windows and windows.as_json() for name, windows in self.moments.items()}
+        if self.clips is not None:
+            clips = {name: {"map": level.precision, "hit1": level.hit} for name, level in self.clips.items()}
+        return {"moments": moments, "highlights": clips}
+
+    def figures(self) -> dict[str, str]:
+        """Those of published tables, in per cent."""
+        figures = {}
+        if self.moments and (full := self.moments["full"]):
+            figures = {f"R1 {at:.1f}".replace("0.", "."): full.recall[at] for at in (0.3, 0.5, 0.7)}
+            figures["mIoU"] = full.miou
+            figures |= {"mAP .5": full.precision[0.5], "mAP .75": full.precision[0.75]}
+            for name, windows in self.moments.items():
+                if windows:
+                    figures["mAP" if name == "full" else f"mAP {name}"] = windows.mean_precision
+        for level, clips in (self.clips or {}).items():
+            figures |= {f"HL mAP {level}": clips.precision, f"HL HIT@1 {level}": clips.hit}
+        return {head: per_cent(fraction) for head, fraction in figures.items()}
+
+
+def measure_moments(
+    moments: TimeArray, scores: TimeArray, gt_windows: TimeArray
+) -> dict[str, WindowMeasures | None]:
+    """The measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such lengths.
+
+    Args:
+        moments: [Q, K, 2] with empty ones where a query has fewer; the first is the answer that R1 takes.
+        scores: [Q, K] by which average precision ranks them; equal ones stay in their order.
+        gt_windows: [Q, W, 2] with empty ones where a query has fewer.
+    """
+    # as published: windows are chosen by one IoU, for R1 too, but whether R1's is met enough by the other
+    ious = iou(moments, gt_windows, union="lengths")
+    first_ious = iou(moments[:, :1], gt_windows)[:, 0]
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ranked = np.take_along_axis(ious, order[..., None], axis=1)
+    lengths_s = gt_windows[..., 1] - gt_windows[..., 0]
+    measures: dict[str, WindowMeasures | None] = {}
+    for name, (above, at_most) in LENGTHS_S.items():
+        counts = (above < lengths_s) & (lengths_s <= at_most)
+        rows = counts.any(axis=-1)
+        measures[name] = None
+        if rows.any():
+            window = np.where(counts, ious[:, 0], -1.0).argmax(axis=-1)
+            first = np.take_along_axis(first_ious, window[:, None], axis=-1)[rows]
+            n_windows = counts[rows].sum(axis=-1)
+            precision = moment_precisions(ranked[rows] * counts[rows, None], n_windows).mean(axis=0)
+            measures[name] = WindowMeasures(
+                recall={at: float((first >= at).mean()) for at in RECALL_THRESHOLDS},
+                precision=dict(zip(THRESHOLDS, precision.tolist(), strict=True)),
+                miou=float(first.mean()),
+            )
+    return measures
+
+
+def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
+    """The measures of saliency, by the names of `LEVELS`.
+
+    Args:
+        saliency: [Q, C]; -inf for a clip without, which average precision takes for 0.
+        annotators: [Q, C, U] score that each of U annotators gave each clip.
+        n_clips: [Q] number of clips of the video.
+    """
+    has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
+    filled = np.where(has_clip & np.isneginf(saliency), 0.0, saliency)
+    right = np.concatenate([np.moveaxis(annotators >= least, -1, 0) for least in LEVELS.values()])
+    precision = clip_precisions(filled, right).reshape(len(LEVELS), -1).mean(axis=-1)
+    hits = best_clip_hits(saliency, right).reshape(len(LEVELS), -1, len(saliency)).any(axis=1).mean(axis=-1)
+    return dict(zip(LEVELS, map(ClipMeasures, precision.tolist(), hits.tolist()), strict=True))
+
+
+def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
+    """Average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
+
+    From the best moment on, each takes the window that it meets best, by at least the threshold, among those
+    that no better moment took; it is right if there is one. Precision is interpolated: at a recall it is the
+    best precision at that recall or a higher one.
+
+    Args:
+        ious: [Q, K, W] of K moments, best first, with W windows; 0 where there is no moment or window.
+        n_windows: [Q] number of windows, at least one.
+
+    Returns:
+        [Q, T]
+    """
+    right = _matched(ious)
+    precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
+    averages: TimeArray = (_interpolated(precision) * right).sum(axis=-1) / n_windows[:, None]
+    return averages
+
+
+def _matched(ious: TimeArray) -> BoolArray:
+    """[Q, T, K] which moments are right; no window is taken twice."""
+    n_queries, n_moments, n_windows = ious.shape
+    thresholds = np.array(THRESHOLDS)[:, None]
+    free = np.ones((n_queries, len(thresholds), n_windows), bool)
+    right = np.zeros((n_queries, len(thresholds), n_moments), bool)
+    for rank in range(n_moments):
+        rows = np.flatnonzero(ious[:, rank].max(axis=-1) >= THRESHOLDS[0])  # few: the others need no look
+        ious_at_rank = ious[rows, rank][:, None]
+        can_take = np.where(free[rows] & (ious_at_rank >= thresholds), ious_at_rank, 0.0)
+        best = n_windows - 1 - can_take[..., ::-1].argmax(axis=-1)  # of equal ones the last, as published
+        right[rows, :, rank] = takes = can_take.max(axis=-1) > 0
+        row, threshold = np.nonzero(takes)
+        free[rows[row], threshold, best[row, threshold]] = False
+    return right
+
+
+def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
+    """Average precision of each query's clips, ranked by score.
+
+    The mean of the interpolated precision over the scores at which a right clip is added; each score counts
+    once however many clips have it. 0 where no clip is right.
+
+    Args:
+        scores: [Q, C]; -inf for clips that the video does not have.
+        right: [N, Q, C] which clips are right, in N opinions.
+
+    Returns:
+        [N, Q]
+    """
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=-1)
+    last = np.ones_like(ranked, bool)  # the last clip of its score
+    last[:, :-1] = ranked[:, :-1] != ranked[:, 1:]
+    # an opinion at a time, as all together are slower by memory
+    return np.stack([_clip_precision(np.take_along_axis(opinion, order, -1), last) for opinion in right])
+
+
+def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
+    """[Q] of ranked clips [Q, C], for one opinion."""
+    counts = right.cumsum(axis=-1) * last
+    before = np.zeros_like(counts)
+    before[:, 1:] = np.maximum.accumulate(counts, axis=-1)[:, :-1]
+    adds = counts > before
+    precision = _interpolated(counts / np.arange(1, right.shape[-1] + 1))
+    averages: TimeArray = (precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1)
+    return averages
+
+
+def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
+    """[N, Q] whether the clip of the highest score (the first of such) is right; see `clip_precisions`."""
+    hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
+    return hits
+
+
+def _interpolated(precision: TimeArray) -> TimeArray:
+    """The best precision [..., K] at each rank or a later one."""
+    best: TimeArray = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
+    return best

@@ -1,0 +1,240 @@
+"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`.
+
+As published, a video is read as a whole: one of more clips than the model reads is averaged into as many.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import floor
+from pathlib import Path
+
+import numpy as np
+
+from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.text import load_text_encoder
+from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
+from vidsum.lab.datasets.published_features import (
+    check_features,
+    embed_sources,
+    read_parts,
+    read_queries,
+    read_words,
+)
+from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
+from vidsum.lab.evaluation.moment_metrics import TOP
+from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
+from vidsum.results.moments import Moment
+from vidsum.types import FloatArray, Progress
+
+_WORDS_HINT = "--text-features FOLDER has their words"
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """A checkpoint, and what its model reads."""
+
+    checkpoint: Path
+    features: tuple[Path, ...]
+    """Of the videos, side by side in the order of the training: `vidsum.lab.datasets.published_features`."""
+    text_features: Path | None = None
+    """Folder of the words of queries, see `read_words`; if not given, a text encoder embeds them."""
+    device: str = "auto"
+    query_features: Path | None = None
+    """Folder of the vectors of queries, see `read_queries`, for MRNet where it was trained on such."""
+
+
+def moments_by(
+    run: ModelRun, videos: Mapping[str, MomentVideo], *, max_iou: float, progress: Progress | None = None
+) -> MomentPredictions:
+    """The moments that a model finds for all queries of the data.
+
+    Args:
+        run: the model and its features.
+        videos: the data.
+        max_iou: largest IoU of two moments of a query.
+        progress: called after each video.
+
+    Raises:
+        InputError: the checkpoint or features cannot be read, or there are none for a video or query.
+        UsageError: the features are of another size than those that the model reads.
+        WeightsError: weights of the text encoder are missing.
+    """
+    queried = {name: video for name, video in videos.items() if video.queries}
+    model = _load(run, list(queried), progress)
+    queries = [query for video in queried.values() for query in video.queries]
+    embedded = iter(model.read(run.query_features, queries) if run.query_features else model.embed(queries))
+    moments = {}
+    for number, (name, video) in enumerate(queried.items(), 1):
+        own = list(islice(embedded, len(video.queries)))
+        answers = model.answer(read_parts(run.features, name), video.duration_s, own, max(TOP), max_iou)
+        moments[name] = [answer.moments for answer in answers]
+        if progress:
+            progress("videos searched", number, len(queried))
+    return moments
+
+
+def highlights_by(
+    run: ModelRun, queries: Mapping[str, Query], progress: Progress | None = None
+) -> dict[str, QueryPrediction]:
+    """The answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
+
+    As published, edges of moments are those of clips. The ten moments of a DETR may overlap; MRNet's, which
+    are dense proposals, are suppressed as `vidsum ground` does. A DETR's saliency is as the model gives it;
+    MRNet has none.
+    """
+    model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
+    embedded = _embedded(model, queries)
+    max_iou = 1 if model.is_detr else model.grounder.max_iou
+    predictions = {}
+    for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
+        parts = _parts_of_clips(run.features, query)
+        (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
+        moments = tuple(to_clips(moment, query.duration_s) for moment in answer.moments)
+        saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
+        predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
+        if progress:
+            progress("queries answered", number, len(queries))
+    return predictions
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A model that is ready to answer."""
+
+    run: ModelRun
+    trained: Trained
+    grounder: Grounder
+
+    @property
+    def is_detr(self) -> bool:
+        """Whether it reads the words of a query and scores clips; MRNet reads a vector and does not."""
+        return self.grounder.max_words is not None
+
+    def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
+        """[1, D] of each query, by the files of a folder.
+
+        Raises:
+            InputError: see `read_queries`.
+            UsageError: the model was trained on texts.
+        """
+        name, text = self.run.checkpoint, self.trained.features.get("text")
+        if self.is_detr or text is not None:
+            reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
+            raise UsageError(f"--query-features: {name} reads {reads}", hint="leave it out")
+        return list(read_queries(folder, queries)[:, None])
+
+    def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
+        """[W, D] of each query as the model reads it, by the text encoder of the training.
+
+        Raises:
+            InputError: the checkpoint does not name it.
+            UsageError, WeightsError: see `load_text_encoder`.
+        """
+        name = self.trained.features.get("text")
+        if "queries" in self.trained.features:
+            reads = "reads queries from files, as it was trained"
+            hint = "vidsum evaluate moments --query-features FOLDER"
+            raise InputError(f"{self.run.checkpoint}: {reads}", hint=hint)
+        if not isinstance(name, str):
+            raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
+        encoder = load_text_encoder(name, self.run.device)
+        return self.grounder.tokens(encoder, [query.text for query in queries])
+
+    def answer(
+        self,
+        parts: tuple[FloatArray, ...],
+        duration_s: float,
+        queries: Sequence[FloatArray],
+        top_k: int,
+        max_iou: float,
+    ) -> list[Prediction]:
+        """The answers to embedded queries, from features that are spread evenly over a video."""
+        step_s = duration_s / len(parts[0])
+        times_s = np.arange(len(parts[0]), dtype=np.float64) * step_s
+        clip_s = duration_s / self.grounder.model.config.clips
+        if self.is_detr:  # a video of fewer clips than the model reads stays as it is
+            clip_s = max(step_s, clip_s)
+        whole = replace(self.grounder, clip_s=clip_s, sampled=False)
+        video = ClipEmbeddings(np.concatenate(parts, axis=1), times_s, step_s, duration_s)
+        return ground_video(whole, video, queries, top_k=top_k, max_iou=max_iou)
+
+
+def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
+    """The model of a run, once it is known that it can read the features of all videos.
+
+    Raises:
+        InputError: the checkpoint is of another kind, or there are no features of a video.
+        UsageError: sources are not in the order of the training, or the model reads a guide.
+    """
+    trained, name = read_trained(run.checkpoint), str(run.checkpoint)
+    grounder = grounder_of(trained, name, run.device)
+    check_features(run.features, videos)
+    embed_sources(run.features, run.device, progress)
+    if videos:
+        dims = [part.shape[1] for part in read_parts(run.features, videos[0])]
+        learned = trained.features.get("dims", dims)
+        if dims != learned:
+            raise UsageError(
+                f"{name}: was trained on sources of {learned} numbers side by side, not of {dims}",
+                hint="--features in the order of the training",
+            )
+    if grounder.guided:
+        raise UsageError(
+            f"{name} reads a similarity curve, which feature files do not have", hint="vidsum ground VIDEO"
+        )
+    return _Model(run, trained, grounder)
+
+
+def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
+    """The queries as the model reads them: their published words, or by a text encoder.
+
+    Raises:
+        InputError, WeightsError: there are none; for a DETR the hint says how to do without the encoder.
+        UsageError: words are given to MRNet.
+    """
+    folder = model.run.text_features
+    if folder and not model.is_detr:
+        raise UsageError(
+            "--text-features: MRNet reads one vector per query, not its words",
+            hint="without it, the model's text encoder embeds the queries",
+        )
+    if folder:
+        return [read_words(folder, qid) for qid in queries]
+    try:
+        return model.embed(queries.values())
+    except InputError as error:
+        raise InputError(error.message, hint=_WORDS_HINT if model.is_detr else error.hint) from error
+    except WeightsError as error:
+        fix = f"vidsum weights add FILE --as {model.trained.features['text']}"
+        raise WeightsError(error.message, f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix) from error
+
+
+def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
+    """The features of a video, those of its whole clips, an [N, D] for each source.
+
+    Raises:
+        InputError: there is not about one for each clip, as the evaluation of saliency takes it.
+    """
+    parts = read_parts(sources, query.video)
+    n_rows = len(parts[0])
+    # networks round the end of a video in their ways; one that differs more was extracted at another rate
+    if not max(1, query.n_clips - 1) <= n_rows <= query.n_clips + 2:
+        raise InputError(
+            f"{sources[0]}: has {n_rows} features of {query.video}, whose {query.duration_s:g} s are "
+            f"{query.n_clips} clips of {CLIP_S:g} s",
+            hint=f"vidsum evaluate highlights reads features of {1 / CLIP_S:g} a second",
+        )
+    return tuple(part[: query.n_clips] for part in parts)
+
+
+def to_clips(moment: Moment, duration_s: float) -> Moment:
+    """A moment with its edges at those of clips; the clip in its middle where nothing is left."""
+    start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
+    if end_s <= start_s:
+        start_s = CLIP_S * floor((moment.start_s + moment.end_s) / 2 / CLIP_S)
+        end_s = start_s + CLIP_S
+    return Moment(start_s, min(end_s, duration_s), moment.score)

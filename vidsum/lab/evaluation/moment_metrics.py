@@ -1,0 +1,109 @@
+"""Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one.
+
+Beside them the baselines: moments drawn at random, and the whole video. Measures are fractions.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.intervals import iou
+from vidsum.lab.evaluation.report import per_cent
+from vidsum.lab.evaluation.settings import Comparison
+from vidsum.names import unknown
+from vidsum.results.moments import Moment
+from vidsum.types import TimeArray
+
+TOP = (1, 5)
+"""The n of R@n: the fraction of queries with a right moment among their n best."""
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
+"""The IoU of the published tables."""
+CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""The IoU of the curve of R@1."""
+
+RANDOM, WHOLE = BASELINES = "random", "whole video"
+
+
+@dataclass(frozen=True)
+class MomentMeasures:
+    """How well moments meet the ground-truth windows of a set of queries."""
+
+    recall: Mapping[tuple[int, float], float]
+    """(n, IoU) -> R@n."""
+    miou: float
+    """Mean IoU of the best moment."""
+    curve: tuple[float, ...]
+    """R@1 at each IoU of `CURVE`."""
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]
+        curve = [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)]
+        return {"recall": recall, "miou": self.miou, "curve": curve}
+
+    def figures(self) -> dict[str, str]:
+        """Those of published tables, in per cent."""
+        recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
+        return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
+
+
+def whole_video(durations_s: TimeArray) -> TimeArray:
+    """Each of Q queries answered by its whole video alone, [Q, 1, 2]."""
+    return np.stack([np.zeros_like(durations_s), durations_s], axis=-1)[:, None]
+
+
+def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
+    """Each of Q queries answered by moments between two times drawn uniformly from its video.
+
+    Args:
+        durations_s: [Q] seconds of each query's video.
+        n_seeds: number of draws, with the seeds 0, 1, ...
+        n_moments: moments of a query.
+
+    Returns:
+        [n_seeds, Q, n_moments, 2]
+    """
+    shape = (len(durations_s), n_moments, 2)
+    draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
+    return np.sort(draws, axis=-1) * durations_s[:, None, None]
+
+
+def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
+    """[..., Q, K] IoU of each moment with the ground-truth window of its query that it overlaps most.
+
+    Args:
+        moments: [..., Q, K, 2] of Q queries, best first.
+        gt_windows: [Q, W, 2]
+    """
+    best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
+    return best
+
+
+def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
+    """Number of moments that end where they start: their IoU with any window is 0."""
+    return sum(moment.end_s <= moment.start_s for moments in answers for moment in moments)
+
+
+def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
+    """The measures of the IoU that `best_ious` returns.
+
+    Args:
+        ious: [Q, K] of Q >= 1 queries, or [draws, Q, K]: the mean over draws.
+        comparison: whether an IoU that equals the threshold counts.
+
+    Raises UsageError: the comparison is unknown, or there is no query.
+    """
+    if comparison not in get_args(Comparison):
+        raise unknown("comparison", comparison, get_args(Comparison))
+    if not ious.size:
+        raise UsageError("no query to evaluate on")
+    meets = np.greater_equal if comparison == "mmn" else np.greater
+    best = {top: ious[..., :top].max(axis=-1) for top in TOP}
+    return MomentMeasures(
+        recall={(top, at): float(meets(best[top], at).mean()) for top in TOP for at in THRESHOLDS},
+        miou=float(best[1].mean()),
+        curve=tuple(float(meets(best[1], at).mean()) for at in CURVE),
+    )

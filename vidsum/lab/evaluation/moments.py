@@ -1,0 +1,206 @@
+"""The evaluations of moments and of QVHighlights: every prediction beside chance and the whole video."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.intervals import stacked
+from vidsum.lab.datasets.moments import MomentVideo, Query, repaired
+from vidsum.lab.evaluation import highlight_metrics, moment_metrics
+from vidsum.lab.evaluation.highlight_metrics import (
+    MAX_MOMENTS,
+    ClipMeasures,
+    HighlightMeasures,
+    WindowMeasures,
+)
+from vidsum.lab.evaluation.moment_metrics import BASELINES, RANDOM, TOP, WHOLE, MomentMeasures, count_empty
+from vidsum.lab.evaluation.report import Report, Row, check_rows
+from vidsum.lab.evaluation.settings import Comparison
+from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
+from vidsum.results.moments import Moment
+from vidsum.types import TimeArray
+
+_EMPTY = "moments that are empty and count as wrong"
+
+
+def evaluate_moments(
+    videos: Mapping[str, MomentVideo],
+    predictions: Mapping[str, MomentPredictions],
+    *,
+    comparison: Comparison = "mmn",
+    n_seeds: int = 10,
+) -> Report[MomentMeasures]:
+    """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
+
+    Args:
+        videos: from `vidsum.lab.datasets.moments.read_moments`.
+        predictions: by the name of the row; a row must have all videos with all their queries, though a query
+            may have no moment.
+        comparison: whether an IoU that equals the threshold counts.
+        n_seeds: number of draws that the random row is the mean of.
+
+    Returns:
+        Rows: the predictions, `random`, `whole video`. Warnings: repairs of the annotations, and how many
+        moments are empty.
+
+    Raises UsageError: there is no query; a row has the name of a baseline, or lacks a query; or the
+    comparison is unknown.
+    """
+    check_rows(predictions, BASELINES, n_seeds)
+    queries = [query for video in videos.values() for query in video.queries]
+    gt_windows, durations_s = _truth(queries)
+    moments = {row: _stacked(_in_order(row, given, videos), max(TOP)) for row, given in predictions.items()}
+    moments[RANDOM] = moment_metrics.random_moments(durations_s, n_seeds)
+    moments[WHOLE] = moment_metrics.whole_video(durations_s)
+    ious = {row: moment_metrics.best_ious(given, gt_windows) for row, given in moments.items()}
+    n_videos = sum(bool(video.queries) for video in videos.values())
+    sign = ">=" if comparison == "mmn" else ">"
+    return Report(
+        "moments",
+        tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items()),
+        {"n_videos": n_videos, "n_queries": len(queries), "comparison": comparison, "n_seeds": n_seeds},
+        warnings=(*repaired(videos), *_empty_moments(predictions)),
+        title=f"{len(queries)} queries of {n_videos} videos, per cent",
+        note=f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
+        f"random: {n_seeds} draws",
+    )
+
+
+def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str]:
+    for row, videos in predictions.items():
+        if n_empty := count_empty(moments for queries in videos.values() for moments in queries):
+            yield f"{row}: {_EMPTY}: {n_empty}"
+
+
+def _in_order(
+    row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]
+) -> Iterator[Sequence[Moment]]:
+    """The moments of a row in the order of the queries."""
+    for name, video in videos.items():
+        answers = moments.get(name, ())
+        if len(answers) != len(video.queries):
+            raise UsageError(f"{row}: {name}: {len(answers)} of {len(video.queries)} queries are answered")
+        yield from answers
+
+
+def _stacked(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
+    """[Q, length, 2]"""
+    return stacked([[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length)
+
+
+def _truth(queries: Sequence[Query]) -> tuple[TimeArray, TimeArray]:
+    """Ground-truth windows [Q, W, 2] and durations [Q] of the videos."""
+    return stacked([query.windows for query in queries]), np.array([query.duration_s for query in queries])
+
+
+def evaluate_highlights(
+    queries: Mapping[str, Query],
+    predictions: Mapping[str, QueryPrediction],
+    *,
+    name: str = "predictions",
+    n_seeds: int = 10,
+) -> Report[HighlightMeasures]:
+    """Measure moments and saliency as QVHighlights' official evaluation does.
+
+    Args:
+        queries: from `vidsum.lab.datasets.moments.read_highlights`.
+        predictions: by qid, for all queries, as `read_highlight_predictions` returns them.
+        name: of the row of the predictions.
+        n_seeds: see `evaluate_moments`.
+
+    Returns:
+        Rows: the predictions, `random`, `whole video`. Warnings: what was not measured, or filled in.
+
+    Raises UsageError: the row has the name of a baseline, there is no draw, no query or one without an
+    answer, only some answers have moments or saliency, or data and predictions have neither in common.
+    """
+    check_rows([name], BASELINES, n_seeds)
+    if not queries:
+        raise UsageError("no query to evaluate on")
+    if missing := [qid for qid in queries if qid not in predictions]:
+        raise UsageError(f"{name}: {len(missing)} of {len(queries)} queries lack an answer: {missing[0]}")
+    answers = [predictions[qid] for qid in queries]
+    if len({(answer.moments is None, answer.saliency is None) for answer in answers}) > 1:
+        raise UsageError(f"{name}: some answers have moments or saliency, others have not")
+    data = tuple(queries.values())
+    moments, clips = _moment_rows(name, data, answers, n_seeds), _clip_rows(name, data, answers, n_seeds)
+    if not moments and not clips:
+        raise UsageError("the predictions have no moments, and there is no saliency to measure")
+    n_videos = len({query.video for query in data})
+    return Report(
+        "highlights",
+        tuple(Row(row, HighlightMeasures(moments.get(row), clips.get(row))) for row in (name, RANDOM, WHOLE)),
+        {"n_videos": n_videos, "n_queries": len(data), "n_seeds": n_seeds},
+        warnings=tuple(_warnings(data, answers)),
+        title=f"{len(data)} queries of {n_videos} videos, per cent",
+        note=f"R1, HIT@1: of the first moment, the best clip; random: {n_seeds} draws",
+    )
+
+
+def _moment_rows(
+    name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
+) -> dict[str, dict[str, WindowMeasures | None]]:
+    """The measures of moments by the name of the row; none where the predictions have no moments."""
+    ranked = [answer.moments[:MAX_MOMENTS] for answer in answers if answer.moments is not None]
+    if not ranked:
+        return {}
+    scores = _filled([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
+    gt_windows, durations_s = _truth(queries)
+    drawn = np.concatenate(moment_metrics.random_moments(durations_s, n_seeds, MAX_MOMENTS))
+    whole = moment_metrics.whole_video(durations_s)
+    measure = highlight_metrics.measure_moments
+    return {
+        name: measure(_stacked(ranked, MAX_MOMENTS), scores, gt_windows),
+        RANDOM: measure(drawn, np.zeros(drawn.shape[:-1]), np.concatenate([gt_windows] * n_seeds)),
+        WHOLE: measure(whole, np.zeros(whole.shape[:-1]), gt_windows),
+    }
+
+
+def _clip_rows(
+    name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
+) -> dict[str, dict[str, ClipMeasures]]:
+    """The measures of saliency by the name of the row; none where the predictions or the data have none.
+
+    In the whole video all clips are equally salient.
+    """
+    given = [answer.saliency for answer in answers if answer.saliency is not None]
+    scored = [query.saliency for query in queries if query.saliency is not None]
+    if not given or not scored:
+        return {}
+    n_clips = np.array([query.n_clips for query in queries])
+    annotators = np.zeros((len(queries), n_clips.max(), scored[0].shape[1]), np.float32)
+    for row, saliency in zip(annotators, scored, strict=True):
+        row[: len(saliency)] = saliency
+    shape = annotators.shape[:2]
+    outside = np.where(np.arange(shape[1]) < n_clips[:, None], 0.0, -np.inf)
+    draws = [np.random.default_rng(seed).random(shape) + outside for seed in range(n_seeds)]
+    repeated = np.concatenate([annotators] * n_seeds), np.tile(n_clips, n_seeds)
+    return {
+        name: highlight_metrics.measure_clips(_filled(given, shape[1]), annotators, n_clips),
+        RANDOM: highlight_metrics.measure_clips(np.concatenate(draws), *repeated),
+        WHOLE: highlight_metrics.measure_clips(outside, annotators, n_clips),
+    }
+
+
+def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
+    """[Q, length], filled up with -inf."""
+    return np.array([[*row, *[-np.inf] * (length - len(row))] for row in rows], np.float64)
+
+
+def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> Iterator[str]:
+    if answers[0].moments is None:
+        yield "the predictions have no pred_relevant_windows: saliency alone is measured"
+    moments = [answer.moments for answer in answers if answer.moments]
+    if n_empty := count_empty(moments):
+        yield f"{_EMPTY}: {n_empty}"
+    if n_disordered := sum(max(moment.score for moment in row) > row[0].score for row in moments):
+        yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
+    if answers[0].saliency is None:
+        yield "the predictions have no pred_saliency_scores: moments alone are measured"
+    elif queries[0].saliency is None:
+        yield "the data has no saliency_scores of annotators: moments alone are measured"
+    elif n_short := sum(
+        len(answer.saliency or ()) < query.n_clips for query, answer in zip(queries, answers, strict=True)
+    ):
+        yield f"queries whose last clip has no score, which mAP takes for 0: {n_short}"

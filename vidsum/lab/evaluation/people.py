@@ -1,0 +1,238 @@
+"""Rows of people for the evaluation of moments: how far they agree with each other, and with the annotations.
+
+A model above the second agrees with the annotators better than another person does: it knows their habits.
+
+The answers are CSV files in a folder, a line per answer, as in github.com/mayu-ot/hidden-challenges-MR
+(Otani et al., "Uncovering Hidden Challenges in Query-Based Video Moment Retrieval", BMVC 2020): columns
+video_id, description, start, end; times are per cent of the video.
+"""
+
+import csv
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vidsum.errors import InputError
+from vidsum.intervals import iou
+from vidsum.lab.datasets.moments import MomentVideo
+from vidsum.lab.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
+from vidsum.lab.evaluation.report import Report, Row, per_cent
+from vidsum.lab.evaluation.settings import Comparison
+from vidsum.text_files import named, read_text, shown
+from vidsum.types import Interval, TimeArray
+
+_COLUMNS = ("video_id", "description", "start", "end")
+
+
+@dataclass(frozen=True)
+class PeopleAnswers:
+    """Where several people saw what one query describes."""
+
+    video: str
+    """As in the file: the name of the video, with or without its suffix."""
+    text: str
+    windows: tuple[Interval, ...]
+    """One per person, two or more: start and end in per cent of the video, none of them empty. They are not
+    divided by 100: most are whole numbers, whose IoU is often a threshold."""
+
+
+def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
+    """Read the answers of all CSV files of a folder: one entry per query, in the order of their first lines.
+
+    Raises InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or
+    holds no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
+    answer. The message names the file, and the line or query.
+    """
+    source = Path(folder)
+    if not source.is_dir():
+        raise InputError(f"{source}: {'is not a folder' if source.exists() else 'no such folder'}")
+    windows: dict[tuple[str, str], list[Interval]] = {}
+    for file in people_files(source):
+        for video, text, window in _answers(file):
+            windows.setdefault((video, text), []).append(window)
+    for (video, text), of_query in windows.items():
+        if len(of_query) < 2:
+            raise InputError(f"{source}: {named(video)}: {shown(text)} has one answer: agreement needs two")
+    return tuple(PeopleAnswers(video, text, tuple(each)) for (video, text), each in windows.items())
+
+
+def people_files(folder: Path) -> list[Path]:
+    """The CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be read."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix == ".csv")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    if not files:
+        raise InputError(
+            f"{folder}: has no CSV file", hint=f"CSV files with the columns {', '.join(_COLUMNS)}"
+        )
+    return files
+
+
+def _answers(file: Path) -> Iterator[tuple[str, str, Interval]]:
+    """Video, text and window of each line."""
+    rows = csv.DictReader(io.StringIO(read_text(file), newline=""), strict=True)
+    found = False
+    try:
+        if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
+            raise InputError(f"{file}: has no column {missing[0]}")
+        for row in rows:
+            found = True
+            yield _answer(f"{file}: line {rows.line_num}", row)
+    except csv.Error as error:
+        raise InputError(f"{file}: cannot be read as CSV after line {rows.line_num} ({error})") from error
+    if not found:
+        raise InputError(f"{file}: holds no answer")
+
+
+def _answer(where: str, row: dict[str, str | None]) -> tuple[str, str, Interval]:
+    video, text, *times = (row[column] or "" for column in _COLUMNS)
+    if not video.strip() or not text.strip():
+        raise InputError(f"{where}: has no video_id or no description")
+    try:
+        start, end = map(float, times)
+    except ValueError as error:
+        raise InputError(f"{where}: start and end are not numbers: {shown(times)}") from error
+    if not 0 <= start < end <= 100:
+        raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
+    return video.strip(), text, (start, end)
+
+
+PAIRWISE, ANNOTATED = "people (pairwise)", "people (annotations)"
+
+
+class PeopleRow(NamedTuple):
+    """A row of people."""
+
+    row: Row[MomentMeasures]
+    n_queries: int
+    standard_errors: Mapping[str, float]
+    """Over queries, of R@1 at .5 and .7 and of the mean IoU: `r1_50`, `r1_70`, `miou`."""
+
+
+def with_people(
+    report: Report[MomentMeasures],
+    people: Sequence[PeopleAnswers],
+    videos: Mapping[str, MomentVideo],
+    comparison: Comparison = "mmn",
+) -> Report[MomentMeasures]:
+    """A report with rows of people, as its last.
+
+    `people (pairwise)` compares each two answers to a query, of all queries that people answered;
+    `people (annotations)` each answer with the windows in the data. Each measure is the mean over a query's
+    comparisons, then over queries. A person gives one moment, so that R@5 is R@1.
+
+    Args:
+        report: of `evaluate_moments`.
+        people: from `read_people`.
+        videos: the data of the report. Its names may lack the suffix of a file and have ActivityNet's `v_`
+            before them; sentences are compared by their words.
+        comparison: as for `evaluate_moments`.
+
+    Raises InputError: no query that people answered is in the data.
+    """
+    windows = [_windows_of(answers, videos) for answers in people]
+    known = [(each, of_query) for each, of_query in zip(people, windows, strict=True) if of_query]
+    if not known:
+        example = f"{shown(people[0].text)} of {named(people[0].video)}" if people else "there is none"
+        raise InputError(f"no query that people answered is in the data: {example}")
+    rows = [
+        _row(PAIRWISE, people, [_pairs(each.windows) for each in people], comparison),
+        _row(
+            ANNOTATED,
+            [each for each, _ in known],
+            [iou(each.windows, of_query).max(axis=1) for each, of_query in known],
+            comparison,
+        ),
+    ]
+    errors = "; ".join(
+        f"{name} {', '.join(per_cent(error) for error in row.standard_errors.values())}"
+        for name, row in zip((PAIRWISE, ANNOTATED), rows, strict=True)
+    )
+    return replace(
+        report,
+        rows=(*report.rows, *(row.row for row in rows)),
+        facts={**report.facts, "people": [_facts(row) for row in rows]},
+        warnings=(*report.warnings, *_unknown(people, windows)),
+        note=f"{report.note}; standard errors of R@1 .5, R@1 .7, mIoU: {errors}",
+    )
+
+
+def _row(
+    name: str, people: Sequence[PeopleAnswers], ious: Sequence[TimeArray], comparison: Comparison
+) -> PeopleRow:
+    """The row of queries with the IoU of their comparisons."""
+    by_query = [measure(of_query.reshape(-1, 1, 1), comparison) for of_query in ious]
+    counts = sorted({len(each.windows) for each in people})
+    who = f"{counts[0]} people" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} people"
+    values = {
+        "r1_50": [each.recall[1, 0.5] for each in by_query],
+        "r1_70": [each.recall[1, 0.7] for each in by_query],
+        "miou": [each.miou for each in by_query],
+    }
+    errors = {key: _standard_error(each) for key, each in values.items()}
+    return PeopleRow(Row(f"{name}: {len(by_query)} queries, {who}", _mean(by_query)), len(by_query), errors)
+
+
+def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
+    """Over queries."""
+    return MomentMeasures(
+        recall={
+            (top, at): float(np.mean([each.recall[top, at] for each in measures]))
+            for top in TOP
+            for at in THRESHOLDS
+        },
+        miou=float(np.mean([each.miou for each in measures])),
+        curve=tuple(float(np.mean([each.curve[at] for each in measures])) for at in range(len(CURVE))),
+    )
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _pairs(windows: Sequence[Interval]) -> TimeArray:
+    """[n (n - 1) / 2] IoU of each two of n windows."""
+    first, second = zip(*combinations(range(len(windows)), 2), strict=True)
+    pairs: TimeArray = iou(windows, windows)[list(first), list(second)]
+    return pairs
+
+
+def _windows_of(answers: PeopleAnswers, videos: Mapping[str, MomentVideo]) -> list[Interval]:
+    """The windows of the data for a query, in per cent of the video; none where it is not in the data."""
+    stem = answers.video.rpartition(".")[0] or answers.video
+    names = (answers.video, stem, f"v_{answers.video}", f"v_{stem}")
+    video = next((videos[name] for name in names if name in videos), None)
+    if video is None:
+        return []
+    words = _words(answers.text)
+    return [
+        (100 * start / video.duration_s, 100 * end / video.duration_s)
+        for query in video.queries
+        if _words(query.text) == words
+        for start, end in query.windows
+    ]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold())
+
+
+def _unknown(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]]) -> Iterator[str]:
+    """The queries that only people have."""
+    unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
+    if unknown:
+        example = f"{shown(unknown[0].text)} of {named(unknown[0].video)}"
+        yield f"queries that people answered, but the data does not have: {len(unknown)}, first {example}"
+
+
+def _facts(row: PeopleRow) -> dict[str, Any]:
+    return {"row": row.row.name, "n_queries": row.n_queries, "standard_errors": dict(row.standard_errors)}

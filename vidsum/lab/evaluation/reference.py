@@ -1,0 +1,274 @@
+"""The reference of one video: its annotators, and the shots of summaries by the two published conventions.
+
+The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
+the published code and not `vidsum.summary.knapsack`, which may find another of several equally good choices.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.types import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
+
+BUDGET: Final = 0.15
+"""Maximum fraction of the video in a summary."""
+
+KNAPSACKS: Final = ("dsnet", "pgl-sum")
+"""`dsnet` (li-plus/DSNet, which calls OR-Tools): a shot is worth int(1000 * mean), the budget is
+int(0.15 * n_frames). `pgl-sum` (e-apostolidis/PGL-SUM and CA-SUM): a shot is worth its mean, the budget is
+int(0.15 * (last frame of the last shot + 1))."""
+
+_CELLS = 2**26
+"""Cells of the knapsack's table that are held at a time, a byte each."""
+
+
+def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
+    """Scores of all frames: each has the score of the last pick, and 0 before the first.
+
+    Args:
+        scores: [..., T] at the picks.
+        picks: [T] increasing frame numbers.
+        n_frames: of the video.
+
+    Returns:
+        [..., n_frames]
+    """
+    frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
+    return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
+
+
+def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
+    """The summary of each row of scores: the shots with the highest sum of means that fit 15 % of the video.
+
+    Args:
+        frame_scores: [R, n_frames], float32.
+        change_points: [S, 2] first and last frame of each shot, both inside it.
+        knapsack: one of `KNAPSACKS`.
+
+    Returns:
+        [R, n_frames] whether each frame is in the summary.
+    """
+    n_frames = frame_scores.shape[1]
+    lengths = change_points[:, 1] - change_points[:, 0] + 1
+    sums = np.stack([frame_scores[:, first : last + 1].sum(axis=1) for first, last in change_points], axis=1)
+    # both published codes take means in float32, but multiply and add them as float64
+    values = (sums / lengths).astype(np.float32).astype(np.float64)
+    if knapsack == "dsnet":
+        values, budget = np.trunc(1000 * values), int(n_frames * BUDGET)
+        taken = _solve(values, lengths, budget)
+        # OR-Tools reads "no shot" as the first: it takes a first shot of value 0 if it fits
+        taken[:, 0] |= (values[:, 0] == 0) & (taken @ lengths + lengths[0] <= budget)
+    else:
+        taken = _solve(values, lengths, int((change_points[-1, 1] + 1) * BUDGET))
+    summaries = np.zeros(frame_scores.shape, np.bool_)
+    for shot, (first, last) in enumerate(change_points):
+        summaries[:, first : last + 1] = taken[:, shot, None]
+    return summaries
+
+
+def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
+    """Which shots each row of values takes; as many rows at a time as `_CELLS` allows.
+
+    As in the published code, the table grows shot by shot, a shot counts only where it makes the sum larger,
+    and the choice is read from the last shot to the first: of several best choices, that which does without
+    the last shot, then without the last but one, and so on.
+    """
+    n_rows = max(1, _CELLS // (len(lengths) * (budget + 1)))
+    blocks = [values[start : start + n_rows] for start in range(0, len(values), n_rows)]
+    return np.concatenate([_solve_block(block, lengths.tolist(), budget) for block in blocks])
+
+
+def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
+    n_rows, n_shots = values.shape
+    # a row of the table is one of room: shifted by a shot it stays a single run of memory, which is fast
+    best, with_shot = np.zeros((2, budget + 1, n_rows))
+    larger = np.zeros((n_shots, budget + 1, n_rows), np.bool_)
+    for shot, length in enumerate(lengths):
+        if length <= budget:
+            without, candidates = best[length:], with_shot[length:]
+            np.add(best[: budget + 1 - length], values[:, shot], out=candidates)
+            np.greater(candidates, without, out=larger[shot, length:])
+            np.maximum(candidates, without, out=without)
+    taken = np.zeros(values.shape, np.bool_)
+    room = np.full(n_rows, budget)
+    for shot in range(n_shots - 1, -1, -1):
+        taken[:, shot] = larger[shot, room, np.arange(n_rows)]
+        room -= np.where(taken[:, shot], lengths[shot], 0)
+    return taken
+
+
+def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
+    """[A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
+
+    With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
+    which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
+
+    Args:
+        summaries: [A, P] for each segment of frames, 0 or 1.
+        references: [B, P], 0 or 1.
+        lengths: [P] frames in each segment.
+    """
+    frames = np.asarray(lengths, np.float64)
+    first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
+    overlaps = (first * frames) @ second.T
+    totals = np.add.outer(first @ frames, second @ frames)
+    scores: Numbers = np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0)
+    return scores
+
+
+def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
+    """[A] the votes that each summary holds, divided by the most votes that as many frames could hold.
+
+    A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
+    annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
+    advantage. 0 where the summary is empty or there are no votes.
+
+    Args:
+        summaries, lengths: see `f_measures`.
+        votes: [P] number of annotators who chose the segment; or [A, P] where they differ by summary.
+    """
+    chosen, counts, frames = np.atleast_2d(summaries), np.asarray(votes), np.asarray(lengths, np.float64)
+    # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
+    levels = np.arange(1, counts.max() + 1)
+    at_least = (counts[..., None, :] >= levels[:, None]) @ frames
+    best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
+    covered: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
+    return covered
+
+
+STEP = 15
+"""Frames from one sample to the next where there are annotations alone."""
+
+CHANGE_POINTS: Final = "change-points"
+"""Name of the segmentation that comes with the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A video's annotators."""
+
+    name: str
+    picks: IntArray
+    """[T] frame number of each sample."""
+    n_frames: int
+    mean_scores: FloatArray
+    """[T] mean importance of the annotators at the picks."""
+    user_scores: FloatArray | None
+    """[U, T] importance scores of each annotator at the picks."""
+    frame_scores: Callable[[], FloatArray] | None
+    """Gives the annotators' scores at every frame, [U, n_frames]."""
+    user_summary: BoolArray | None
+    """[U, n_frames] key-shot summary of each annotator, made with `change_points`."""
+    change_points: IntArray | None
+
+    @property
+    def n_annotators(self) -> int:
+        """U"""
+        rows = self.user_summary if self.user_scores is None else self.user_scores
+        return 0 if rows is None else len(rows)
+
+    def shots(self, segmentation: str, rng: np.random.Generator) -> IntArray:
+        """[S, 2] first and last frame of each shot. Raises UsageError: the data has no shots."""
+        if segmentation != CHANGE_POINTS:
+            return SEGMENTATIONS[segmentation](self.n_frames, rng)
+        if self.change_points is None:
+            hint = f"--segmentation {next(iter(SEGMENTATIONS))}"
+            raise UsageError(f"{self.name}: annotations alone have no change points", hint)
+        return self.change_points
+
+    def summaries(self, segmentation: str) -> BoolArray | None:
+        """[U, n_frames] the annotators' own, which the data may have for its change points."""
+        return self.user_summary if segmentation == CHANGE_POINTS else None
+
+    def scores_of_frames(self, segmentation: str) -> FloatArray:
+        """[U, n_frames] importance scores of each annotator, to make the summaries that the data lacks.
+
+        Raises UsageError: the data lacks them too.
+        """
+        if self.frame_scores is None:
+            what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
+            raise UsageError(
+                f"{self.name}: the data has {what}: nothing to compare summaries with",
+                hint="for TVSum: --annotations ydata-tvsum50.mat",
+            )
+        return self.frame_scores()
+
+
+def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
+    """The annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
+
+    Args:
+        name: it may be another than the video's own: one that several splits test occurs for each of them.
+        video: of annotations alone every 15th frame is a sample.
+        scored: whether to use the annotators' scores, and not their mean alone.
+    """
+    summary = video.user_summary
+    if isinstance(video, Labels):
+        picks, every = np.arange(0, video.n_frames, STEP), video.user_scores if scored else None
+        gtscore, scores = video.scores_at(picks)
+        return Reference(
+            name,
+            picks,
+            video.n_frames,
+            mean_scores=gtscore if scores is None or not scored else scores.mean(axis=0),
+            user_scores=scores if scored else None,
+            frame_scores=None if every is None else lambda: every,
+            user_summary=None if summary is None else summary > 0,
+            change_points=video.change_points,
+        )
+    own = video.user_scores if scored else None
+    return Reference(
+        name,
+        video.picks,
+        video.n_frames,
+        mean_scores=video.gtscore if own is None else own.mean(axis=0),
+        user_scores=own,
+        frame_scores=None if own is None else lambda: at_every_frame(own, video.picks, video.n_frames),
+        user_summary=None if summary is None else summary > 0,
+        change_points=video.change_points,
+    )
+
+
+def _change_points(starts: npt.NDArray[np.signedinteger], n_frames: int) -> IntArray:
+    return np.stack([starts, np.append(starts[1:], n_frames) - 1], axis=1).astype(np.int64)
+
+
+def _uniform(length: int, n_frames: int, rng: np.random.Generator) -> IntArray:
+    """Shots of one length; the last has the rest."""
+    return _change_points(np.arange(0, n_frames, length), n_frames)
+
+
+def _poisson(means: tuple[int, ...], n_frames: int, rng: np.random.Generator) -> IntArray:
+    """Shots of Poisson(mean) frames, each mean equally likely."""
+    starts = [0]
+    while starts[-1] < n_frames:
+        starts.append(starts[-1] + int(rng.poisson(means[rng.integers(len(means))])))
+    return _change_points(np.unique(starts[:-1]), n_frames)  # unique: a Poisson draw may be 0
+
+
+SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] = {
+    "uniform-60": partial(_uniform, 60),
+    "one-peak": partial(_poisson, (60,)),
+    "two-peak": partial(_poisson, (30, 90)),
+    "two-peak-30-300": partial(_poisson, (30, 300)),
+}
+"""By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot, both inside it.
+
+They ignore the video, and show how much of an F-measure comes from the lengths of shots. Otani et al.,
+"Rethinking the Evaluation of Video Summaries", CVPR 2019: with shots of very different lengths the knapsack
+prefers the short ones whatever the scores are, so that random scores come near to annotators.
+"""
+
+DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}
+"""Segmentations that differ from seed to seed."""

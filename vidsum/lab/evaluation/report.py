@@ -1,0 +1,108 @@
+"""One report for all evaluations: rows of measures, as a JSON document and as a table.
+
+The schemas of the documents are in vidsum/schemas/.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from vidsum.errors import UsageError
+
+Task = Literal["summary", "moments", "highlights", "vse"]
+
+SCHEMAS: Final[Mapping[Task, str]] = {
+    "summary": "vidsum.evaluation/1",
+    "moments": "vidsum.moment_evaluation/1",
+    "highlights": "vidsum.highlight_evaluation/1",
+    "vse": "vidsum.vse_evaluation/1",
+}
+_TRANSPOSED: Final = ("highlights", "vse")
+"""Tasks of many measures: these are the rows of the table."""
+
+
+class Measures(Protocol):
+    """The measures of a row: fractions, not per cent."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All measures, not rounded."""
+
+    def figures(self) -> dict[str, str]:
+        """The measures that a table shows, rounded, by the heads of their columns."""
+
+
+M_co = TypeVar("M_co", bound=Measures, covariant=True)
+
+
+@dataclass(frozen=True)
+class Row(Generic[M_co]):
+    """One row of a report: a prediction, or a baseline."""
+
+    name: str
+    measures: M_co
+
+
+@dataclass(frozen=True)
+class Report(Generic[M_co]):
+    """The result of an evaluation."""
+
+    task: Task
+    rows: tuple[Row[M_co], ...]
+    """The predictions, and the baselines that every report has."""
+    facts: Mapping[str, Any]
+    """Numbers of videos and queries, settings: JSON-ready, in the document's order."""
+    warnings: tuple[str, ...] = ()
+    title: str = ""
+    """What was measured, for the line above the table."""
+    note: str = ""
+    """How it was measured, for the line below the table."""
+    plot: Callable[[Path, str | None], None] | None = field(default=None, repr=False, compare=False)
+    """plot(PNG or SVG file, label) draws the report; None where there is nothing to draw."""
+
+
+class Table(NamedTuple):
+    """A report for people to read; its fields are those of `Report`."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str
+    note: str
+
+
+def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A report as JSON-ready data; `vidsum.results.documents.sealed` adds the digest."""
+    return {
+        "schema": SCHEMAS[report.task],
+        "provenance": dict(provenance),
+        "task": report.task,
+        **report.facts,
+        "rows": [{"name": row.name, **row.measures.as_json()} for row in report.rows],
+        "warnings": list(report.warnings),
+    }
+
+
+def table(report: Report[Measures], source: str) -> Table:
+    """A report on the annotations of `source` as a table: rows are rows, but where there are many measures,
+    which then are rows, and the rows columns."""
+    figures = {row.name: row.measures.figures() for row in report.rows}
+    heads = tuple(next(iter(figures.values())))
+    title = f"{source}: {report.title}"
+    if report.task not in _TRANSPOSED:
+        rows = tuple((name, *cells.values()) for name, cells in figures.items())
+        return Table(("row", *heads), rows, title, report.note)
+    rows = tuple((head, *(cells[head] for cells in figures.values())) for head in heads)
+    return Table(("measure", *figures), rows, title, report.note)
+
+
+def per_cent(fraction: float) -> str:
+    """A fraction as the field prints it."""
+    return f"{100 * fraction:.2f}"
+
+
+def check_rows(names: Iterable[str], baselines: Sequence[str], n_seeds: int) -> None:
+    """Refuse, with a UsageError, less than one random draw, and predictions with the name of a baseline."""
+    if n_seeds < 1:
+        raise UsageError(f"at least one seed is needed, not {n_seeds}")
+    if taken := [name for name in names if name in baselines]:
+        raise UsageError(f"predictions cannot be called {taken[0]!r}: every report has a row of that name")

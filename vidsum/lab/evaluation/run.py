@@ -1,0 +1,279 @@
+"""An evaluation of files, for any task. `vidsum.lab.evaluation.sources` says what the report is made from.
+
+PyTorch is loaded only where a model runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.annotations import read_labels
+from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.moments import read_highlights, read_moments
+from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
+from vidsum.lab.evaluation import submissions
+from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.lab.evaluation.people import read_people, with_people
+from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS, BoolArray
+from vidsum.lab.evaluation.report import Measures, Report
+from vidsum.lab.evaluation.settings import (
+    HighlightsRequest,
+    MomentsRequest,
+    Request,
+    SummaryRequest,
+    VSERequest,
+)
+from vidsum.lab.evaluation.sources import (
+    Finished,
+    SummaryRuns,
+    checkpoint_of,
+    checkpoints_of,
+    read_finished,
+    refuse_twins,
+)
+from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
+from vidsum.lab.evaluation.vse import evaluate_vse
+from vidsum.provenance import of_file
+from vidsum.settings import Selection
+from vidsum.summary.score import score
+from vidsum.types import Progress
+
+Videos = Mapping[str, AnnotatedVideo]
+Row = TypeVar("Row")
+
+_KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
+"""Annotations without shots are measured with one knapsack: there are none that either was published with."""
+
+
+def evaluate(
+    request: Request, progress: Progress | None = None, runs: SummaryRuns | None = None
+) -> Report[Measures]:
+    """Evaluate the rows of a request, on those videos of the data that all rows have.
+
+    Args:
+        request, runs: see `vidsum.lab.evaluation.sources.provenance`.
+        progress: called after each video, and while models run.
+
+    Raises:
+        InputError: a file cannot be read, or does not go with the data.
+        OutputError: the model's answers cannot be written.
+        UsageError: two rows have one name, or no video in common; or see the evaluation of the task.
+        WeightsError: weights of a model or of its text encoder are missing.
+    """
+    if isinstance(request, SummaryRequest):
+        return _summary(request, progress, runs)
+    if isinstance(request, MomentsRequest):
+        return _moments(request, progress)
+    if isinstance(request, VSERequest):
+        return evaluate_vse(request, progress)
+    return _highlights(request, progress)
+
+
+def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
+    """The row of each file, by its stem, or of each folder."""
+    rows: dict[str, Row] = {}
+    for path in files:
+        name = path.resolve().name if path.is_dir() else path.stem
+        if name in rows or name in taken:
+            raise UsageError(f"{path}: another row is called {name!r} too", hint="rename it")
+        rows[name] = read(path)
+    return rows
+
+
+# --- summaries ---
+
+
+def _summary(
+    request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
+) -> Report[Measures]:
+    source, seeds = request.source, request.seeds
+    labels = read_labels(request.annotations) if request.annotations else {}
+    if not request.has_features:
+        return _of_annotations(request, labels, progress)
+    data = _videos(request, labels, progress)
+    rows: dict[str, Scores] = _read_rows(
+        request.scores, request.models, lambda path: submissions.read_scores(path, data)
+    )
+    finished = _read_finished(request, data, labels, (*request.models, *rows))
+    rows |= {row: each.scores for row, each in finished.items()}
+    videos = data
+    if request.runs:
+        assert runs
+        settings = {"beams": request.beams, "device": request.device, "progress": progress}
+        tests = [runs.predict_run(run, data, request.protocol, **settings) for run in request.runs]
+        videos = _tested_by_all(tests)
+        # a run may test a video several times, each under a name of its own
+        by_test = {test: video.name for test, video in videos.items()}
+        rows = {
+            row: {test: scores[name] for test, name in by_test.items() if name in scores}
+            for row, scores in rows.items()
+        }
+        rows |= {tested.row: tested.scores for tested in tests}
+    videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
+    if not videos:
+        raise UsageError(f"{source}: the rows of --scores, --summaries and --run have no video in common")
+    for model in request.models:  # as `vidsum summarize --model` computes it
+        selection = Selection(model=model, beams=request.beams)
+        rows[model] = {
+            name: score(video.features, shots_of(video), selection, BUDGET, request.device)
+            for name, video in videos.items()
+        }
+    report = evaluate_summaries(
+        videos,
+        rows,
+        segmentations=request.segmentation or (CHANGE_POINTS,),
+        n_seeds=seeds,
+        selections=_selections(finished, videos),
+        progress=progress,
+    )
+
+    def plot(target: Path, label: str | None) -> None:
+        from vidsum.lab.evaluation.plots import plot_scores
+
+        plot_scores(videos, rows, target, label=label)
+
+    notes = _notes(request, videos, report.facts, len(data))
+    return replace(report, warnings=(*notes, *_shares(finished), *report.warnings), plot=plot)
+
+
+def _of_annotations(
+    request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None
+) -> Report[Measures]:
+    """The report without features: annotators, chance, and finished summaries."""
+    finished = _read_finished(request, labels, labels, ())
+    rows = {row: each.scores for row, each in finished.items()}
+    videos = {name: video for name, video in labels.items() if all(name in row for row in rows.values())}
+    if not videos:
+        raise UsageError(f"{request.source}: the rows of --summaries have no video in common")
+    has_shots = all(video.change_points is not None for video in videos.values())
+    report = evaluate_summaries(
+        videos,
+        rows,
+        segmentations=request.segmentation or ((CHANGE_POINTS,) if has_shots else tuple(SEGMENTATIONS)),
+        knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
+        n_seeds=request.seeds,
+        selections=_selections(finished, videos),
+        progress=progress,
+    )
+    notes = [*_few(request, len(videos), len(labels)), *_shares(finished)]
+    return replace(report, warnings=(*notes, *report.warnings))
+
+
+def _read_finished(
+    request: SummaryRequest,
+    videos: Videos | Mapping[str, Labels],
+    labels: Mapping[str, Labels],
+    taken: Sequence[str],
+) -> dict[str, Finished]:
+    """The finished summaries by the names of their rows."""
+    return _read_rows(request.summaries, taken, lambda path: read_finished(path, videos, labels))
+
+
+def _selections(
+    finished: Mapping[str, Finished], videos: Videos | Mapping[str, Labels]
+) -> dict[str, dict[str, BoolArray]]:
+    """The summaries of each row, of each video or test."""
+    return {
+        row: {test: each.selections[video.name] for test, video in videos.items()}
+        for row, each in finished.items()
+    }
+
+
+def _shares(finished: Mapping[str, Finished]) -> Iterator[str]:
+    for row, each in finished.items():
+        yield from (f"{row}: {warning}" for warning in each.warnings)
+
+
+def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
+    """The annotated videos of a request, with features."""
+    if request.captions:
+        from vidsum.lab.datasets.captioned import in_space, read_captioned
+
+        assert request.annotations
+        videos = read_captioned([request.captions], [request.annotations], request.device, progress)
+        return in_space(videos, request.space)
+    return read_annotated(request.source, labels or None)
+
+
+def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
+    """The test videos of several runs, which must be the same."""
+    first, *others = tests
+    for other in others:
+        if other.videos.keys() != first.videos.keys():
+            raise UsageError(
+                f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
+            )
+    refuse_twins([tested.row for tested in tests])
+    return first.videos
+
+
+def _few(request: SummaryRequest, n_videos: int, n_read: int) -> Iterator[str]:
+    if n_videos < n_read:
+        yield f"{request.source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
+
+
+def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
+    """Which videos count, and which checkpoints were trained on, or chosen by, what they are tested on."""
+    source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
+    yield from _few(request, n_videos, n_read)
+    if n_tests > n_videos:
+        yield (
+            f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
+            "for each of them, in every row"
+        )
+    for model in request.models:
+        if not model.endswith(".safetensors"):
+            continue
+        from vidsum.checkpoints.trained import read_trained
+
+        training = read_trained(model).training
+        split = training.get("split", {})
+        seen = {*split.get("train", ()), *split.get("validation", ())}
+        n_seen = len(seen & {video.name for video in videos.values()})
+        trained_on = {data.get("sha256") for data in training.get("data", ())}
+        same = any(of_file(file)["sha256"] in trained_on for file in annotated_files(source))
+        if same and n_seen:
+            yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
+
+
+# --- moments and highlights ---
+
+
+def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
+    videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
+    rows = _read_rows(
+        request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
+    )
+    for row, checkpoint in checkpoints.items():
+        from vidsum.lab.evaluation.models import ModelRun, moments_by
+
+        model = ModelRun(checkpoint, request.features, None, request.device, request.query_features)
+        rows[row] = moments_by(model, videos, max_iou=request.max_iou, progress=progress)
+    report = evaluate_moments(videos, rows, comparison=request.comparison, n_seeds=request.seeds)
+    if request.people:
+        report = with_people(report, read_people(request.people), videos, request.comparison)
+
+    def plot(target: Path, label: str | None) -> None:
+        from vidsum.lab.evaluation.plots import plot_recall
+
+        plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target, label)
+
+    return replace(report, plot=plot)
+
+
+def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report[Measures]:
+    queries = read_highlights(request.annotations)
+    if request.predictions:
+        name = request.predictions.stem
+        predictions = submissions.read_highlight_predictions(request.predictions, queries)
+    else:
+        from vidsum.lab.evaluation.models import ModelRun, highlights_by
+
+        name, checkpoint = checkpoint_of(request.run or Path())
+        run = ModelRun(checkpoint, request.features, request.text_features, request.device)
+        predictions = highlights_by(run, queries, progress)
+        if request.write_predictions:
+            submissions.write_predictions(request.write_predictions, predictions.values())
+    return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)

@@ -1,0 +1,259 @@
+"""What can be evaluated: a request per task, whose fields are the options of `vidsum evaluate TASK`.
+
+Nothing here loads NumPy or PyTorch: `vidsum --help` reads it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from vidsum.errors import UsageError
+from vidsum.options import Option, check, option
+from vidsum.settings import Beams, CaptionSpace, Device
+
+Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
+"""Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
+
+Comparison = Literal["mmn", "2d-tan"]
+"""When a moment counts as found: its IoU is at least the threshold (MMN, MRNet), or above it (2D-TAN)."""
+
+PANEL = "What to evaluate"
+
+_SOURCES = (
+    "HDF5 file, folder with a file per video, or captions of clips (.jsonl, .jsonl.gz) that --run reads, "
+    "beside any others. Can be repeated."
+)
+_CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
+_LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
+
+Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
+Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
+
+
+@dataclass(frozen=True)
+class SummaryRequest:
+    """Rows of importance scores to compare with the annotators of one file.
+
+    Raises:
+        UsageError: there is nothing to evaluate on, or the annotations alone are not enough for a row.
+    """
+
+    PANEL = PANEL
+
+    data: Path | None = None
+    """An h5 file of annotated videos."""
+    annotations: Path | None = option(
+        "ydata-tvsum50.mat, each annotator's scores, or SumMe's protocol (.npz): alone, for --data "
+        "without them, or with --captions.",
+        None,
+        metavar="FILE",
+    )
+    captions: Path | None = option(
+        "In place of --data: captions of the frames of the annotated videos.", None, metavar="FILE.json"
+    )
+    space: CaptionSpace = option(
+        "With --captions: their embeddings, or simulated features, see `vidsum train ridge`.", "text"
+    )
+    model: tuple[str, ...] = option(
+        "As in `vidsum summarize`, run on the features. Can be repeated.",
+        (),
+        flags=("--model", "--scorer", "-m"),
+        shown="contrastive and cluster, without --scores and --summaries",
+        metavar="NAME|FILE",
+    )
+    scores: tuple[Path, ...] = option(
+        "Your own scores, {video: [one per pick]}. Can be repeated.", (), metavar="FILE.json"
+    )
+    summaries: tuple[Path, ...] = option(
+        "Finished summaries: a folder of the JSON files of `vidsum summarize`, or one file. Their "
+        "segments are compared as they are. Can be repeated.",
+        (),
+        metavar="PATH",
+    )
+    runs: tuple[Path, ...] = option(
+        "Folder of `vidsum train`: its models score their own test videos. Can be repeated.",
+        (),
+        flags=("--run",),
+        metavar="FOLDER",
+    )
+    protocol: Literal["auto", "paper"] = option(_LABELS, "auto")
+    beams: Beams = 1
+    segmentation: tuple[Segmentation, ...] = option(
+        "Shots of the summaries. Can be repeated.", (), shown="change-points; without --data all others"
+    )
+    seeds: Seeds = 10
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not (self.data or self.annotations):
+            raise UsageError("nothing to evaluate on", hint="--data FILE.h5, or --annotations FILE.mat")
+        if self.captions and (self.data or not self.annotations):
+            raise UsageError("--captions go with --annotations, without --data", hint="--annotations FILE")
+        if self.space != "text" and not self.captions:
+            raise UsageError("--space has no effect without --captions", hint="leave it out")
+        if not self.has_features and (self.model or self.scores or self.runs):
+            raise UsageError("--model, --scores and --run need videos with features", hint="--data FILE.h5")
+        if "auto" in self.model:
+            hint = "--model ridge"
+            raise UsageError("--model auto may be any model: name the one to measure", hint)
+        if self.protocol == "paper" and not self.runs:
+            raise UsageError("--protocol paper is for models of a training run", hint="--run FOLDER")
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.data or self.annotations or Path()
+
+    @property
+    def has_features(self) -> bool:
+        """Whether models can be run on the videos."""
+        return bool(self.data or self.captions)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models to measure; without models and scores those that need no training."""
+        is_enough = self.scores or self.summaries or not self.has_features
+        return self.model or (() if is_enough else ("contrastive", "cluster"))
+
+
+@dataclass(frozen=True)
+class MomentsRequest:
+    """Rows of moments to compare with annotated ones.
+
+    Raises:
+        UsageError: there are models without features, or features without models.
+    """
+
+    PANEL = PANEL
+
+    data: Annotated[
+        Path,
+        Option("Annotations of ActivityNet Captions, Charades-STA, TACoS or QVHighlights.", metavar="FILE"),
+    ]
+    predictions: tuple[Path, ...] = ()
+    """See `vidsum.lab.evaluation.submissions.read_predictions`."""
+    runs: tuple[Path, ...] = option(
+        f"{_CHECKPOINTS}. Can be repeated.", (), flags=("--run",), metavar="FOLDER|FILE"
+    )
+    features: Features = ()
+    query_features: Path | None = option(
+        "Folder with a file per query, for models of --run trained on such files.",
+        None,
+        shown="embedded by the run's text encoder",
+        metavar="FOLDER",
+    )
+    people: Path | None = option(
+        "Folder of CSV files with several people's answers to queries: adds their agreement with each "
+        "other and with the annotations.",
+        None,
+        metavar="FOLDER",
+    )
+    max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1)
+    comparison: Comparison = option(
+        "A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan).", "mmn"
+    )
+    seeds: Seeds = 10
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+        if bool(self.runs) != bool(self.features):
+            raise UsageError("--run and --features go together", hint="--run FOLDER --features FILE")
+        if self.query_features and not self.runs:
+            raise UsageError("--query-features is for a model of --run", hint="--run FOLDER --features FILE")
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.data
+
+
+@dataclass(frozen=True)
+class HighlightsRequest:
+    """Answers to QVHighlights' queries: a submission, or those of a model.
+
+    Raises:
+        UsageError: there is neither or both, or an option of a model without one.
+    """
+
+    PANEL = PANEL
+
+    annotations: Path
+    """See `vidsum.lab.datasets.moments.read_highlights`."""
+    predictions: Path | None = None
+    """See `vidsum.lab.evaluation.submissions.read_highlight_predictions`."""
+    run: Path | None = option(f"{_CHECKPOINTS}, in place of predictions.", None, metavar="FOLDER|FILE")
+    features: Features = ()
+    text_features: Path | None = option(
+        "Folder with the words of queries as published, qid{N}.npz.",
+        None,
+        shown="embedded by the run's text encoder",
+        metavar="FOLDER",
+    )
+    seeds: Seeds = 10
+    device: Device = "auto"
+    write_predictions: Path | None = option(
+        "Write the answers of --run as a submission.", None, panel="Output", metavar="FILE.jsonl", writes=True
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if bool(self.predictions) == bool(self.run):
+            raise UsageError(
+                "give PREDICTIONS, or a model by --run, and then ANNOTATIONS",
+                hint="vidsum evaluate highlights PREDICTIONS ANNOTATIONS",
+            )
+        if bool(self.run) != bool(self.features):
+            raise UsageError("--run and --features go together", hint="--run FOLDER --features FOLDER")
+        for name in ("text_features", "write_predictions"):
+            if getattr(self, name) and not self.run:
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{flag} is for a model of --run", hint="--run FOLDER --features FOLDER")
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.annotations
+
+
+Captions = Annotated[
+    Path,
+    Option(
+        "Sentences: .csv or .csv.gz with image (or file) and caption, Flickr8k's .txt, Karpathy's .json, or "
+        "a folder of text files.",
+        metavar="PATH",
+    ),
+]
+Pictures = Annotated[
+    Path, Option("Folder of the images, or of the videos whose frames are described.", metavar="FOLDER")
+]
+
+
+@dataclass(frozen=True)
+class VSERequest:
+    """A map from pictures to sentences, and pictures to measure it on."""
+
+    PANEL = PANEL
+
+    captions: Captions
+    pictures: Pictures
+    checkpoint: Path = option(
+        "Run or checkpoint of `vidsum train vse`, or its name.", Path("vse"), metavar="FOLDER|FILE|NAME"
+    )
+    split: Literal["test", "val", "train"] = option(
+        "Split of the pictures. test: held out from training.", "test"
+    )
+    seeds: Seeds = 10
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.captions
+
+
+Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest

@@ -1,0 +1,264 @@
+"""What an evaluation reads: checkpoints of its rows, finished summaries; and the provenance of its report."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from vidsum.checkpoints.named import BEST, named_file
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.labels import Labels, labels_of, plain_name
+from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
+from vidsum.lab.evaluation import submissions
+from vidsum.lab.evaluation.people import people_files
+from vidsum.lab.evaluation.reference import BUDGET, STEP, BoolArray
+from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
+from vidsum.outputs import as_utf8
+from vidsum.provenance import of_file
+from vidsum.results.faults import kind_of
+from vidsum.results.load import read_document, read_result
+from vidsum.summary.score import checkpoint_sha256
+from vidsum.text_files import named
+from vidsum.types import FloatArray, TimeArray
+from vidsum.version import __version__
+
+
+def checkpoint_of(run: Path) -> tuple[str, Path]:
+    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
+
+    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
+    """
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
+
+
+def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
+    """The checkpoint of each run by the name of its row."""
+    pairs = [checkpoint_of(run) for run in runs]
+    refuse_twins([row for row, _ in pairs])
+    return dict(pairs)
+
+
+def refuse_twins(runs: Sequence[str]) -> None:
+    """Raise UsageError where two rows of runs have one name."""
+    for number, row in enumerate(runs):
+        if row in runs[:number]:
+            raise UsageError(f"two runs are called {row}", hint="rename a folder")
+
+
+class SummaryRuns(Protocol):
+    """What reads runs of `vidsum train fulltransnet`: `vidsum.lab.training.predict`, a layer above."""
+
+    def run_files(self, out: Path) -> list[Path]:
+        """The files that the scores of a run come from."""
+
+    @property
+    def predict_run(self) -> Callable[..., submissions.TestedVideos]:
+        """Scores the test videos of a run."""
+
+
+def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, Any]:
+    """The sources and settings of a report, known before it is made.
+
+    Args:
+        request: what to evaluate.
+        runs: reads the runs of a `SummaryRequest`; needed where it has any.
+
+    Raises:
+        InputError: a file cannot be read.
+        UsageError: two runs have one name.
+        WeightsError: a run is the name of a published checkpoint that was not added.
+    """
+    if isinstance(request, SummaryRequest):
+        facts = _summary_provenance(request, runs)
+    elif isinstance(request, MomentsRequest):
+        answers = people_files(request.people) if request.people else []
+        files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
+        facts = {
+            "files": [*files, *_files(*answers)],
+            "features": [_extent(source) for source in request.features],
+            **({"query_features": _extent(queries)} if (queries := request.query_features) else {}),
+            "max_iou": request.max_iou,
+            "comparison": request.comparison,
+        }
+    elif isinstance(request, VSERequest):
+        sources = (request.captions, request.pictures)
+        captions = _files(*(path for path in sources[:1] if not path.is_dir()))
+        facts = {
+            "files": [*captions, *_checkpoint_files([request.checkpoint])],
+            "folders": [_extent(path) for path in sources if path.is_dir()],
+            "split": request.split,
+        }
+    elif request.run:
+        words = request.text_features
+        facts = {
+            "features": [_extent(source) for source in request.features],
+            "text_features": _extent(words) if words else None,
+            "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
+        }
+    else:
+        facts = {"files": _files(request.predictions or Path(), request.annotations)}
+    facts.setdefault("n_seeds", request.seeds)  # last, but for summaries
+    return {"vidsum": __version__, **facts}
+
+
+def _file(name: str, file: Path) -> dict[str, Any]:
+    return {"name": as_utf8(name), **of_file(file)}
+
+
+def _files(*files: Path) -> list[dict[str, Any]]:
+    return [_file(file.name, file) for file in files]
+
+
+def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Checkpoints by their rows: files of runs all have the same name."""
+    return [_file(row, checkpoint) for row, checkpoint in checkpoints_of(runs).items()]
+
+
+def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
+    annotations = [request.annotations] if request.data and request.annotations else []
+    captions = [request.captions] if request.captions else []
+    finished = [file for path in request.summaries for file in summary_files(path)]
+    run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
+    files = [_file(str(file), file) for file in run_files]
+    return {
+        "files": _files(
+            *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
+        ),
+        "models": {model: checkpoint_sha256(model) for model in request.models},
+        "segmentations": list(request.segmentation),
+        "n_seeds": request.seeds,
+        "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
+        **({"space": request.space} if captions else {}),
+    }
+
+
+def _extent(source: Path) -> dict[str, Any]:
+    """The size of features: hashing those of a data set takes as long as using them.
+
+    Raises InputError: there are none, or they cannot be read.
+    """
+    files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
+    try:
+        size = sum(file.stat().st_size for file in files)
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    return {"name": as_utf8(source.name), "files": len(files), "bytes": size}
+
+
+Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
+_ODD_S, _ODD_FRACTION = 2.0, 0.02
+"""A summary may be of a copy that is longer or shorter by this, or by this fraction of it."""
+_ODD_SHARE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """The summaries of one row, by the names of their videos."""
+
+    scores: dict[str, FloatArray]
+    """[T] importance at the picks."""
+    selections: dict[str, BoolArray]
+    """[n_frames] whether each frame is in the summary."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That they are longer or shorter than those that are made of annotators' scores."""
+        share = float(np.mean([selected.mean() for selected in self.selections.values()]))
+        if abs(share - BUDGET) <= _ODD_SHARE:
+            return ()
+        return (
+            f"its summaries keep {share:.0%} of the videos, those of the other rows up to {BUDGET:.0%}: "
+            "their F and coverage do not compare",
+        )
+
+
+def summary_files(path: Path) -> list[Path]:
+    """The summaries of a row: those among the JSON files of a folder, or the file.
+
+    Raises InputError: a file of the folder cannot be read, or none is a summary.
+    """
+    if not path.is_dir():
+        return [path]
+    found = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
+    if not found:
+        raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
+    return found
+
+
+def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
+    """Read the summaries of a row.
+
+    Args:
+        path: see `summary_files`.
+        videos: that people annotated.
+        labels: of people, which know the names of files; may be empty. A summary is of the video that
+            `labels_of` finds by the name of its video file, or of its own before `_summary`.
+
+    Raises InputError: a file is not a summary, its video is not among these or has another length; or two are
+    of one video.
+    """
+    names = dict(_names_of(videos, labels))
+    scores: dict[str, FloatArray] = {}
+    selections: dict[str, BoolArray] = {}
+    for file in summary_files(path):
+        document = read_result(file)
+        if kind_of(document) != "summary":
+            raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
+        name = next((names[key] for key in _called(file, document) if key in names), None)
+        if name is None:
+            raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
+        if name in scores:
+            raise InputError(f"{file}: is the second summary of {named(name)}")
+        video, times_s = videos[name], _times_of(videos[name])
+        length_s, own_s = _length_of(video), document["duration_s"]
+        if abs(own_s - length_s) > max(_ODD_S, _ODD_FRACTION * length_s):
+            raise InputError(f"{file}: is of a video of {own_s:g} s, but {named(name)} has {length_s:g} s")
+        scores[name] = _scores_at(times_s, document["importance"])
+        selections[name] = _selected(document["segments"], video.n_frames, video.n_frames / length_s)
+    return Finished(scores, selections)
+
+
+def _called(file: Path, document: Mapping[str, Any]) -> list[str]:
+    """What a summary's video may be called: as its file, or as the summary's."""
+    of_summary = file.stem.removesuffix("_summary")
+    video = document["video"]
+    return [plain_name(name) for name in ([Path(video["path"]).stem] if video else []) + [of_summary]]
+
+
+def _names_of(videos: Videos, labels: Mapping[str, Labels]) -> Iterator[tuple[str, str]]:
+    """What each video may be called, and its name."""
+    for name, video in videos.items():
+        number = name.partition("/")[2]
+        label = video if isinstance(video, Labels) else labels_of(labels, number)
+        film = video.features.video if isinstance(video, AnnotatedVideo) else None
+        for called in (name, number, label and label.file_name, film and Path(film.path).stem):
+            if called:
+                yield plain_name(called), name
+
+
+def _length_of(video: AnnotatedVideo | Labels) -> float:
+    return video.n_frames / video.fps if isinstance(video, Labels) else video.features.duration_s
+
+
+def _times_of(video: AnnotatedVideo | Labels) -> TimeArray:
+    """[T] seconds of the samples that scores are compared at."""
+    if isinstance(video, Labels):
+        return np.arange(0, video.n_frames, STEP) / video.fps
+    return video.features.timestamps
+
+
+def _scores_at(times_s: TimeArray, curve: Mapping[str, Any]) -> FloatArray:
+    """A curve at other times: the score of the last sample before each, which lasts until the next."""
+    at = np.searchsorted(curve["timestamps_s"], times_s + 1e-6, side="right") - 1
+    scores: FloatArray = np.asarray(curve["scores"], np.float32)[np.maximum(at, 0)]
+    return scores
+
+
+def _selected(segments: list[Mapping[str, float]], n_frames: int, fps: float) -> BoolArray:
+    """[n_frames] whether each frame lies in one of the segments."""
+    selected = np.zeros(n_frames, np.bool_)
+    for segment in segments:
+        selected[round(segment["start_s"] * fps) : round(segment["end_s"] * fps)] = True
+    return selected

@@ -1,0 +1,265 @@
+"""Predictions that other code, `vidsum ground` or a model of ours made: read from files, by the data's names.
+
+Moments come as JSON lines of two kinds:
+
+- QVHighlights' submissions: {"qid", "query", "vid", "pred_relevant_windows": [[start_s, end_s, score], ...],
+  "pred_saliency_scores": [score of each clip]};
+- the results that `vidsum ground --json` prints, or the document that it writes.
+
+Importance scores come as the JSON of PGL-SUM.
+"""
+
+import json
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidsum.errors import InputError
+from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.results.moments import Moment
+from vidsum.text_files import is_lines, named, parse_json, read_json, read_text, shown
+from vidsum.types import FloatArray
+
+MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
+"""Name of a video -> for each of its queries, in their order, its moments, best first."""
+
+_WINDOWS, _SALIENCY = "pred_relevant_windows", "pred_saliency_scores"
+_MOMENT = ("start_s", "end_s", "score")
+
+
+@dataclass(frozen=True)
+class QueryPrediction:
+    """The answer to one query."""
+
+    qid: str
+    query: str
+    video: str
+    moments: tuple[Moment, ...] | None = None
+    """The first is the answer; None where moments were not predicted."""
+    saliency: tuple[float, ...] | None = None
+    """Of each clip of `CLIP_S` of the video; the last may be missing. None where it was not predicted."""
+
+
+@dataclass(frozen=True, eq=False)
+class TestedVideos:
+    """The test videos of all splits of a training run, each scored by the model that has not seen it."""
+
+    row: str
+    """Name of the row."""
+    videos: dict[str, AnnotatedVideo]
+    """By name; one that several splits test occurs once for each of them, with the split's name."""
+    scores: dict[str, FloatArray]
+    """[T] of each."""
+
+
+def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:
+    """Read moments for all queries of the data; they are sorted by their scores.
+
+    Where the data asks the same of a video several times, one answer serves for all, or as many as there are
+    stand for them in order.
+
+    Args:
+        path: the file. A query is known by its `qid`, or by its video and text (white space aside).
+        videos: the data.
+
+    Raises InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
+    too often, or not at all; a moment ends before its start, or does not consist of finite numbers. The
+    message names the line.
+    """
+    queries = [query for video in videos.values() for query in video.queries]
+    numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
+    for number, query in enumerate(queries):
+        numbers.setdefault((query.video, "", _plain(query.text)), []).append(number)
+        if query.qid:
+            numbers.setdefault((query.video, query.qid), []).append(number)
+    has_qids = any(query.qid for query in queries)
+    answers: dict[tuple[str, ...], list[tuple[Entry, QueryPrediction]]] = {}
+    for entry, answer in _answers(path):
+        file, qid = Path(answer.video), answer.qid if has_qids else ""
+        video = next((name for name in (answer.video, file.name) if name in videos), file.stem)
+        key: tuple[str, ...] = (video, qid) if qid else (video, "", _plain(answer.query))
+        if key not in numbers:
+            query_name = f"qid {named(qid)}" if qid else shown(answer.query)
+            raise entry.fault(f"{query_name} of {named(answer.video)} is not in the data")
+        answers.setdefault(key, []).append((entry, answer))
+    moments: dict[int, tuple[Moment, ...]] = {}
+    for key, given in answers.items():
+        if len(given) not in (1, len(numbers[key])):
+            entry, answer = given[-1]
+            raise entry.fault(f"answers {shown(answer.query)} of {named(key[0])} again")
+        ranked = [tuple(sorted(each.moments or (), key=lambda moment: -moment.score)) for _, each in given]
+        moments |= dict(zip(numbers[key], ranked * (len(numbers[key]) // len(given)), strict=True))
+    _check_complete(path, [query for number, query in enumerate(queries) if number not in moments], queries)
+    ordered = (moments[number] for number in range(len(queries)))
+    return {name: [next(ordered) for _ in video.queries] for name, video in videos.items()}
+
+
+def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict[str, QueryPrediction]:
+    """Read a submission for all queries of the data, in the data's order.
+
+    Moments stay in the order of the file. All lines have moments or none has; the same holds for saliency.
+
+    Args:
+        path: the file.
+        queries: the data.
+
+    Raises InputError: the file cannot be read; a query is not in the data, has another video, is answered
+    twice or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
+    ends before its start; there is not one saliency score for each clip; or a number is NaN or infinite. The
+    message names the line.
+    """
+    predictions: dict[str, QueryPrediction] = {}
+    parts: tuple[str, ...] = ()
+    for entry in parse_lines(path, read_text(path)):
+        given = tuple(key for key in (_WINDOWS, _SALIENCY) if key in entry.values)
+        parts = parts or given
+        if not given or given != parts:
+            none = f"neither {_WINDOWS} nor {_SALIENCY}"
+            here, first = (" and ".join(keys) or none for keys in (given, parts))
+            raise entry.fault(f"has {here}; the first line has {first}")
+        prediction = _submitted(entry, entry.number_or_text("qid"))
+        _check_query(entry, prediction, queries)
+        if prediction.qid in predictions:
+            raise entry.fault(f"answers qid {named(prediction.qid)} again")
+        predictions[prediction.qid] = prediction
+    _check_complete(path, [query for qid, query in queries.items() if qid not in predictions], queries)
+    return {qid: predictions[qid] for qid in queries}
+
+
+def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
+    """Write answers as a submission that this and other tools' evaluations read.
+
+    Raises OutputError: the file cannot be written.
+    """
+    with atomic_write(path) as part:
+        part.write_text("".join(map(_line, predictions)), encoding="utf-8")
+
+
+def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
+    """Read importance scores from a JSON file in the layout of PGL-SUM: {video: [T scores at its picks]}.
+
+    Args:
+        path: the file. It may hold some of the videos only, such as those of a test split.
+        videos: of one dataset, as `read_annotated` names them; in the file a video goes by this name or by
+            its part after the slash. Names with another dataset's name before the slash are ignored.
+
+    Returns:
+        Name of the video -> [T], in the order of `videos`.
+
+    Raises InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
+    none that is, or not as many scores as the video has features.
+    """
+    entry = Entry(str(path), {})
+    document = read_json(path)
+    if not isinstance(document, dict):
+        raise entry.fault("must be a JSON object {video: [scores]}")
+    by_name = {alias: name for name in videos for alias in (name.partition("/")[2] or name, name)}
+    datasets = {name.partition("/")[0] for name in videos}
+    hint = f"its videos: {', '.join(list(videos)[:3])}{' ...' if len(videos) > 3 else ''}"
+    rows: dict[str, FloatArray] = {}
+    for name, scores in document.items():
+        if name in by_name:
+            rows[by_name[name]] = _scores(Entry(f"{path}: {name}", {}), scores, videos[by_name[name]])
+        elif "/" not in name or name.partition("/")[0] in datasets:
+            raise InputError(f"{path}: {named(name)} is not in the data", hint=hint)
+    if not rows:
+        raise InputError(f"{path}: has no scores for any video in the data", hint=hint)
+    return {name: rows[name] for name in videos if name in rows}
+
+
+def _scores(entry: Entry, scores: Any, video: AnnotatedVideo) -> FloatArray:
+    row, n_samples = entry.numbers(scores, "scores"), len(video.picks)
+    if len(row) != n_samples:
+        raise entry.fault(f"has {len(row)} scores, but the video has {n_samples} features")
+    return np.array(row, np.float32)
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> None:
+    if missing:
+        example = f"{shown(missing[0].text)} of {named(missing[0].video)}"
+        raise InputError(f"{path}: lacks {len(missing)} of {len(queries)} queries, such as {example}")
+
+
+def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
+    """The answers in a file, and where they are; an answer without `qid` has an empty one."""
+    text = read_text(path)
+    if is_lines(text) or "\n" not in text.strip():
+        entries = parse_lines(path, text)
+    else:  # one object over several lines
+        entries = iter([entry_of(str(path), parse_json(text, str(path)))])
+    for entry in entries:
+        if _WINDOWS in entry.values:
+            has_number = entry.values.get("qid") is not None
+            yield entry, _submitted(entry, entry.number_or_text("qid") if has_number else "", saliency=False)
+        else:
+            yield from ((entry, answer) for answer in _grounded(entry))
+
+
+def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPrediction:
+    """A line of a submission."""
+    moments = clips = None
+    if _WINDOWS in entry.values:
+        moments = tuple(_moment(entry, row) for row in entry.list(_WINDOWS))
+    if saliency and _SALIENCY in entry.values:
+        clips = entry.numbers(entry.values[_SALIENCY], _SALIENCY)
+    return QueryPrediction(qid, entry.text("query"), entry.text("vid"), moments, clips)
+
+
+def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
+    """The answers in a document of `vidsum ground`, or in the result that holds it."""
+    if entry.values.get("ok") is False:
+        raise entry.fault("is the result of a command that failed")
+    document = entry.entry("data") if "data" in entry.values else entry
+    if "queries" not in document.values:
+        raise entry.fault(f"has neither {_WINDOWS} nor the queries of `vidsum ground`")
+    video = document.entry("video").text("path")
+    for query in document.entries("queries"):
+        rows = [[moment.values.get(key) for key in _MOMENT] for moment in query.entries("moments")]
+        yield QueryPrediction("", query.text("query"), video, tuple(_moment(entry, row) for row in rows))
+
+
+def _moment(entry: Entry, row: Any) -> Moment:
+    """A moment from [start_s, end_s, score]; it may be empty, as some moments of published models are."""
+    start, end, score = entry.row(row, 3, "a moment that is not a start, end and score")
+    if end < start:
+        raise entry.fault(f"has a moment that ends before its start: {shown(row)}")
+    return Moment(start, end, score)
+
+
+def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str, Query]) -> None:
+    """Features often end within the last clip: the official evaluation takes its score for 0."""
+    query = queries.get(prediction.qid)
+    if query is None:
+        raise entry.fault(f"qid {named(prediction.qid)} is not in the data")
+    if prediction.video != query.video:
+        vid, qid, video = named(prediction.video), prediction.qid, named(query.video)
+        raise entry.fault(f"vid {vid} is not the video of qid {qid} in the data, {video}")
+    n_scores = None if prediction.saliency is None else len(prediction.saliency)
+    if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
+        clips = f"{query.n_clips} clips of {CLIP_S:g} s of {named(query.video)}"
+        raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
+
+
+def _line(prediction: QueryPrediction) -> str:
+    values: dict[str, Any] = {
+        "qid": int(prediction.qid) if prediction.qid.isdecimal() else prediction.qid,
+        "query": prediction.query,
+        "vid": prediction.video,
+    }
+    if prediction.moments is not None:
+        values[_WINDOWS] = [[one.start_s, one.end_s, one.score] for one in prediction.moments]
+    if prediction.saliency is not None:
+        values[_SALIENCY] = prediction.saliency
+    return as_utf8(json.dumps(values, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -1,0 +1,148 @@
+"""The evaluation of summaries: importance scores beside the annotators, chance and equal scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.evaluation import summary_metrics
+from vidsum.lab.evaluation.reference import (
+    BUDGET,
+    CHANGE_POINTS,
+    KNAPSACKS,
+    BoolArray,
+    Reference,
+    reference_of,
+)
+from vidsum.lab.evaluation.report import Report, Row, check_rows
+from vidsum.lab.evaluation.settings import Segmentation
+from vidsum.lab.evaluation.summary_metrics import (
+    HUMAN,
+    MEAN,
+    OTHERS,
+    RANDOM,
+    UNIFORM,
+    SummaryMeasures,
+    VideoMeasures,
+)
+from vidsum.names import unknown
+from vidsum.types import FloatArray, Progress
+
+Scores = Mapping[str, FloatArray]
+"""Name of a video -> [T] importance scores at its picks."""
+
+
+def evaluate_summaries(
+    videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels],
+    predictions: Mapping[str, Scores],
+    *,
+    segmentations: Sequence[str] = (CHANGE_POINTS,),
+    knapsacks: Sequence[str] = KNAPSACKS,
+    n_seeds: int = 10,
+    selections: Mapping[str, Mapping[str, BoolArray]] = {},
+    progress: Progress | None = None,
+) -> Report[SummaryMeasures]:
+    """Compare predicted importance scores with the annotators of videos.
+
+    Rank correlation is with each annotator, averaged, where every video has `user_scores`; else with
+    `gtscore`, never with summaries of 0 and 1. Key-shot summaries are compared with `user_summary` for the
+    data's own change points, and with summaries made from each annotator's scores for another segmentation.
+
+    Args:
+        videos: by name, which need not be their own. Annotations alone, which have no features (nor change
+            points in TVSum), show how far annotators agree, and what chance reaches.
+        predictions: by the name of the row; a row must have all videos, by the same names.
+        selections: of rows that are finished summaries: [n_frames] whether each frame is in, which is
+            compared with the annotators in place of key shots.
+        segmentations: `change-points`, or names of `SEGMENTATIONS`.
+        knapsacks: names of `KNAPSACKS`.
+        n_seeds: number of random rows, and of draws of random segmentations, to average.
+        progress: called after each video.
+
+    Returns:
+        Rows `human`, `mean annotator`, `mean of the others`, the predictions, `random`, `uniform`. Facts:
+        `n_tests` is larger than `n_videos` where several splits test the same one; the means are over tests.
+
+    Raises UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
+    number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
+    """
+    if not videos:
+        raise UsageError("no video to evaluate on")
+    check_rows(predictions, (HUMAN, MEAN, OTHERS, RANDOM, UNIFORM), n_seeds)
+    choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
+    for kind, (names, known) in choices.items():
+        if odd := next((name for name in names if name not in known), None):
+            raise unknown(kind, odd, known)
+    scored = all(video.user_scores is not None for video in videos.values())
+    references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
+    _check_predictions(references, predictions)
+    settings = [(segmentation, knapsack) for segmentation in segmentations for knapsack in knapsacks]
+    videos_of: dict[str, dict[str, VideoMeasures]] = {
+        row: {} for row in (HUMAN, MEAN, OTHERS, *predictions, RANDOM, UNIFORM)
+    }
+    for done, reference in enumerate(references, 1):
+        scores = {row: scores[reference.name] for row, scores in predictions.items()}
+        finished = {row: frames[reference.name] for row, frames in selections.items()}
+        measured = summary_metrics.measure_video(reference, scores, settings, n_seeds, finished)
+        for row, measures in measured.items():
+            videos_of[row][reference.name] = measures
+        if progress:
+            progress("videos evaluated", done, len(references))
+    rows = {row: SummaryMeasures(measures) for row, measures in videos_of.items()}
+    n_videos = len({video.name for video in videos.values()})
+    counts = [reference.n_annotators for reference in references]
+    facts = {
+        "n_videos": n_videos,
+        "n_tests": len(references),
+        "n_annotators": {"fewest": min(counts), "most": max(counts)},
+        "ranked_against": "user_scores" if scored else "gtscore",
+        "n_seeds": n_seeds,
+        "budget_share": BUDGET,
+    }
+    columns = summary_metrics.columns_of(rows[HUMAN].mean.key_shots)
+    compared = "each annotator's scores, averaged" if scored else "gtscore"
+    return Report(
+        "summary",
+        tuple(Row(name, measures) for name, measures in rows.items()),
+        facts,
+        warnings=_repaired(videos),
+        title=_title(n_videos, counts) + columns.title,
+        note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
+        f"the annotator that it lacks; random: {n_seeds} draws",
+    )
+
+
+def _title(n_videos: int, counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    tests = f"{len(counts)} tests of " if len(counts) > n_videos else ""
+    videos = f"{n_videos} video{'' if n_videos == 1 else 's'}"
+    annotators = f"{'' if fewest == most else f'{fewest} to '}{most} annotator{'' if most == 1 else 's'}"
+    return f"{tests}{videos}, {annotators} each; key shots of 15 %, "
+
+
+def _check_predictions(references: Sequence[Reference], predictions: Mapping[str, Scores]) -> None:
+    for row, scores in predictions.items():
+        for reference in references:
+            if reference.name not in scores:
+                raise UsageError(f"{row}: has no scores for {reference.name}")
+            shape, expected = np.shape(scores[reference.name]), reference.picks.shape
+            where = f"{row}: {reference.name}: the scores"
+            if shape != expected:
+                raise UsageError(f"{where} are {list(shape)}, but the video has {expected[0]} features")
+            if not np.isfinite(scores[reference.name]).all():
+                raise UsageError(f"{where} hold NaN or infinite values")
+
+
+def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
+    """The repairs of the reader: each kind once, with its videos."""
+    concerned: dict[str, list[str]] = {}
+    for name, video in videos.items():
+        for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():
+            concerned.setdefault(warning, []).append(name)
+    return tuple(
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {warning}"
+        for warning, names in concerned.items()
+    )

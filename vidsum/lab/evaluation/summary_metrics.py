@@ -1,0 +1,315 @@
+"""Measures of rows of scores on one video and over videos: predictions, annotators, chance, equal scores."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from vidsum.lab.evaluation.reference import (
+    DRAWN,
+    BoolArray,
+    IntArray,
+    Reference,
+    at_every_frame,
+    coverages,
+    f_measures,
+    key_shots,
+)
+from vidsum.types import FloatArray, TimeArray
+
+HUMAN: Final = "human"
+MEAN: Final = "mean annotator"
+OTHERS: Final = "mean of the others"
+RANDOM: Final = "random"
+UNIFORM: Final = "uniform"
+
+
+@dataclass(frozen=True)
+class KeyShotMeasures:
+    """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
+
+    None where a single annotator has no other to be compared with; F max and coverage also for `mean of the
+    others`, which is compared with one annotator at a time.
+    """
+
+    segmentation: str
+    knapsack: str
+    f_max: float | None
+    """F-measure with the nearest annotator."""
+    f_avg: float | None
+    """Mean F-measure over the annotators."""
+    coverage: float | None
+
+
+@dataclass(frozen=True)
+class VideoMeasures:
+    """A row's measures on one video, or their mean over videos."""
+
+    tau: float | None
+    """None where there are no scores of single annotators to compare with each other."""
+    rho: float | None
+    key_shots: tuple[KeyShotMeasures, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        key_shots = [_json_of(asdict(measures)) for measures in self.key_shots]
+        return {**_json_of({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
+
+
+@dataclass(frozen=True)
+class SummaryMeasures:
+    """A row's measures."""
+
+    videos: Mapping[str, VideoMeasures]
+
+    @cached_property
+    def mean(self) -> VideoMeasures:
+        """Over the videos; None where a video has none."""
+        mean: VideoMeasures = _mean_of(list(self.videos.values()))
+        return mean
+
+    def as_json(self) -> dict[str, Any]:
+        """The mean, and those of each video."""
+        videos = {video: measures.as_json() for video, measures in self.videos.items()}
+        return {**self.mean.as_json(), "videos": videos}
+
+    def figures(self) -> dict[str, str]:
+        """The mean: tau and rho with a sign, then the columns of `columns_of`."""
+        ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
+        cells = columns_of(self.mean.key_shots).cells
+        key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
+        return {
+            **{head: _signed(value) for head, value in ranks.items()},
+            **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
+        }
+
+
+class Columns(NamedTuple):
+    """Which measures of the key shots a table shows."""
+
+    title: str
+    cells: Mapping[str, tuple[int, str]]
+    """Head of a column -> number of the setting, and the name of its measure."""
+
+
+def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
+    """Of one segmentation each knapsack's F-measures; of several the mean F-measure of each segmentation."""
+    first, last = settings[0], settings[-1]
+    if first.segmentation == last.segmentation:
+        cells = {
+            f"{head} {setting.knapsack}": (number, field)
+            for number, setting in enumerate(settings)
+            for head, field in (("F max", "f_max"), ("F avg", "f_avg"))
+        }
+        knapsacks = " and ".join(setting.knapsack for setting in settings)
+        title = f"segmentation {first.segmentation}, knapsack {knapsacks}"
+        return Columns(title, {**cells, "coverage": (-1, "coverage")})
+    cells = {
+        f"F {setting.segmentation}": (number, "f_avg")
+        for number, setting in enumerate(settings)
+        if setting.knapsack == last.knapsack
+    }
+    return Columns(f"F avg, segmentation as named, knapsack {last.knapsack}", cells)
+
+
+def _signed(value: float | None) -> str:
+    return "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"  # + 0.0: no -0.000
+
+
+def _json_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without -0.0."""
+    return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
+
+
+def _mean_of(measures: Sequence[Any]) -> Any:
+    """The means of measures, field by field, which have the same texts; None where one is None."""
+    first = measures[0]
+    if is_dataclass(first) and not isinstance(first, type):
+        by_name = {field.name: [getattr(each, field.name) for each in measures] for field in fields(first)}
+        return replace(first, **{name: _mean_of(values) for name, values in by_name.items()})
+    if isinstance(first, tuple):
+        return tuple(map(_mean_of, zip(*measures, strict=True)))
+    if isinstance(first, str):
+        return first
+    return None if None in measures else float(np.mean(measures))
+
+
+def measure_video(
+    reference: Reference,
+    predictions: Mapping[str, FloatArray],
+    settings: Sequence[tuple[str, str]],
+    n_seeds: int,
+    selections: Mapping[str, BoolArray] = {},
+) -> dict[str, VideoMeasures]:
+    """Measure each prediction on one video, and the rows that go with them.
+
+    `human` is each annotator compared with the others; `mean annotator` their mean, compared with each of
+    them; `mean of the others` that of all but one annotator (their votes, where the data has their
+    summaries), compared with that one; `random` a score drawn for each frame (Otani et al. 2019), the mean
+    over seeds; `uniform` the same score everywhere.
+
+    Args:
+        reference: of the video.
+        predictions: [T] scores by the name of the row.
+        settings: (segmentation, knapsack) of the key shots.
+        n_seeds: number of draws of scores and segmentations.
+        selections: [n_frames] the finished summaries of some of the rows, in place of key shots.
+    """
+    seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
+    drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
+    rows = {
+        MEAN: reference.mean_scores[None],
+        **{name: np.asarray(scores, np.float32)[None] for name, scores in predictions.items()},
+        RANDOM: drawn[:, reference.picks],
+        UNIFORM: np.ones((1, len(reference.picks)), np.float32),
+    }
+    frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
+    frames[RANDOM] = drawn
+    key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds, selections) for setting in settings]
+    return {
+        name: VideoMeasures(tau, rho, tuple(measures[name] for measures in key_shots))
+        for name, (tau, rho) in _ranks(reference, rows).items()
+    }
+
+
+def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
+    """[U, T] for each of the annotators' rows [U, T] the mean of all others; [0, T] of a single one."""
+    n_others = len(annotators) - 1
+    if n_others < 1:
+        return np.zeros((0, annotators.shape[1]), np.float32)
+    scores = annotators.astype(np.float32)
+    return np.asarray((scores.sum(axis=0) - scores) / n_others, np.float32)
+
+
+def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
+    """Draws of scores and of shots do not depend on each other, nor on which videos are beside this one."""
+    return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
+
+
+def _ranks(
+    reference: Reference, rows: Mapping[str, FloatArray]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Mean tau-b and rho of each row's [R, T] scores with each annotator, and of the pairs of annotators.
+
+    The means of the others are compared with the annotator that they lack. Where the annotators' mean is all
+    there is, it is what rows are compared with.
+    """
+    annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
+    parts = {HUMAN: annotators, OTHERS: _means_of_others(annotators), **rows}
+    scores = np.concatenate(list(parts.values()))
+    pairs = np.triu_indices(len(annotators), 1)
+    means = []
+    for correlate in (kendall_tau_b, spearman_rho):
+        among, without, *values = _split(correlate(scores, annotators), parts.values())
+        found = (among[pairs], without.diagonal(), *values)
+        means.append([float(each.mean()) if each.size else None for each in found])
+    return dict(zip(parts, zip(*means, strict=True), strict=True))
+
+
+def _split(stacked: TimeArray, parts: Iterable[FloatArray]) -> list[TimeArray]:
+    """Undo the concatenation of parts."""
+    return np.split(stacked, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _key_shot_measures(
+    reference: Reference,
+    rows: Mapping[str, FloatArray],
+    segmentation: str,
+    knapsack: str,
+    n_seeds: int,
+    selections: Mapping[str, BoolArray],
+) -> dict[str, KeyShotMeasures]:
+    """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
+    is_drawn = segmentation in DRAWN
+    given = reference.summaries(segmentation)
+    scored = reference.scores_of_frames(segmentation) if given is None else rows[RANDOM][:0]
+    n_annotators = len(scored if given is None else given)
+    others = _means_of_others(scored if given is None else given)
+    draws = []
+    for seed in range(n_seeds if is_drawn else 1):
+        shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
+        drawn = {**rows, RANDOM: rows[RANDOM][[seed]]} if is_drawn else rows
+        made = key_shots(np.concatenate([scored, others, *drawn.values()]), shots, knapsack)
+        for row, selected in selections.items():  # all rows ahead of `random` are single
+            made[len(scored) + len(others) + list(drawn).index(row)] = selected
+        summaries = made if given is None else np.concatenate([given, made])
+        among, without, values = _measured(summaries, n_annotators, len(others))
+        draws.append([among, without, *(each.mean(axis=0) for each in _split(values, drawn.values()))])
+    means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
+    return {
+        name: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(value) else value for value in row))
+        for name, row in means.items()
+    }
+
+
+def _measured(
+    summaries: BoolArray, n_annotators: int, n_others: int
+) -> tuple[TimeArray, TimeArray, TimeArray]:
+    """[3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of the rest.
+
+    Args:
+        summaries: [U + V + R, n_frames]: of the annotators, of the mean without each of them, of the rest.
+        n_annotators: U.
+        n_others: V, which is U or 0.
+    """
+    # frames that are alike in all summaries, as those of a shot are, count as one
+    starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
+    lengths = np.diff(starts, append=summaries.shape[1])
+    annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))
+    own = f_measures(others, annotators, lengths).diagonal()
+    without = np.array([np.nan, own.mean() if own.size else np.nan, np.nan])
+    scores = f_measures(rest, annotators, lengths)
+    covered = coverages(rest, annotators.sum(axis=0), lengths)
+    measured = np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
+    return _among(annotators, lengths), without, measured
+
+
+def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
+    """[3] the same of the annotators: each compared with the others; NaN for a single one."""
+    n_annotators = len(annotators)
+    if n_annotators < 2:
+        return np.full(3, np.nan)
+    apart = ~np.eye(n_annotators, dtype=np.bool_)
+    scores = f_measures(annotators, annotators, lengths)[apart].reshape(n_annotators, n_annotators - 1)
+    covered = coverages(annotators, annotators.sum(axis=0) - annotators, lengths)
+    return np.array([scores.max(axis=1).mean(), scores.mean(), covered.mean()])
+
+
+def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
+    """[A, B] Kendall's tau-b of every row of `first` [A, T] with every row of `second` [B, T].
+
+    The pairs of samples in the same order in both rows less those in opposite order, divided by the geometric
+    mean of the numbers of pairs that each row does not tie. 0 where a row is constant, as it orders nothing.
+    """
+    rows, others = np.atleast_2d(first), np.atleast_2d(second)
+    both = np.concatenate([rows, others])
+    agreement = np.zeros((len(rows), len(others)))
+    untied = np.zeros(len(both))
+    for lag in range(1, both.shape[1]):
+        # products of signs add up to whole numbers that float32 holds exactly, below 2^24
+        signs: FloatArray = np.sign(both[:, lag:] - both[:, :-lag]).astype(np.float32, copy=False)
+        agreement += signs[: len(rows)] @ signs[len(rows) :].T
+        untied += np.einsum("rp,rp->r", signs, signs)
+    return _ratio(agreement, np.sqrt(np.outer(untied[: len(rows)], untied[len(rows) :])))
+
+
+def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
+    """[A, B] Spearman's rho of every row of `first` [A, T] with every row of `second` [B, T].
+
+    Pearson's correlation of the ranks, equal scores having the mean of their ranks; 0 where a row is
+    constant.
+    """
+    ranks = [rankdata(np.atleast_2d(scores), axis=1) for scores in (first, second)]
+    rows, others = (each - each.mean(axis=1, keepdims=True) for each in ranks)
+    return _ratio(rows @ others.T, np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(others, axis=1)))
+
+
+def _ratio(numerators: TimeArray, denominators: TimeArray) -> TimeArray:
+    """Their ratio; 0 where there is nothing to divide by."""
+    zeros = np.zeros_like(numerators)
+    ratios: TimeArray = np.divide(numerators, denominators, out=zeros, where=denominators > 0)
+    return ratios

@@ -1,0 +1,322 @@
+"""The evaluation of a visual-semantic embedding (`vidsum.models.vse`): retrieval on held-out pictures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum import checkpoints
+from vidsum.checkpoints.trained import Trained, read_trained
+from vidsum.errors import InputError, UsageError
+from vidsum.features import describe, kept_extractor
+from vidsum.features.pictures import features_of_views
+from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
+from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.vse import EXTRACTOR
+from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
+from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.settings import VSERequest
+from vidsum.lab.evaluation.sources import checkpoint_of
+from vidsum.models.configs import VSEConfig
+from vidsum.models.vse import VisualSemanticMap, map_of
+from vidsum.provenance import of_file
+from vidsum.text_files import named
+from vidsum.types import FloatArray, Progress, TimeArray
+
+Ranks = npt.NDArray[np.int64]
+
+TOP: Final = (1, 5, 10)
+"""The K of R@K: the fraction of queries with a right answer among their K best."""
+LENGTHS: Final = {"up to 7 words": (0, 7), "8 to 12 words": (8, 12), "over 12 words": (13, 10**9)}
+"""Fewest and most words of the sentences of a group."""
+_DRAWS = 1000
+"""Of the bootstrap."""
+_ROWS = 1024
+"""Queries that are ranked at a time."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure with 95 % of a bootstrap over pictures."""
+
+    value: float
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, float]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """How well queries of one kind find their answers."""
+
+    n_queries: int
+    recall: Mapping[int, Measured]
+    """K -> R@K."""
+    median_rank: Measured
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        recall = [{"top": top, **each.as_json()} for top, each in self.recall.items()]
+        return {"n_queries": self.n_queries, "recall": recall, "median_rank": self.median_rank.as_json()}
+
+
+@dataclass(frozen=True)
+class RetrievalMeasures:
+    """A row: both directions, and the sentences of each length."""
+
+    text_to_image: Retrieval
+    image_to_text: Retrieval
+    by_length: Mapping[str, Retrieval | None]
+    """Of sentences, by the names of `LENGTHS`; None where there are none."""
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        return {
+            "text_to_image": self.text_to_image.as_json(),
+            "image_to_text": self.image_to_text.as_json(),
+            "by_length": {name: each and each.as_json() for name, each in self.by_length.items()},
+        }
+
+    def figures(self) -> dict[str, str]:
+        """All of both directions, and recall by length."""
+        return dict(self._figures())
+
+    def _figures(self) -> Iterator[tuple[str, str]]:
+        for name, found in (("text to image", self.text_to_image), ("image to text", self.image_to_text)):
+            yield from _recalls(name, found)
+            rank = found.median_rank
+            yield f"{name} median rank", f"{rank.value:g} [{rank.low:g}, {rank.high:g}]"
+        for name, of_length in self.by_length.items():
+            if of_length:
+                yield from _recalls(name, of_length)
+
+
+def _recalls(name: str, found: Retrieval) -> Iterator[tuple[str, str]]:
+    for top, share in found.recall.items():
+        low, high = (per_cent(end) for end in (share.low, share.high))
+        yield f"{name} R@{top}", f"{per_cent(share.value)} [{low}, {high}]"
+
+
+def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
+    """[M] rank of its own picture for each sentence, from 1.
+
+    Args:
+        pictures: [N, D]
+        sentences: [M, D]; the score of a pair is their product.
+        picture_of: [M] number of each sentence's picture.
+    """
+    ranks = []
+    for start in range(0, len(sentences), _ROWS):
+        scores = sentences[start : start + _ROWS] @ pictures.T
+        own = scores[np.arange(len(scores)), picture_of[start : start + _ROWS]]
+        ranks.append((scores >= own[:, None]).sum(axis=1))
+    return np.concatenate(ranks)
+
+
+def picture_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
+    """[N] rank of the best of its own sentences for each picture, from 1; see `text_ranks`."""
+    ranks = []
+    for start in range(0, len(pictures), _ROWS):
+        scores = pictures[start : start + _ROWS] @ sentences.T
+        is_own = picture_of == np.arange(start, start + len(scores))[:, None]
+        best = np.where(is_own, scores, -np.inf).max(axis=1)
+        ranks.append(1 + ((scores >= best[:, None]) & ~is_own).sum(axis=1))
+    return np.concatenate(ranks)
+
+
+def measure(text: Ranks, image: Ranks, picture_of: Ranks, words: npt.NDArray[np.int64]) -> RetrievalMeasures:
+    """The measures of ranks.
+
+    Args:
+        text: [..., M] of `text_ranks`; [draws, M] are measured together.
+        image: [..., N] of `picture_ranks`, with at least one sentence for each picture.
+        picture_of: [M] number of each sentence's picture.
+        words: [M] number of words of each sentence.
+    """
+    lengths = {name: (words >= low) & (words <= high) for name, (low, high) in LENGTHS.items()}
+    return RetrievalMeasures(
+        text_to_image=_retrieval(text, picture_of),
+        image_to_text=_retrieval(image, np.arange(image.shape[-1])),
+        by_length={
+            name: _retrieval(text[..., chosen], picture_of[chosen]) if chosen.any() else None
+            for name, chosen in lengths.items()
+        },
+    )
+
+
+def _retrieval(ranks: Ranks, picture_of: Ranks) -> Retrieval:
+    """Measures of ranks [..., Q], the bootstrap drawing the pictures of the queries."""
+    pictures, number = np.unique(picture_of, return_inverse=True)
+    number = np.broadcast_to(number, ranks.shape).ravel()
+    order = np.argsort(ranks, axis=None)
+    ranks, number = ranks.ravel()[order], number[order]
+    drawn = np.array([_of_draw(ranks, number, len(pictures), seed) for seed in range(_DRAWS)])
+    low, high = np.percentile(drawn, (2.5, 97.5), axis=0).tolist()
+    values = [*recall_at(ranks), float(np.median(ranks))]
+    *recall, median = [Measured(*each) for each in zip(values, low, high, strict=True)]
+    return Retrieval(len(ranks), dict(zip(TOP, recall, strict=True)), median)
+
+
+def _of_draw(ranks: Ranks, number: Ranks, n_pictures: int, seed: int) -> TimeArray:
+    """[4] R@1, R@5, R@10 and median of ascending ranks, each as often as its picture is drawn."""
+    picks = np.random.default_rng(seed).integers(n_pictures, size=n_pictures)
+    times = np.bincount(picks, minlength=n_pictures)[number]
+    before = np.cumsum(times)
+    found = [before[last - 1] if (last := int(np.searchsorted(ranks, top, "right"))) else 0 for top in TOP]
+    median = ranks[np.searchsorted(before, before[-1] / 2)]
+    return np.array([*(np.array(found) / before[-1]), median])
+
+
+def recall_at(ranks: Ranks, tops: Sequence[int] = TOP) -> list[float]:
+    """The fraction of ranks that are among the K best, for each K."""
+    return [float((ranks <= top).mean()) for top in tops]
+
+
+ENCODER = "minilm"
+"""Whose sentences a map is trained on."""
+_BLOCK = 1024
+"""Sentences whose embeddings are one file of the cache."""
+CONSE, RANDOM = BASELINES = "conse", "random"
+
+
+class Sentences(NamedTuple):
+    """The M sentences of pictures."""
+
+    texts: list[str]
+    picture_of: Ranks
+    """[M] number of each sentence's picture; it does not fall."""
+
+
+def sentences_of(pictures: Sequence[CaptionedPicture]) -> Sentences:
+    """All sentences of pictures, in their order."""
+    texts = [text for picture in pictures for text in picture.sentences]
+    return Sentences(texts, np.repeat(np.arange(len(pictures)), [len(each.sentences) for each in pictures]))
+
+
+def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None) -> FloatArray:
+    """[M, E] of length 1, kept on disk a block at a time; errors as `load_text_encoder`."""
+
+    def encode(part: Sequence[str]) -> FloatArray:
+        return load_text_encoder(ENCODER, device).encode(part)
+
+    blocks, sha256 = [], checkpoints.sha256_of(ENCODER)
+    for start in range(0, len(texts), _BLOCK):
+        blocks.append(embed_once(texts[start : start + _BLOCK], encode, sha256))
+        if progress:
+            progress("sentences embedded", min(start + _BLOCK, len(texts)), len(texts))
+    return np.concatenate(blocks)
+
+
+def readable(
+    pictures: Sequence[CaptionedPicture], features: FloatArray, least: int = 1
+) -> tuple[list[CaptionedPicture], FloatArray, list[str]]:
+    """Pictures and their features [V, N, D] without those that could not be read, and a warning of these.
+
+    Raises InputError: fewer than `least` could be read.
+    """
+    read = [number for number in range(len(pictures)) if not np.isnan(features[:, number]).any()]
+    if len(read) == len(pictures):
+        return list(pictures), features, []
+    wrong = named(pictures[min(set(range(len(pictures))) - set(read))].file)
+    if len(read) < least:
+        raise InputError(f"only {len(read)} of {len(pictures)} pictures can be read, not {wrong}")
+    lost = f"pictures that cannot be read and are left out: {len(pictures) - len(read)}, such as {wrong}"
+    return [pictures[number] for number in read], features[:, read], [lost]
+
+
+def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
+    """The map of a checkpoint. Raises InputError where the file is missing, or does not hold a map."""
+    trained = read_trained(path)
+    if trained.model != "vse":
+        raise InputError(f"{path}: a checkpoint of {named(trained.model)}, not of vse")
+    try:
+        return map_of(VSEConfig(**trained.config), trained.tensors), trained
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: its tensors and its configuration do not fit together") from error
+
+
+def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Report[RetrievalMeasures]:
+    """Retrieval between the pictures of a split and their sentences.
+
+    Returns:
+        Rows: the map, `conse` for the extractor that it knows, `random`.
+
+    Raises:
+        InputError: captions, pictures or the checkpoint cannot be read, or the features do not fit the map.
+        UsageError: the split has no picture.
+        WeightsError: weights are missing.
+    """
+    name, checkpoint = checkpoint_of(request.checkpoint)
+    check_rows([name], BASELINES, request.seeds)
+    map_of_pictures, trained = read_map(checkpoint)
+    extractor = trained.features.get("extractor")
+    if not isinstance(extractor, str):
+        raise InputError(f"{checkpoint}: does not name its extractor")
+    if describe(extractor).dim != map_of_pictures.config.dim_in:
+        raise InputError(f"{checkpoint}: reads features of another size than those of {extractor}")
+    pictures, warnings = read_captioned_pictures(request.captions, request.pictures)
+    pictures = [picture for picture in pictures if picture.split == request.split]
+    if not pictures:
+        raise UsageError(f"{request.captions}: has no pictures of the split {request.split}", hint="--split")
+    stills = [picture.still for picture in pictures]
+    views = features_of_views(stills, extractor, [0], device=request.device, progress=progress)
+    pictures, (features,), unread = readable(pictures, views)
+    texts, picture_of = sentences_of(pictures)
+    vectors = embed_sentences(texts, request.device, progress)
+    words = np.array([len(text.split()) for text in texts])
+    rows = {name: map_of_pictures(features)}
+    if extractor == EXTRACTOR:
+        rows[CONSE] = _by_class_names(features, extractor, request.device)
+    measured = {
+        row: measure(*_ranks(embedded, vectors, picture_of), picture_of, words)
+        for row, embedded in rows.items()
+    }
+    measured[RANDOM] = _chance(picture_of, words, request.seeds)
+    facts = {"split": request.split, "n_pictures": len(pictures), "n_sentences": len(texts)}
+    return Report(
+        "vse",
+        tuple(Row(row, measures) for row, measures in measured.items()),
+        {**facts, "extractor": extractor, "n_seeds": request.seeds},
+        warnings=(*warnings, *unread, *_seen(request, trained)),
+        title=f"{len(texts)} sentences of {len(pictures)} pictures ({request.split}), per cent",
+        note=f"in brackets 95 % of a bootstrap over pictures; random: {request.seeds} draws",
+    )
+
+
+def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tuple[Ranks, Ranks]:
+    return text_ranks(pictures, sentences, picture_of), picture_ranks(pictures, sentences, picture_of)
+
+
+def _by_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
+    """[N, E] as ConSE has it."""
+    logits = kept_extractor(describe(extractor), device=device).logits(features)
+    return conse(ClassMixture(class_probabilities(logits), name_embeddings(extractor, device)))
+
+
+def _chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
+    """What vectors drawn at random would reach."""
+    draws = []
+    for seed in range(n_seeds):
+        rng = np.random.default_rng(seed)
+        pictures, sentences = (
+            rng.standard_normal((count, 16)).astype(np.float32)
+            for count in (picture_of[-1] + 1, len(picture_of))
+        )
+        draws.append(_ranks(pictures, sentences, picture_of))
+    text, image = (np.stack(each) for each in zip(*draws, strict=True))
+    return measure(text, image, picture_of, words)
+
+
+def _seen(request: VSERequest, trained: Trained) -> list[str]:
+    """Whether the map was trained on, or chosen by, these pictures."""
+    trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
+    is_known = request.captions.is_file() and of_file(request.captions)["sha256"] in trained_on
+    if request.split == "test" or not is_known:
+        return []
+    return [f"{request.checkpoint}: was trained with the {request.split} part of these pictures"]

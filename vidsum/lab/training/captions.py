@@ -1,0 +1,231 @@
+"""The sentences of annotated videos, embedded: as they are, shortened, and with words dropped and replaced.
+
+Captions of clips, where a video has them, say what its clips show; its sentences are then queries alone.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+from vidsum.grounding.text import embed_once
+from vidsum.intervals import iou
+from vidsum.lab.datasets.moments import MomentVideo
+from vidsum.types import FloatArray, Progress
+
+Embed = Callable[[Sequence[str]], FloatArray]
+"""A text encoder: texts to [N, D]."""
+Words = Callable[[Sequence[int]], list[FloatArray]]
+"""Numbers of sentences to their words, an [L, D] for each."""
+
+DROPPED, REPLACED = 0.12, 0.05
+"""Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
+_LONGEST_SHORT = 4
+"""Maximum number of words of a shortened sentence."""
+_SAME_EVENT = 0.8
+"""Two sentences of a video whose windows have at least this IoU tell of the same event."""
+_EMPTY_WORDS = """
+    a an the this that these those some another other it its he she they them his her their him i you we
+    is are was were be been being am do does did has have had can will and or but as while when then
+    than there which who what where how also so very just up down out off over into onto in on at of to
+    from for with without by about around through after before again back together near next front
+    behind person people someone one two
+"""
+_NO_CONTENT: Final = frozenset(_EMPTY_WORDS.split())
+"""Words that are not in a shortened sentence: they hardly say what distinguishes a moment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Captions:
+    """Annotated videos with their sentences embedded."""
+
+    videos: tuple[MomentVideo, ...]
+    first: npt.NDArray[np.int64]
+    """[V] number of each video's first sentence."""
+    texts: tuple[str, ...]
+    """What clips show: the N sentences, then the captions of clips."""
+    vectors: FloatArray
+    """[N + C, D] of those."""
+    clips: Mapping[str, range]
+    """The numbers of the captions of a video's clips, of `CLIP_S` each, for the videos that have such."""
+    queries: FloatArray
+    """[2N, D] of the sentences with words dropped and replaced, and of those shortened to a few words."""
+    query_texts: tuple[str, ...]
+    """Those sentences."""
+    same_event: Mapping[int, tuple[int, ...]]
+    """Sentence -> other sentences that tell of the same event."""
+
+    @property
+    def n_sentences(self) -> int:
+        """N."""
+        return len(self.queries) // 2
+
+    @cached_property
+    def video_of(self) -> npt.NDArray[np.int64]:
+        """[N] number of each sentence's video."""
+        return np.repeat(np.arange(len(self.videos)), np.diff(self.first, append=self.n_sentences))
+
+    @cached_property
+    def described(self) -> npt.NDArray[np.int64]:
+        """The sentences of videos that have captions of clips."""
+        has = np.array([video.name in self.clips for video in self.videos])
+        return np.flatnonzero(has[self.video_of])
+
+
+class Sentences(NamedTuple):
+    """The Q sentences of a video, embedded."""
+
+    vectors: FloatArray
+    """[Q, D] as they are."""
+    queries: FloatArray
+    """[2, Q, D] with words dropped and replaced, and shortened to a few words."""
+    query_texts: tuple[Sequence[str], Sequence[str]]
+    """Those."""
+
+
+class ClipCaptions(NamedTuple):
+    """What the clips of a video show, one caption for each."""
+
+    texts: tuple[str, ...]
+    vectors: FloatArray
+    """[C, D]"""
+
+
+def embed_sentences(
+    videos: Mapping[str, MomentVideo],
+    embed: Embed,
+    encoder: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Sentences]:
+    """Embed the sentences of each annotated video that has any.
+
+    Embeddings are kept on disk under `vidsum.disk_cache.home()`: tens of thousands of sentences take minutes.
+
+    `encoder` identifies the text encoder: its weights' hash; `seed` is that of the dropped words. Raises
+    UsageError where there is no sentence.
+    """
+    used = {name: video for name, video in videos.items() if video.queries}
+    texts = [query.text for video in used.values() for query in video.queries]
+    if not texts:
+        raise UsageError("no caption to simulate videos from")
+    rng = np.random.default_rng(seed)
+    changed, short = disorder(texts, rng), shortened(texts, rng)
+    vectors, *queries = (embed_once(each, embed, encoder, progress) for each in (texts, changed, short))
+    sentences, start = {}, 0
+    for name, video in used.items():
+        own = slice(start, start + len(video.queries))
+        of_queries = np.stack([rows[own] for rows in queries])
+        sentences[name] = Sentences(vectors[own], of_queries, (changed[own], short[own]))
+        start = own.stop
+    return sentences
+
+
+def captions_of(
+    videos: Mapping[str, MomentVideo],
+    sentences: Mapping[str, Sentences],
+    clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
+) -> Captions:
+    """The videos that have sentences, with captions of their clips where there are such."""
+    used = {name: video for name, video in videos.items() if name in sentences}
+    own = [sentences[name] for name in used]
+    texts = [query.text for video in used.values() for query in video.queries]
+    n_sentences = [len(each.vectors) for each in own]
+    first = np.concatenate([[0], np.cumsum(n_sentences)[:-1]]).astype(np.int64)
+    shown = {name: clips[name] for name in used if name in clips}
+    first_clip, start = {}, len(texts)
+    for name, each in shown.items():
+        first_clip[name] = start
+        start += len(each.texts)
+    return Captions(
+        videos=tuple(used.values()),
+        first=first,
+        texts=(*texts, *(text for each in shown.values() for text in each.texts)),
+        vectors=np.concatenate([*(each.vectors for each in own), *(each.vectors for each in shown.values())]),
+        clips={name: range(place, place + len(shown[name].texts)) for name, place in first_clip.items()},
+        queries=np.concatenate([each.queries[form] for form in (0, 1) for each in own]),
+        query_texts=tuple(text for form in (0, 1) for each in own for text in each.query_texts[form]),
+        same_event=_same_events(tuple(used.values()), first.tolist()),
+    )
+
+
+def embed_captions(
+    videos: Mapping[str, MomentVideo],
+    embed: Embed,
+    encoder: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Captions:
+    """Annotated videos with their sentences embedded: see `embed_sentences`."""
+    return captions_of(videos, embed_sentences(videos, embed, encoder, seed, progress))
+
+
+def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
+    """A function that gives the words of the queries' sentences, at most `most` of each.
+
+    Those of a sentence are embedded once, by `TextEncoder.encode_words`, and kept: L x D x 4 bytes, 23 kB for
+    15 words of MiniLM's.
+    """
+    known: dict[int, FloatArray] = {}
+
+    def words(sentences: Sequence[int]) -> list[FloatArray]:
+        new = sorted(set(sentences) - known.keys())
+        embedded = encode([captions.query_texts[sentence] for sentence in new])
+        known.update((sentence, rows[:most].copy()) for sentence, rows in zip(new, embedded, strict=True))
+        return [known[sentence] for sentence in sentences]
+
+    return words
+
+
+def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """The texts with words dropped, and replaced by words of any of them; none is left without a word."""
+    vocabulary = np.array([word for text in texts for word in text.split()])
+    changed = []
+    for text in texts:
+        words = np.array(text.split(), dtype=vocabulary.dtype)
+        fate = rng.random(len(words))
+        others = rng.choice(vocabulary, len(words))
+        words = np.where(fate < REPLACED, others, words)[fate < 1 - DROPPED]
+        changed.append(" ".join(words) or text)
+    return changed
+
+
+def shortened(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """One to four content words of each text, in order, rare ones more often; a text without any stays."""
+    contents = [content_words(text) for text in texts]
+    n_texts = Counter(word for words in contents for word in words)
+    short = []
+    for text, words in zip(texts, contents, strict=True):
+        rarity = np.array([np.log((len(texts) + 1) / n_texts[word]) for word in words])
+        n_words = min(int(rng.integers(1, _LONGEST_SHORT + 1)), len(words))
+        if words:
+            chosen = rng.choice(len(words), n_words, replace=False, p=rarity / rarity.sum())
+            text = " ".join(words[place] for place in sorted(chosen))
+        short.append(text)
+    return short
+
+
+def content_words(text: str) -> list[str]:
+    """The distinct words of a text that say what it is about."""
+    return list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word not in _NO_CONTENT))
+
+
+def _same_events(videos: Sequence[MomentVideo], first: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Sentences of a video whose moments are nearly the same."""
+    same: dict[int, tuple[int, ...]] = {}
+    for video, start in zip(videos, first, strict=True):
+        whole = [(query.windows[0][0], query.windows[-1][1]) for query in video.queries]
+        is_same = (iou(whole, whole) >= _SAME_EVENT) & ~np.eye(len(whole), dtype=np.bool_)
+        same |= {
+            start + row: tuple((start + np.flatnonzero(others)).tolist())
+            for row, others in enumerate(is_same)
+            if others.any()
+        }
+    return same

@@ -1,0 +1,275 @@
+"""Training examples of moments and of highlights, from annotated videos with features or from toy data."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.features.resample import resample
+from vidsum.grounding.spaces import text_encoder_of
+from vidsum.grounding.text import DIMS, load_text_encoder
+from vidsum.grounding.windows import with_endpoints
+from vidsum.intervals import stacked
+from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
+from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired
+from vidsum.lab.datasets.published_features import (
+    check_features,
+    embed_sources,
+    read_clips,
+    read_moment_features,
+    read_parts,
+    read_queries,
+    read_words,
+)
+from vidsum.lab.training.settings import DataSettings
+from vidsum.provenance import of_file
+from vidsum.types import FloatArray, Progress, TimeArray
+
+Example = TypeVar("Example", MomentExample, HighlightExample)
+Source = Callable[[int], Sequence[Example]]
+"""The training examples of an epoch, counted from 1: always the same, or drawn anew from its number."""
+
+N_VALIDATION = 200
+"""Simulated or toy videos for validation."""
+
+
+@dataclass(frozen=True, eq=False)
+class MomentData(Generic[Example]):
+    """What a model is trained on, and validated on after each epoch."""
+
+    examples: Source[Example]
+    validation: Sequence[Example]
+    """They choose the best epoch; with none, the last one is taken."""
+    features: Mapping[str, Any]
+    """What a user of the checkpoint must know of its input: `space`, `dim`, `clip_s` ...; JSON-ready."""
+    about: Mapping[str, Any]
+    """The recorded origin of the examples, JSON-ready."""
+    warnings: tuple[str, ...] = ()
+
+
+def annotated_moments(
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+) -> MomentData[MomentExample]:
+    """Examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
+
+    Args:
+        source: one file of annotations and where their features are.
+        clips: T, that each video is averaged into.
+        seed: of the choice of validation videos.
+        device: where the text encoder runs.
+        progress: called while features are read.
+
+    Raises:
+        InputError: annotations or features cannot be read, or some videos have none.
+        UsageError: there are no videos to train on, or the text encoder does not go with the space.
+        WeightsError: the text encoder's weights cannot be had.
+    """
+    folder, split = source.query_features, _split(source, seed)
+    if folder:
+        vectors = read_queries(folder, split.queries)
+    embed_sources(source.features, device, progress)
+    if not folder:
+        vectors = load_text_encoder(split.encoder, device).encode(split.texts)
+    embedded = iter(vectors)
+
+    def examples(video: MomentVideo) -> list[MomentExample]:
+        queries = np.stack([next(embedded) for _ in video.queries])
+        windows = stacked([query.windows for query in video.queries]).astype(np.float32)
+        windows = np.asarray(windows / video.duration_s, np.float32)
+        return [MomentExample(video.name, read_clips(source.features, video.name, clips), queries, windows)]
+
+    data = _examples(source, split, examples, clip_s_of(split.train, clips), progress)
+    if not folder:
+        return data
+    features = {key: value for key, value in data.features.items() if key != "text"}
+    queries = {"dim": vectors.shape[1], "from": folder.name}
+    return replace(data, features={**features, "queries": queries})
+
+
+def annotated_highlights(
+    source: DataSettings,
+    clips: int,
+    words: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentData[HighlightExample]:
+    """Examples from annotated videos, one per query, all in memory: see `annotated_moments`.
+
+    Args:
+        source: features are those of clips that follow each other over the whole video. Published words
+            (`read_words`) of another size than CLIP's are taken with a warning, and no text encoder is
+            recorded.
+        clips: maximum T; a video of more is averaged into so many.
+        words: maximum per query.
+        seed, device, progress: see `annotated_moments`.
+
+    Raises UsageError too where the words do not go with the text encoder, InputError where some are missing.
+    """
+    folder = source.text_features
+    is_encoder_given = source.text is not None or source.space != "features"
+    split = _split(source if is_encoder_given or not folder else replace(source, text="clip"), seed)
+    embed_sources(source.features, device, progress)
+    if folder:
+        embedded = iter([read_words(folder, _qid(query, source)) for query in split.queries])
+    else:
+        embedded = iter(load_text_encoder(split.encoder, device).encode_words(split.texts))
+
+    def examples(video: MomentVideo) -> list[HighlightExample]:
+        rows = read_moment_features(source.features, video.name)
+        with_ends = with_endpoints(resample(rows, min(clips, len(rows))))
+        return [_highlight(query, with_ends, next(embedded)[:words]) for query in video.queries]
+
+    is_scored = any(query.saliency is not None for query in split.queries)
+    clip_s = CLIP_S if is_scored else clip_s_of(split.train, clips)
+    data = _examples(source, split, examples, clip_s, progress)
+    return _with_words_from(folder, data, is_encoder_given) if folder else data
+
+
+class _Split(NamedTuple):
+    """The videos of annotations, and what reads their queries."""
+
+    train: list[MomentVideo]
+    val: list[MomentVideo]
+    encoder: str
+    warnings: tuple[str, ...]
+
+    @property
+    def queries(self) -> list[Query]:
+        return [query for video in (*self.train, *self.val) for query in video.queries]
+
+    @property
+    def texts(self) -> list[str]:
+        return [query.text for query in self.queries]
+
+
+def _split(source: DataSettings, seed: int) -> _Split:
+    """Read annotations, hold out the validation videos and make sure that all have features."""
+    encoder = _encoder_of(source)
+    videos = read_moments(Path(source.data[0]))
+    warnings = repaired(videos)
+    if isinstance(source.held_out, Path):
+        held_out = read_moments(source.held_out)
+        warnings += repaired(held_out)
+        if twice := next((name for name in held_out if name in videos), None):
+            raise UsageError(f"{source.held_out}: {twice} is among the training videos too")
+    else:
+        held_out = held_out_of(videos, source.held_out, seed)
+    train = [video for name, video in videos.items() if name not in held_out and video.queries]
+    val = [video for video in held_out.values() if video.queries]
+    if not train:
+        raise UsageError("no video has a query to train on")
+    check_features(source.features, [video.name for video in (*train, *val)])
+    return _Split(train, val, encoder, warnings)
+
+
+def _encoder_of(source: DataSettings) -> str:
+    if source.space == "features":
+        return source.text or "minilm"
+    encoder = text_encoder_of(source.space)
+    if source.text not in (None, encoder):
+        fault = f"queries in the space {source.space} are embedded by {encoder}, not by {source.text}"
+        raise UsageError(fault, hint=f"--text {encoder}")
+    return encoder
+
+
+def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -> dict[str, MomentVideo]:
+    """A fraction of the videos, at least one if it is above 0, chosen at random."""
+    if not 0 <= fraction < 1:
+        raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
+    if fraction and len(videos) < 2:
+        raise UsageError("one video cannot be split into training and validation", hint="--validation 0")
+    many = min(max(1, round(fraction * len(videos))), len(videos) - 1) if fraction else 0
+    chosen = random.Random(seed).sample(sorted(videos), many)
+    return {name: videos[name] for name in chosen}
+
+
+def _examples(
+    source: DataSettings,
+    split: _Split,
+    make: Callable[[MomentVideo], list[Example]],
+    clip_s: float,
+    progress: Progress | None,
+) -> MomentData[Example]:
+    """The examples of each video, with what is recorded of them."""
+    train: list[Example] = []
+    val: list[Example] = []
+    videos = (*split.train, *split.val)
+    for number, video in enumerate(videos, 1):
+        (train if number <= len(split.train) else val).extend(make(video))
+        if progress:
+            progress("features", number, len(videos))
+    dims = [part.shape[1] for part in read_parts(source.features, split.train[0].name)]
+    # evaluation cannot tell by their sum whether it is given them in the same order
+    of_several = {"dims": dims} if len(dims) > 1 else {}
+    dim = int(train[0].video.shape[1])
+    validation: Path | float = source.held_out
+    files = [source.data[0], *([str(validation)] if isinstance(validation, Path) else [])]
+    return MomentData(
+        examples=lambda epoch: train,
+        validation=val,
+        features={"space": source.space, "text": split.encoder, "dim": dim, "clip_s": clip_s, **of_several},
+        about={
+            "annotations": files_of(files),
+            "features": [path.name for path in source.features],
+            "validation": validation.name if isinstance(validation, Path) else validation,
+            "validation_videos": len(val),
+        },
+        warnings=split.warnings,
+    )
+
+
+def files_of(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Name and hash of files, as they are recorded."""
+    return [{"name": path.name, **of_file(path)} for path in map(Path, names)]
+
+
+def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
+    """Seconds of a clip such that 95 of 100 videos are not longer than a window of so many clips."""
+    return round(float(np.percentile([video.duration_s for video in videos], 95)) / clips, 3)
+
+
+def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightExample:
+    """The example of one query.
+
+    Where annotators gave no scores, a clip has the highest score times the fraction that the windows cover.
+    """
+    windows = (np.array(query.windows) / query.duration_s).astype(np.float32)
+    edges_s = np.linspace(0, query.duration_s, len(clips) + 1)
+    middles_s = (edges_s[:-1] + edges_s[1:]) / 2
+    saliency = _covered(query, edges_s) if query.saliency is None else scores_at(query.saliency, middles_s)
+    return HighlightExample(query.video, clips, words, windows, saliency)
+
+
+def _covered(query: Query, edges_s: TimeArray) -> FloatArray:
+    starts, ends = np.array(query.windows).T
+    common = np.minimum(edges_s[1:, None], ends) - np.maximum(edges_s[:-1, None], starts)
+    fractions = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)
+    return np.asarray(MOST_SALIENT * np.minimum(fractions, 1.0), np.float32)
+
+
+def _qid(query: Query, source: DataSettings) -> str:
+    if not query.qid:
+        fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
+        raise UsageError(fault, hint="without --text-features they are embedded")
+    return query.qid
+
+
+def _with_words_from(
+    folder: Path, data: MomentData[HighlightExample], is_encoder_given: bool
+) -> MomentData[HighlightExample]:
+    """Record where words were read, and no text encoder that cannot have made them."""
+    data = replace(data, about={**data.about, "text_features": folder.name})
+    encoder, size = data.features["text"], data.examples(1)[0].words.shape[1]
+    if size == DIMS[encoder]:
+        return data
+    fault = f"{folder}: words of {size} numbers are not those of {encoder}, which have {DIMS[encoder]}"
+    if is_encoder_given:
+        raise UsageError(fault, hint="leave out --text and --space: no text encoder is recorded for others")
+    features = {key: value for key, value in data.features.items() if key != "text"}
+    warning = f"{fault}: the model will read queries from such a folder alone"
+    return replace(data, features=features, warnings=(*data.warnings, warning))

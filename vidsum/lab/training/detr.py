@@ -1,0 +1,279 @@
+"""The DETR models' recipe: their published losses, validated by mean average precision of moments.
+
+docs/algorithms/detr.md has the equations of the losses, and where the codes differ from their papers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+from torch.nn.functional import cross_entropy, softplus
+
+from vidsum.errors import UsageError
+from vidsum.intervals import stacked
+from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
+from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
+from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.loop import FitResult
+from vidsum.lab.training.moments import (
+    Batches,
+    DETRBatch,
+    MomentRecipe,
+    check_sizes,
+    collate_pairs,
+    shuffled,
+    train_moments,
+)
+from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
+from vidsum.models.attention.learned_mask import static_sparsity
+from vidsum.models.configs import DETRConfig
+from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
+from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
+from vidsum.names import unknown
+from vidsum.types import FloatArray, Progress
+
+
+def train_detr(
+    data: MomentData[HighlightExample],
+    name: str,
+    settings: DETRSettings,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Train moment-detr, qd-detr or mrnet-detr, or go on with the run in a folder: see `fit` of the loop.
+
+    The sizes of a clip and a word are those of the data. Raises UsageError too where there are no examples,
+    they do not go together, or the model is unknown.
+    """
+    config = _config(settings.model, data)
+    if name not in MODELS:
+        raise unknown("model", name, MODELS)
+    recipe = MomentRecipe(
+        name=name,
+        config=config,
+        build=partial(build, name, config),
+        batches=lambda examples, device: Batches(
+            shuffled(examples), settings.batch_size, collate_pairs, device
+        ),
+        loss=partial(detr_loss, how=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
+        score=partial(_mean_precision, batch_size=settings.batch_size),
+        monitor="mAP",
+    )
+    return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
+
+
+def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_negatives: bool) -> Tensor:
+    """The published loss on a batch; with negative pairs as in QD-DETR."""
+    detections = model(*batch.inputs)
+    negative = model.saliency(*batch.negative) if with_negatives else None
+    with torch.autocast(batch.gt_windows.device.type, enabled=False):
+        detections = Detections(*(each.float() for each in detections))
+        loss = detection_loss(detections, batch.gt_windows, batch.is_window, how)
+        is_clip, given = batch.inputs.is_clip, batch.saliency
+        saliency = margin_loss(detections.saliency, given, clips_inside(batch), is_clip, how.margin)
+        if negative is not None:
+            saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, how)
+        loss = loss + how.saliency * saliency + how.static_sparsity * static_sparsity(model)
+        return loss + how.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
+
+
+def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, how: DETRLossSettings) -> Tensor:
+    counts = batch.negative.is_clip & batch.has_negative[:, None]
+    every = torch.cat([scores, negative], dim=1)
+    given = torch.cat([batch.saliency, torch.zeros_like(negative)], dim=1)
+    ranked = rank_loss(every, given, torch.cat([batch.inputs.is_clip, counts], dim=1), how.tau)
+    return ranked + negative_pair_loss(negative, counts)
+
+
+def measured(
+    model: DETRModel, examples: Sequence[HighlightExample], batch_size: int = 32
+) -> WindowMeasures | None:
+    """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
+    device = next(model.parameters()).device
+    batches = Batches(examples, batch_size, collate_pairs, device)
+    predictions = [_predictions(model, batch) for batch in batches.values()]
+    moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*predictions, strict=True))
+    # R1 counts the first one
+    order = np.argsort(-scores, axis=1, kind="stable")
+    moments = np.take_along_axis(moments, order[..., None], axis=1)
+    scores = np.take_along_axis(scores, order, axis=1)
+    gt_windows = stacked([example.windows.tolist() for example in examples])
+    return measure_moments(moments, scores, gt_windows)["full"]
+
+
+@torch.inference_mode()
+def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
+    """[B, N, 2] moments as fractions of the video, and [B, N] the probability of each."""
+    detections = model(*batch.inputs)
+    moments = start_end(detections.spans[-1]).clamp(0, 1)
+    scores = detections.logits[-1].softmax(-1)[..., 0]
+    return moments.float().cpu().numpy(), scores.float().cpu().numpy()
+
+
+def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
+    """Average mAP, a fraction."""
+    measures = measured(model, examples, batch_size)
+    return 0.0 if measures is None else measures.mean_precision
+
+
+def _config(config: DETRConfig, data: MomentData[HighlightExample]) -> DETRConfig:
+    """With the dimensions of the examples, which must fit into the model's positions."""
+    examples, validation = data.examples(1), data.validation
+    dim_video, dim_query = check_sizes(
+        examples,
+        validation,
+        lambda example: (example.video.shape[1], example.words.shape[1]),
+        "clips of {} numbers and words of {}",
+    )
+    for example in (*examples, *validation):
+        n_clips, n_words = len(example.video), len(example.words)
+        if n_clips > config.clips or n_words > config.words:
+            positions = f"the model positions for {config.clips} and {config.words}"
+            raise UsageError(f"{example.name} has {n_clips} clips and {n_words} words, {positions}")
+    return replace(config, dim_video=dim_video, dim_query=dim_query)
+
+
+_MOMENT, _NONE = 0, 1
+_RANKS = int(MOST_SALIENT)
+
+
+class Matched(NamedTuple):
+    """K pairs of a moment and a ground-truth window; each of a sample is in one pair at most."""
+
+    sample: Tensor
+    """[K]"""
+    moment: Tensor
+    """[K]"""
+    window: Tensor
+    """[K]"""
+
+
+@torch.no_grad()
+def match(
+    logits: Tensor, spans: Tensor, gt_windows: Tensor, is_window: Tensor, weights: MatchWeights
+) -> Matched:
+    """The one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each sample.
+
+    As many pairs as there are moments or windows, whichever are fewer; a sample without a window has none.
+
+    Args:
+        logits: [B, N, 2] of moment and none.
+        spans: [B, N, 2] centre and width.
+        gt_windows: [B, n, 2] start and end.
+        is_window: [B, n] which windows are not padding.
+        weights: those of the three parts.
+    """
+    distance = torch.cdist(spans, centre_width(gt_windows), p=1)
+    overlap = generalized_iou(start_end(spans), gt_windows)
+    cost = weights.span * distance - weights.giou * overlap
+    cost -= weights.label * logits.softmax(-1)[..., :1]
+    costs = cost.nan_to_num().cpu().numpy()  # of a model that diverged: its loss tells, not its assignment
+    triples = []
+    for sample, is_there in enumerate(is_window.cpu().numpy()):
+        moments, chosen = linear_sum_assignment(costs[sample][:, is_there])
+        windows = np.flatnonzero(is_there)[chosen]
+        triples.append(np.stack([np.full_like(moments, sample), moments, windows]))
+    sample, moment, window = torch.from_numpy(np.concatenate(triples, axis=1)).to(spans.device)
+    return Matched(sample, moment, window)
+
+
+def detection_loss(
+    detections: Detections, gt_windows: Tensor, is_window: Tensor, how: DETRLossSettings
+) -> Tensor:
+    """Loss of the labels and spans of each decoder layer: the sum over the layers.
+
+    `gt_windows` [B, n, 2] and `is_window` [B, n] as in `match`; in a batch without any only labels count.
+    """
+    layers = len(detections.logits)
+    # a layer's batch is some more samples
+    logits, spans = detections.logits.flatten(0, 1), detections.spans.flatten(0, 1)
+    gt_windows, is_window = gt_windows.repeat(layers, 1, 1), is_window.repeat(layers, 1)
+    pairs = match(logits, spans, gt_windows, is_window, how.match)
+    labels = torch.full(logits.shape[:2], _NONE, device=logits.device)
+    labels[pairs.sample, pairs.moment] = _MOMENT
+    weights = torch.where(labels == _NONE, how.no_moment, 1.0)
+    label = (weights * cross_entropy(logits.transpose(1, 2), labels, reduction="none")).mean()
+
+    own, target = spans[pairs.sample, pairs.moment], gt_windows[pairs.sample, pairs.window]
+    n_pairs = max(1, len(own))
+    distance = (own - centre_width(target)).abs().mean(1).sum() / n_pairs
+    apart = (1 - generalized_iou_of_pairs(start_end(own), target)).sum() / n_pairs
+    # each layer has as many moments and pairs: the sum of its means is so many times the mean of all
+    return layers * (how.match.label * label + how.match.span * distance + how.match.giou * apart)
+
+
+def clips_inside(batch: DETRBatch) -> Tensor:
+    """[B, T] bool: clips whose middle is in a window, or to which annotators gave something."""
+    is_clip = batch.inputs.is_clip
+    n_clips = is_clip.sum(1)[:, None]
+    middles = (torch.arange(is_clip.shape[1], device=is_clip.device) + 0.5) / n_clips
+    starts, ends = batch.gt_windows[:, None].unbind(-1)
+    in_window = ((starts <= middles[..., None]) & (middles[..., None] < ends)).any(-1)
+    return is_clip & (in_window | (batch.saliency > 0))
+
+
+def margin_loss(scores: Tensor, given: Tensor, is_inside: Tensor, is_clip: Tensor, margin: float) -> Tensor:
+    """Hinge loss of two pairs of clips, drawn by PyTorch's generator; the mean over samples of their sum.
+
+    One of the best clips inside the windows must be above one of the worst inside, if that is worse; any clip
+    inside above any outside, if there are both.
+
+    Args:
+        scores: [B, T] the model's.
+        given: [B, T] the annotators'.
+        is_inside: [B, T] clips inside the windows.
+        is_clip: [B, T] clips that are not padding.
+        margin: by how much above.
+    """
+    best = given.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
+    worst = given.masked_fill(~is_inside, torch.inf).amin(1, keepdim=True)
+    differ = is_inside & (best > worst)
+    hard = _hinge(scores, differ & (given == best), differ & (given == worst), margin)
+    easy = _hinge(scores, is_inside, is_clip & ~is_inside, margin)
+    return (hard + easy).mean()
+
+
+def _hinge(scores: Tensor, above: Tensor, below: Tensor, margin: float) -> Tensor:
+    """[B] of one clip drawn from each of two sets [B, T]; 0 where a set is empty."""
+    gap = _one_of(scores, above) - _one_of(scores, below)
+    return (margin - gap).clamp(min=0) * (above.any(1) & below.any(1))
+
+
+def _one_of(scores: Tensor, chosen: Tensor) -> Tensor:
+    """[B] the score of one clip drawn from a set."""
+    lots = torch.rand(chosen.shape, device=chosen.device).masked_fill(~chosen, -1.0)
+    return scores.gather(1, lots.argmax(1, keepdim=True))[:, 0]
+
+
+def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Tensor:
+    """QD-DETR's rank-contrastive loss: clips of score r and more stand out from all, for each r from 1 to 11.
+
+    Args:
+        scores: [B, T] of the clips of a sample and of its negative pair.
+        given: [B, T] the annotators'; 0 in a negative pair.
+        is_clip: [B, T] clips that are not padding.
+        tau: temperature.
+
+    Returns:
+        The mean over samples; a sample has no part in an r that none of its clips has. The sum over r is
+        divided by 12, as published.
+    """
+    log_probabilities = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
+    ranks = torch.arange(1, _RANKS, device=given.device)
+    is_positive = (given[:, None] >= ranks[:, None]) & is_clip[:, None]  # [B, R, T]
+    of_positive = log_probabilities[:, None].expand_as(is_positive).masked_fill(~is_positive, 0.0).sum(2)
+    means = of_positive / is_positive.sum(2).clamp(min=1)
+    return -(means.sum(1) / _RANKS).mean()
+
+
+def negative_pair_loss(scores: Tensor, is_clip: Tensor) -> Tensor:
+    """QD-DETR's loss of negative pairs [B, T]: -log(1 - sigmoid(s)), summed over clips, mean over samples."""
+    return (softplus(scores) * is_clip).sum(1).mean()

@@ -1,0 +1,203 @@
+"""The training loop that all models share.
+
+It can be killed at any moment and goes on from the last epoch that was finished, to the same weights: the
+order of the examples and the dropout of an epoch depend on the seed and the number of the epoch alone, and
+each epoch ends with its state written whole or not at all.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import UsageError, VidsumError
+from vidsum.lab.training import state
+from vidsum.lab.training.settings import LoopSettings
+from vidsum.lab.training.state import Epoch
+from vidsum.types import Progress
+
+Model = TypeVar("Model", bound=nn.Module)
+Example = TypeVar("Example")
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe(Generic[Model, Example]):
+    """A model with its data, loss and validation. Model and examples are on the device already."""
+
+    model: Model
+    """With its first weights."""
+    optimizer: Optimizer
+    """With its first settings: only its state is kept between runs."""
+    examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
+    """One step each, by the name of the video or the batch; or those of an epoch, made from its number and
+    draws of PyTorch's generator, which is seeded by then."""
+    loss: Callable[[Model, Example], Tensor]
+    """A scalar; called in training mode."""
+    validate: Callable[[Model], float] | None
+    """Higher is better; called in evaluation mode without gradients. None: the last epoch is the best."""
+    about: Trained
+    """Recorded of the model and its data in the checkpoint; its tensors are not used."""
+    lr_share: Callable[[float], float] | None = None
+    """Fraction of the optimizer's learning rate after so many epochs; None: always all of it."""
+    max_norm: float | None = None
+    """Gradient clipping norm."""
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """The end of a run."""
+
+    history: tuple[Epoch, ...]
+    best: Epoch
+    checkpoint: Path
+    """The weights of the best epoch."""
+    up_to_date: bool
+    """Whether there was nothing left to do."""
+
+
+def fit(
+    recipe: Recipe[Model, Example],
+    settings: LoopSettings,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Train, or go on with the run in a folder.
+
+    Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
+    the end of the run. The model has the last epoch's weights afterwards.
+
+    Args:
+        recipe: the model and its training.
+        settings: how long.
+        folder: of this run alone; made if needed.
+        overwrite: drop the run in the folder.
+        progress: called as progress(name of the folder, epochs done, epochs).
+
+    Raises:
+        OutputError: the folder holds a run with other settings, or cannot be written to.
+        InputError: the run in the folder is damaged.
+        VidsumError: a loss, the weights or the validation became NaN or infinite.
+    """
+    if recipe.validate is None and settings.patience is not None:
+        raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")
+    state.make_folder(folder)
+    state.clear_parts(folder)
+    if overwrite:
+        state.clear(folder)
+    state.refuse_foreign(folder)
+    about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
+    facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
+    history = state.load_state(folder, recipe.model, recipe.optimizer, facts)
+    found = len(history)
+    while not _is_over(history, settings):
+        epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
+        history = (*history, epoch)
+        # the state last: a run killed before it does this epoch again, and writes the same
+        if best_of(history) is epoch:
+            save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
+        state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
+    if found < len(history) or not (folder / state.CURVES).exists():
+        state.plot_curves(history, best_of(history), folder / state.CURVES)
+    return FitResult(history, best_of(history), folder / state.BEST, up_to_date=found == len(history))
+
+
+def best_of(history: Sequence[Epoch]) -> Epoch:
+    """The first epoch of the highest validation; the last one where there is no validation."""
+    if history[-1].validation is None:
+        return history[-1]
+    return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
+
+
+@contextmanager
+def first_weights(seed: int) -> Iterator[None]:
+    """Let a model made in here have the first weights of a seed; what is drawn elsewhere does not change."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_of(seed, 0))  # epochs count from 1
+        yield
+
+
+def seed_of(*numbers: int) -> int:
+    """One seed made from several numbers, such as a seed and an epoch: no two in step with each other."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _is_over(history: Sequence[Epoch], settings: LoopSettings) -> bool:
+    if len(history) >= settings.epochs:
+        return True
+    if not history or settings.patience is None:
+        return False
+    return len(history) - best_of(history).epoch >= settings.patience
+
+
+def _run_epoch(
+    recipe: Recipe[Model, Example],
+    settings: LoopSettings,
+    number: int,
+    folder: Path,
+    progress: Progress | None,
+) -> Epoch:
+    """Go once over the examples and validate."""
+    started = time.perf_counter()
+    device = next(recipe.model.parameters()).device
+    losses = []
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed_of(settings.seed, number))
+        examples = recipe.examples(number) if callable(recipe.examples) else recipe.examples
+        names = list(examples)
+        recipe.model.train()
+        for place in torch.randperm(len(names)).tolist():
+            with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16"):
+                loss = recipe.loss(recipe.model, examples[names[place]])
+            losses.append(_finite(loss.item(), "the loss", f"epoch {number}, {names[place]}", folder))
+            _step(recipe, loss, number - 1 + len(losses) / len(names))
+            if progress:
+                progress(folder.name, number - 1 + len(losses) / len(names), settings.epochs)
+    # a gradient may overflow where the loss does not; in the last step no other loss would show it
+    total = sum(float(weights.detach().abs().sum()) for weights in recipe.model.parameters())
+    _finite(total, "the sum of the weights", f"epoch {number}", folder)
+    validation = _validate(recipe, number, folder)
+    return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
+
+
+def _step(recipe: Recipe[Model, Example], loss: Tensor, epochs: float) -> None:
+    """Change the weights by one loss, after so many epochs."""
+    recipe.optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    if recipe.max_norm is not None:
+        nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
+    if recipe.lr_share is not None:
+        for group in recipe.optimizer.param_groups:
+            group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(epochs)
+    recipe.optimizer.step()
+
+
+def _validate(recipe: Recipe[Model, Example], number: int, folder: Path) -> float | None:
+    if recipe.validate is None:
+        return None
+    recipe.model.eval()
+    with torch.inference_mode():
+        return _finite(float(recipe.validate(recipe.model)), "the validation", f"epoch {number}", folder)
+
+
+def _finite(value: float, what: str, where: str, folder: Path) -> float:
+    if not math.isfinite(value):
+        kept = f"{folder} keeps the epochs before"
+        raise VidsumError(f"{where}: {what} is {value}; {kept}", hint="a smaller --lr, or --precision fp32")
+    return value
+
+
+def _snapshot(about: Trained, model: nn.Module, epoch: Epoch) -> Trained:
+    """The checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
+    facts: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss, "validation": epoch.validation}
+    return replace(about, training={**about.training, "best": facts}, tensors=model.state_dict())

@@ -1,0 +1,117 @@
+"""The predictions of a training run's models for the videos that they were not trained on."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import torch
+
+from vidsum.checkpoints.trained import read_trained
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
+from vidsum.lab.evaluation.submissions import TestedVideos
+from vidsum.lab.training.examples import teaching_example
+from vidsum.lab.training.run import NAME as RUN
+from vidsum.lab.training.run import read_run
+from vidsum.lab.training.state import BEST
+from vidsum.models.fulltransnet import FullTransNet
+from vidsum.summary.decoding import Decoded
+from vidsum.summary.fulltransnet import curve_of
+from vidsum.summary.summarizer import Inputs, Summarizer, importance, require_readable, summarizer_of
+from vidsum.types import FloatArray, Progress
+
+Protocol = Literal["auto", "paper"]
+
+LEAK: Final = "uses ground truth at test time"
+"""Label of every result of the protocol `paper`."""
+
+
+def predict_run(
+    out: Path,
+    videos: Mapping[str, AnnotatedVideo],
+    protocol: Protocol = "auto",
+    *,
+    beams: int = 1,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> TestedVideos:
+    """Score the test videos of every split of a run.
+
+    Args:
+        out: the run's folder.
+        videos: by name; at least the test videos.
+        protocol: `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
+            video's own annotators, as the paper's figures were made; it measures no summarizer.
+        beams, device, progress: of decoding.
+
+    Raises:
+        InputError: the folder holds no whole run.
+        UsageError: a test video is not given, or has other features than the run's.
+    """
+    splits = read_run(out)["splits"]
+    _checkpoints(out, splits)
+    tests = [(split["name"], split["folder"], name) for split in splits for name in split["test"]]
+    times = Counter(name for _, _, name in tests)
+    row = out.resolve().name
+    tested = TestedVideos(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
+    summarizers: dict[str, Summarizer] = {}
+    for done, (split, folder, name) in enumerate(tests, 1):
+        if name not in videos:
+            raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
+        if folder not in summarizers:
+            path = out / folder / BEST
+            summarizers = {folder: summarizer_of(read_trained(path), str(path), device)}
+        video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
+        tested.videos[key] = video
+        tested.scores[key] = _scores(summarizers[folder], video, protocol, beams)
+        if progress:
+            progress("videos decoded", done, len(tests))
+    return tested
+
+
+def run_files(out: Path) -> list[Path]:
+    """The files that a run is scored from: its description, and the checkpoint of each split.
+
+    Raises InputError where the folder holds no run, or a split of it has no checkpoint yet.
+    """
+    return [out / RUN, *_checkpoints(out, read_run(out)["splits"])]
+
+
+def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """The checkpoint of each split; all must be there before any is used."""
+    files = [out / split["folder"] / BEST for split in splits]
+    for file in files:
+        if not file.is_file():
+            raise InputError(
+                f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
+                hint="the `vidsum train` command of this run, without --split, trains the others",
+            )
+    return files
+
+
+def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
+    # at its own rate: every 15th frame is not the same rate in all videos of a data set
+    summarizer = replace(summarizer, fps=1 / video.features.step_s)
+    if protocol == "auto":
+        return importance(summarizer, video.features, shots_of(video), width=beams)
+    require_readable(summarizer, video.features)
+    model = summarizer.model
+    if not isinstance(model, FullTransNet):
+        raise UsageError(f"{summarizer.name} has no decoder to show labels to")
+    most, n_samples = model.config.most_samples, len(video.features)
+    if most is not None and n_samples > most:
+        fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
+        raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")
+    return curve_of(_teacher_forced(model, summarizer.inputs, video), shot_of_sample(video))
+
+
+@torch.inference_mode()
+def _teacher_forced(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
+    """The model's steps, each given all key frames before it that it should have chosen."""
+    read = replace(video, features=replace(video.features, array=inputs.of(video.features)))
+    example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)
+    log_probabilities = model(example.features, example.is_global, example.key_frames)
+    key_frames = tuple(example.key_frames[0].tolist())
+    return Decoded(key_frames, log_probabilities[0, :, :-1].exp().cpu().numpy())

@@ -1,0 +1,206 @@
+"""Ridge regression of people's scores on the frames of annotated videos, one model per split.
+
+It minimises the mean over videos of the mean squared error of a frame's score, both less their means over the
+video, plus the penalty times the squared weights: scikit-learn's Ridge on centred rows, each weighted by one
+over the frames of its video, with which tests compare it. Sums over frames are enough, so that many draws of
+simulated features cost no memory.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.captioned import Draw
+from vidsum.lab.datasets.splits import Split, k_fold
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.evaluation.summary_metrics import spearman_rho
+from vidsum.lab.training.examples import target_of
+from vidsum.lab.training.run import Run, split_facts, start_run
+from vidsum.lab.training.state import BEST, make_folder, refuse_foreign
+from vidsum.lab.training.summary_settings import RidgeSettings
+from vidsum.models.ridge import RidgeScorer, averaged
+from vidsum.types import FloatArray, Progress, TimeArray
+
+PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Those that folds of the training videos choose from."""
+_FOLDS, _VALIDATION_DRAWS = 5, 3
+"""Of the choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
+_END_SCALE = 3.0
+"""Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
+
+
+@dataclass(frozen=True)
+class RidgeResult:
+    """A fitted split."""
+
+    split: Split
+    checkpoint: Path
+    penalty: float
+    validation: float | None
+    """See `Fitted`."""
+
+
+def prepare_ridge(
+    videos: Mapping[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: RidgeSettings,
+    out: Path,
+    *,
+    sources: Sequence[Path] = (),
+    draw: Draw | None = None,
+    overwrite: bool = False,
+) -> Run[RidgeSettings]:
+    """Check data and settings and write `run.json`; see `vidsum.lab.training.run.start_run`."""
+    return start_run("ridge", videos, splits, settings, out, sources=sources, draw=draw, overwrite=overwrite)
+
+
+def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
+    """Fit the model of one split, and write its checkpoint.
+
+    Raises:
+        UsageError: there are too few training videos to choose a penalty.
+        OutputError: the checkpoint cannot be written.
+    """
+    split = run.splits[number]
+    fitted = fit_ridge(run, split.train, progress)
+    facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}
+    target = run.folder(number) / BEST
+    make_folder(target.parent)
+    refuse_foreign(target.parent)
+    training = {**run.facts, **facts}
+    config, tensors = asdict(run.settings.model), fitted.model.arrays
+    save_trained(target, Trained("ridge", config, run.features, training, tensors))
+    return RidgeResult(split, target, fitted.penalty, fitted.validation)
+
+
+class Fitted(NamedTuple):
+    """A regression."""
+
+    model: RidgeScorer
+    penalty: float
+    validation: float | None
+    """Mean Spearman correlation in the folds that chose the penalty."""
+
+
+def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress | None = None) -> Fitted:
+    """The regression of some videos of a run. Raises UsageError where they are too few for a penalty."""
+    settings = run.settings
+    basis = _basis((_rows(run, name, 0) for name in names), settings)
+    videos = []
+    for done, name in enumerate(names, 1):
+        videos.append(_fitted_to(run, name, basis))
+        if progress:
+            progress("videos", done, len(names))
+    penalty, validation = settings.penalty, None
+    if penalty is None:
+        penalty, validation = _choose(videos, settings)
+    (weights,) = _solve(videos, [penalty])
+    return Fitted(_with_weights(basis, weights, videos, settings), penalty, validation)
+
+
+@dataclass(frozen=True, eq=False)
+class _Video:
+    """What the regression needs of a video: its share of the normal equations, and rows to validate on."""
+
+    products: TimeArray
+    """[C, C] mean over frames and draws of phi phi^T, less the mean of phi over the video."""
+    moments: TimeArray
+    """[C] mean of phi times the target."""
+    draws: Sequence[FloatArray]
+    """[T, C] phi of each draw, less its mean."""
+    target: FloatArray
+    """[T]"""
+
+
+def _fitted_to(run: Run[RidgeSettings], name: str, basis: RidgeScorer) -> _Video:
+    target = target_of(run.videos[name])
+    draws = [
+        _expanded(basis, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
+    ]
+    stacked = np.concatenate(draws).astype(np.float64)
+    products = stacked.T @ stacked / len(stacked)
+    moments = stacked.T @ np.tile(target, len(draws)) / len(stacked)
+    return _Video(products, moments, draws, target)
+
+
+def _rows(run: Run[RidgeSettings], name: str, draw: int) -> FloatArray:
+    """[T, D] what the model reads of a draw of a video, with the ends scaled up."""
+    return run.inputs.of(run.drawn(name, run.settings.seed, draw).features) * _scales(run.settings)
+
+
+def _scales(settings: RidgeSettings) -> FloatArray:
+    """[D] factors of the input during the fit."""
+    scales = np.ones(settings.model.dim_in, np.float32)
+    if settings.ends:
+        scales[-2:] = _END_SCALE
+    return scales
+
+
+def _expanded(basis: RidgeScorer, rows: FloatArray) -> FloatArray:
+    """[T, C] phi of rows [T, D], less its mean over the video."""
+    phi = basis.expand(rows)
+    return np.asarray(phi - phi.mean(axis=0), np.float32)
+
+
+def _basis(videos: Iterable[FloatArray], settings: RidgeSettings) -> RidgeScorer:
+    """A model without weights; a kernel is as wide as frames of one video are apart."""
+    config = settings.model
+    if not config.components:
+        return RidgeScorer(config, np.zeros(config.dim_in, np.float32))
+    smooth = [averaged(rows, config.window) for rows in videos]
+    variance = float(np.mean([rows.var(axis=0).sum() for rows in smooth]))
+    rng = np.random.default_rng(settings.seed)
+    shape = (config.components, config.dim_in)
+    projection = rng.standard_normal(shape) * np.sqrt(2 * settings.gamma / variance)
+    offset = rng.uniform(0, 2 * np.pi, config.components)
+    weights = np.zeros(config.components, np.float32)
+    random = (np.asarray(array, np.float32) for array in (projection, offset))
+    return RidgeScorer(config, weights, 1.0, *random)
+
+
+def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
+    """[C] the weights that minimise the mean squared error over videos, plus each penalty."""
+    products = np.mean([video.products for video in videos], axis=0)
+    moments = np.mean([video.moments for video in videos], axis=0)
+    identity = np.eye(len(moments))
+    return [np.asarray(np.linalg.solve(products + penalty * identity, moments)) for penalty in penalties]
+
+
+def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
+    """The penalty whose models rank frames best in folds of the training videos, and their correlation."""
+    if len(videos) < _FOLDS:
+        fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
+        raise UsageError(fault, hint="--penalty 0.1, or more videos")
+    names = [str(number) for number in range(len(videos))]
+    correlations: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
+    for fold in k_fold(names, _FOLDS, settings.seed):
+        train = [videos[int(name)] for name in fold.train]
+        for penalty, weights in zip(PENALTIES, _solve(train, PENALTIES), strict=True):
+            for video in (videos[int(name)] for name in fold.test):
+                rows = video.draws[:_VALIDATION_DRAWS]
+                scores = [_smooth(each @ weights, settings.model.window) for each in rows]
+                correlations[penalty].extend(spearman_rho(np.stack(scores), video.target)[:, 0].tolist())
+    means = {penalty: float(np.mean(values)) for penalty, values in correlations.items()}
+    best = max(means, key=lambda penalty: means[penalty])
+    return best, means[best]
+
+
+def _smooth(scores: TimeArray, window: int) -> FloatArray:
+    return averaged(scores[:, None], window)[:, 0]
+
+
+def _with_weights(
+    basis: RidgeScorer, weights: TimeArray, videos: Sequence[_Video], settings: RidgeSettings
+) -> RidgeScorer:
+    """The model with its weights, the scale of the ends among them, and the spread of its scores."""
+    spreads = [_smooth(video.draws[0] @ weights, basis.config.window).std() for video in videos]
+    # 0 where all annotators give all frames one score; then so is the model's
+    fitted = replace(basis, weights=np.asarray(weights, np.float32), spread=float(np.mean(spreads)) or 1.0)
+    if fitted.projection is not None:
+        return replace(fitted, projection=fitted.projection * _scales(settings))
+    return replace(fitted, weights=fitted.weights * _scales(settings))

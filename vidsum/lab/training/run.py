@@ -1,0 +1,199 @@
+"""A run of a summarizer over the splits of a data set.
+
+It is a folder: `run.json` says what the run is made from and which videos each model may be tested on;
+`split_0`, `split_1` ... hold a trained model each.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+
+from vidsum.errors import InputError, UsageError
+from vidsum.grounding import vse
+from vidsum.lab.datasets.captioned import Draw, Simulation
+from vidsum.lab.datasets.splits import Split
+from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
+from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.provenance import of_file
+from vidsum.summary.summarizer import SENTENCES, Inputs
+from vidsum.text_files import read_json
+
+SCHEMA: Final = "vidsum.training_run/1"
+NAME: Final = "run.json"
+_WEIGHTS: Final = "weights"
+"""Key of the networks that simulated features come from; older runs lack it."""
+
+S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Generic[S]):
+    """A run whose data has been checked and whose folder is claimed."""
+
+    out: Path
+    videos: Mapping[str, AnnotatedVideo]
+    splits: tuple[Split, ...]
+    """With their validation parts, if there are any."""
+    settings: S
+    features: Mapping[str, Any]
+    """Those that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
+    facts: Mapping[str, Any]
+    """Recorded of the training in each checkpoint."""
+    draw: Draw | None
+    """Draws the features of a video anew; None: they are always the same."""
+    inputs: Inputs
+    """How features become the model's input."""
+
+    def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
+        """A video, with its features drawn from a seed."""
+        video = self.videos[name]
+        return self.draw(video, *seed) if self.draw else video
+
+    def folder(self, number: int) -> Path:
+        """Where the model of a split is."""
+        return self.out / f"split_{number}"
+
+
+def start_run(
+    model: str,
+    videos: Mapping[str, AnnotatedVideo],
+    splits: Sequence[Split],
+    settings: S,
+    out: Path,
+    *,
+    sources: Sequence[Path],
+    draw: Draw | None,
+    overwrite: bool,
+    **facts: Any,
+) -> Run[S]:
+    """Check that the videos go together, claim the folder and write `run.json`.
+
+    Args:
+        model: its name in the checkpoints.
+        videos: by name; all that the splits name.
+        splits: as they are trained on.
+        settings: `dim_in` of the model comes from the videos.
+        out: the folder; made if needed.
+        sources: the files of the videos; their SHA-256 are recorded.
+        draw: draws the features of a video anew.
+        overwrite: drop a run with other settings.
+        **facts: settings as they are recorded, where these differ from the fields of the same name.
+
+    Raises:
+        UsageError: the videos do not go together.
+        OutputError: the folder holds a run with other settings, or cannot be written to.
+    """
+    named = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
+    _check_together([videos[name] for name in sorted(named)])
+    first, *others = [videos[name] for name in sorted({name for split in splits for name in split.train})]
+    used = [draw(first, 0) if draw else first, *others]
+    features = _kind_of(used)
+    is_space = features["extractor"] in SENTENCES
+    inputs = Inputs(vse.NAME if is_space else None, settings.ends)
+    if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
+        features |= {"extractor": vse.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
+    features |= inputs.recorded
+    sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
+    settings = replace(settings, model=sized)
+    data = [{"name": path.name, **of_file(path)} for path in sources]
+    weights = {_WEIGHTS: draw.weights} if isinstance(draw, Simulation) else {}
+    recorded = {"data": data, **weights, **settings.own, **facts}
+    run = Run(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
+    document = {
+        "model": model,
+        "data": data,
+        "features": features,
+        "settings": {**settings.flat, **facts},
+        "splits": [
+            {"folder": run.folder(number).name, **split_facts(split)} for number, split in enumerate(splits)
+        ],
+    }
+    claim_run(out, {**document, **weights}, overwrite=overwrite)
+    return run
+
+
+def split_facts(split: Split) -> dict[str, Any]:
+    """The name of a split and the videos of each part, JSON-ready."""
+    return {"name": split.name} | {
+        part: list(getattr(split, part)) for part in ("train", "validation", "test")
+    }
+
+
+def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
+    """All features must be of one kind; the model could read no others later."""
+    first = videos[0]
+    for video in videos[1:]:
+        own, other = (f"{each.features.dim} numbers of {each.features.extractor}" for each in (first, video))
+        if own != other:
+            fault = f"{first.name} has features of {own}, {video.name} of {other}"
+            raise UsageError(fault, hint="give files whose features were extracted in the same way")
+
+
+def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
+    """Extractor, size and median rate of the features."""
+    features = videos[0].features
+    step_s = float(np.median([video.features.step_s for video in videos]))
+    return {"extractor": features.extractor, "dim": features.dim, "fps": round(1 / step_s, 6)}
+
+
+def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
+    """Make the folder of a run and write the facts to `run.json`, unless it is there and says the same.
+
+    With `overwrite`, all splits of a run with other facts are dropped.
+
+    Raises:
+        OutputError: the folder holds a run with other facts, or cannot be written to.
+        InputError: `run.json` is damaged.
+    """
+    document = {"schema": SCHEMA, **facts}
+    make_folder(out)
+    if (out / NAME).exists() and not overwrite:
+        before = read_run(out)
+        known = {key: value for key, value in document.items() if key in before or key != _WEIGHTS}
+        require_same(before, known, out)
+        return
+    if (out / NAME).exists() and not _is_same(out, document):
+        for folder in {file.parent for name in (LAST, BEST) for file in out.glob(f"*/{name}")}:
+            clear(folder)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    with atomic_write(out / NAME) as part:
+        part.write_text(as_utf8(text) + "\n", encoding="utf-8")
+
+
+def read_run(out: Path) -> dict[str, Any]:
+    """The `run.json` in a folder: `model`, `data`, `features`, `settings`, `splits`, and `weights` or not.
+
+    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError where the file is
+    missing or of another kind.
+    """
+    path = out / NAME
+    if not path.is_file():
+        raise InputError(f"{out}: holds no training run ({NAME})", hint="give the --out of `vidsum train`")
+    try:
+        document = read_json(path)
+    except InputError as error:
+        raise InputError(error.message, hint="start over with --overwrite") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise InputError(f"{path}: does not describe a training run ({SCHEMA})")
+    return document
+
+
+def unfinished_splits(out: Path) -> list[int]:
+    """Numbers of the splits of a run whose training is not finished; errors as `read_run`."""
+    run = read_run(out)
+    last = BEST if run.get("model") == "ridge" else CURVES  # the file that a training writes last
+    folders = [out / split["folder"] for split in run["splits"]]
+    return [number for number, folder in enumerate(folders) if not (folder / last).is_file()]
+
+
+def _is_same(out: Path, document: Mapping[str, Any]) -> bool:
+    try:
+        return read_run(out) == document
+    except InputError:
+        return False

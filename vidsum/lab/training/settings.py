@@ -1,0 +1,297 @@
+"""What can be chosen about training: the loop, and moment models. Fields are options of `vidsum train`."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
+
+from vidsum.errors import UsageError
+from vidsum.lab.training import presets
+from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
+from vidsum.names import unknown
+from vidsum.options import Limits, Option, check, option
+from vidsum.settings import Device
+
+NonNegative = Annotated[float, Limits(min=0)]
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """How long and how to train."""
+
+    PANEL = "Training"
+
+    epochs: int = option("Maximum number of epochs.", 300, min=1)
+    seed: int = option("Random seed: initial weights, order of the examples, dropout.", 0, min=0)
+    patience: int | None = option(
+        "Stop after this many epochs without improvement.", None, min=1, shown="none"
+    )
+    precision: Literal["fp32", "bf16"] = option("Floating-point type of the computations.", "fp32")
+    """bf16 by autocast; weights and optimizer stay float32."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """The constants of MRNet's Eq. 10 to 12, with the published ones of ActivityNet Captions."""
+
+    PANEL = "Training"
+
+    iou_low: Annotated[float, Limits(min=0, max=1)] = 0.5
+    """A proposal of this IoU, or less, is wrong."""
+    iou_high: Annotated[float, Limits(min=0, max=1)] = 1.0
+    """A proposal of this IoU, or more, is right; between the two the target rises linearly (2D-TAN)."""
+    lambda_c: float = option("Weight of the contrastive loss.", 0.1, min=0)
+    lambda_s: float = option("Weight of the sparsity loss.", 10.0, min=0)
+    margin: NonNegative = 0.3
+    """Subtracted from the cosine of a query and its own moment."""
+    positives: Annotated[int, Limits(min=1)] = 1
+    """Moments that a query owns: its proposals of the highest IoU."""
+    temperature: Annotated[float, Limits(above=0)] = 0.1
+    negative_iou: Annotated[float, Limits(min=0, max=1)] = 0.5
+    """Moments of one video that overlap less are different moments."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.iou_low >= self.iou_high:
+            raise UsageError(f"iou_low must be below iou_high: {self.iou_low:g}, {self.iou_high:g}")
+
+
+@dataclass(frozen=True)
+class MatchWeights:
+    """Weights of the costs, in the assignment and in the loss of what is assigned."""
+
+    span: NonNegative = 10.0
+    """The L1 distance of centre and width."""
+    giou: NonNegative = 1.0
+    """1 - generalized IoU."""
+    label: NonNegative = 4.0
+    """Whether it is a moment."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class DETRLossSettings:
+    """The constants of the DETR losses, with those published for QVHighlights."""
+
+    match: MatchWeights = field(default_factory=MatchWeights)
+    no_moment: NonNegative = 0.1
+    """Weight of predictions without a ground-truth window in the loss of the labels."""
+    saliency: NonNegative = 1.0
+    """Weight of the saliency losses, together."""
+    margin: NonNegative = 0.2
+    """By how much one clip's saliency must exceed another's."""
+    tau: Annotated[float, Limits(above=0)] = 0.5
+    """Temperature of the rank-contrastive loss."""
+    lambda_s: NonNegative = 10.0
+    """Weight of the sparsity loss, of mrnet-detr alone."""
+    static_sparsity: NonNegative = 0.5
+    """Weight of the sparsity loss of static masks, as in SwinBERT."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+LearningRate = Annotated[float, Option("Learning rate of AdamW.", above=0)]
+WeightDecay = Annotated[float, Option("Weight decay of AdamW.", min=0)]
+BatchSize = Annotated[int, Option("Videos per step; `train detr` has one query per video.", min=1)]
+DecayAt = Annotated[
+    tuple[int, ...], Option("Divide the learning rate by 10 after this epoch. Can be repeated.", min=1)
+]
+
+
+@dataclass(frozen=True)
+class MomentSettings:
+    """What the trainers of all moment models share: rates, presets, and choices by name."""
+
+    PANEL = "Training"
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Published choices by data set, and ours for simulated and toy data."""
+    SIZES: ClassVar[Mapping[str, Mapping[str, int]]] = {}
+
+    lr: LearningRate = 1e-4
+    weight_decay: WeightDecay = 1e-4
+    batch_size: BatchSize = 32
+    warmup: float = option("Epochs of linear learning-rate warm-up.", 0.0, min=0)
+    """The papers have none."""
+    decay_at: DecayAt = ()
+    max_norm: Annotated[float, Limits(above=0)] = 0.1
+    """Gradient clipping norm."""
+    start: str | None = option("Initial weights: a checkpoint by name or file.", None, shown="random")
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+        object.__setattr__(self, "decay_at", tuple(self.decay_at))
+
+    def lr_share(self, epochs: float) -> float:
+        """Fraction of the learning rate after so many epochs, those in part included."""
+        rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
+        return float(rise * 0.1 ** sum(epochs > end for end in self.decay_at))
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
+        """The choices of a preset, in one of `SIZES`.
+
+        Raises:
+            UsageError: unknown preset or size.
+        """
+        for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
+            if name not in known:
+                raise unknown(what, name, known)
+        return {**cls.SIZES[size], **cls.PRESETS[preset]}
+
+
+@dataclass(frozen=True)
+class MRNetSettings(MomentSettings):
+    """Training MRNet, with the published settings of ActivityNet Captions."""
+
+    PRESETS = presets.MRNET
+    SIZES = HEADS
+    """Of the proposal map."""
+
+    model: MRNetConfig = field(default_factory=MRNetConfig)
+    """Its dimensions come from the data, whatever they are here."""
+    loss: LossSettings = field(default_factory=LossSettings)
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=15))
+    lr: LearningRate = 8e-4
+    weight_decay: WeightDecay = 1e-5
+    batch_size: BatchSize = 12
+    queries_per_video: int | None = option(
+        "Maximum number of queries per video and forward pass; 1: single-query mode.",
+        None,
+        min=1,
+        shown="all",
+    )
+    """1 is the paper's single-query mode, None (all) its multi-query mode."""
+    decay_at: DecayAt = (7,)
+    max_norm: Annotated[float, Limits(above=0)] = 5.0
+
+    @classmethod
+    def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
+        """The choices of a preset, with the proposal map of the paper or the light one."""
+        choices = super().published(preset, size)
+        return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        return {**own_fields(self), **asdict(self.loss)}
+
+
+@dataclass(frozen=True)
+class DETRSettings(MomentSettings):
+    """Training the DETR models, with the published settings of QVHighlights."""
+
+    PRESETS = presets.DETR
+    SIZES = MappingProxyType({"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}})
+    """Of the transformer: the published ones, and those for a CPU."""
+
+    model: DETRConfig = field(default_factory=DETRConfig)
+    """Its dimensions come from the data, whatever they are here."""
+    loss: DETRLossSettings = field(default_factory=DETRLossSettings)
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
+    max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """See `MRNetSettings.own`."""
+        return {**own_fields(self), "loss": asdict(self.loss)}
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """What a moment model is trained on."""
+
+    PANEL = "Data and output"
+
+    data: Annotated[
+        tuple[str, ...],
+        Option(
+            "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); can "
+            "be repeated with --recipe captions. toy: generated data, to try the model.",
+            metavar="FILE|toy",
+        ),
+    ]
+    recipe: Literal["features", "captions"] = option(
+        "features: train on features of the annotated videos. captions: simulate features from the "
+        "sentences; no video is needed.",
+        "features",
+    )
+    features: tuple[Path, ...] = option(
+        "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
+        "repeated; features are concatenated. With --recipe captions: captions of clips, which then show "
+        "what their videos do.",
+        (),
+        metavar="PATH",
+    )
+    space: Literal["features", "clip", "vse"] = option(
+        "clip or vse: the features are embeddings in that space of `vidsum ground`, which can then use "
+        "the model. features: any others. With captions: the space to simulate, vse by default.",
+        "features",
+    )
+    text: Literal["minilm", "clip", "glove"] | None = option(
+        "Text encoder of the queries for other features.", None, shown="minilm"
+    )
+    clip_s: float | None = option(
+        "With captions: clip length in seconds; a window has T clips.", None, shown="1", above=0
+    )
+    guided: bool | None = option(
+        "With captions: whether each clip comes with its similarity to the query.",
+        None,
+        flags=("--guided/--plain",),
+        shown="guided",
+    )
+    videos: int | None = option("With captions: simulated videos per epoch.", None, min=1, shown="1200")
+    joined: float | None = option(
+        "With captions: fraction of the videos that join events of any; the others are as annotated.",
+        None,
+        min=0,
+        max=1,
+        shown="0.6",
+    )
+    validation: str | None = option(
+        "Validation data: annotations of other videos, or a fraction of the training videos; "
+        "0: take the last epoch.",
+        None,
+        shown="0.1",
+        metavar="FILE|FRACTION",
+    )
+    text_features: Path | None = option(
+        "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
+        "their encoder.",
+        None,
+        shown="the words are embedded",
+        metavar="FOLDER",
+    )
+    """Of the DETR models alone."""
+    query_features: Path | None = option(
+        "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
+        "qidNUMBER of --data as .pt, .npy or .npz.",
+        None,
+        shown="the sentences are embedded",
+        metavar="FOLDER",
+    )
+    """Of MRNet alone."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def held_out(self) -> Path | float:
+        """`validation` as a file of annotations or a fraction of the videos."""
+        try:
+            return 0.1 if self.validation is None else float(self.validation)
+        except ValueError:
+            return Path(str(self.validation))
+
+
+def own_fields(settings: Any) -> dict[str, Any]:
+    """The fields of settings that are not settings themselves, by name."""
+    nested = ("model", "loss", "loop")
+    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in nested}

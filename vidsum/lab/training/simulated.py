@@ -1,0 +1,267 @@
+"""Training videos simulated from captions: the embeddings of clips in a space while a sentence is true.
+
+No video is needed. A `Show` turns captions into what the space shows of them, with noise; here is what lasts
+and what passes of that noise. The equations are in docs/algorithms/captions.md.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.features.resample import resample
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
+from vidsum.grounding.windows import clips_of, grid
+from vidsum.intervals import stacked
+from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
+from vidsum.lab.training.captions import Captions, Words
+from vidsum.lab.training.scripts import NOTHING, Asked, Script, annotated, ask, filled, joined
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray, Interval, TimeArray
+
+_NO_TARGET = 0.1
+"""Fraction of no-target queries."""
+_SCENE = 0.3
+"""Weight of a video's own sentences where none of them is true."""
+_WHOLE, _ELSEWHERE = 0.4, 0.2
+"""Fraction of the long videos that are taken as a whole, in longer clips; and of the windows of the others
+that are taken without regard to the query."""
+_SHORTEST_S = 0.5
+"""A shorter rest of a moment at the edge of a window does not count."""
+_MAX_COVERED = 0.7
+"""Largest fraction of an example, less outliers, that a query may be true in. What is nearly always true is
+the subject, not a moment, and a model trained on such answers gives them where it is in doubt."""
+_MIN_SHOWN = 0.5
+"""Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
+_PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
+"""Fraction of the noise's variance that is new in each clip; fraction of the lasting rest that all shots of a
+text share; factor of the lasting noise in an outlier."""
+_STRENGTH = (2 / 3, 4 / 3)
+"""Range of the factor of a video's noise."""
+_DRAWS, _LONGEST = 1000, 3
+"""Maximum number of tries to find an example whose queries are moments; longest joined video, in windows."""
+
+
+Show = Callable[[FloatArray, FloatArray], FloatArray]
+"""What a space shows of captions [T, D], with standard normal noise [T, D]: rows [T, D] of length 1.
+
+Means of captions stand for clips that show several.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """How examples are simulated."""
+
+    captions: Captions
+    show: Show
+    clips: int
+    """T, of an example."""
+    clip_s: float
+    """Seconds of a clip: of a video longer than T of them, an example is mostly a window of T."""
+    n_queries: int = 1
+    """Maximum number of queries per example."""
+    guided: bool = True
+    """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
+    joined: float = 0.6
+    """Fraction of the videos that are joined from events of any; the others are as annotated."""
+
+
+def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
+    """Training examples, drawn anew for each seed, such as a seed and an epoch.
+
+    Raises UsageError where hardly a draw has queries that are true in a part of the video only.
+    """
+    rng = np.random.default_rng(list(seed))
+    return [_moment_example(how, rng) for _ in range(n_videos)]
+
+
+def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
+    draft = _draft(how, rng)
+    video = simulate_video(draft.script, how, rng)
+    queries = how.captions.queries[[asked.query for asked in draft.asked]]
+    rows = guided_rows(video, queries[0]) if how.guided else video.rows
+    return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
+
+
+def simulate_highlights(
+    how: Simulation, words: Words, n_videos: int, seed: Sequence[int]
+) -> list[HighlightExample]:
+    """The same with saliency; each example has one query and a negative pair.
+
+    A video of fewer clips than `how.clips` is taken as it is, not resampled to so many. `words` is called
+    once, for the sentences of all examples.
+    """
+    rng = np.random.default_rng(list(seed))
+    drawn = [_highlight_example(how, rng) for _ in range(n_videos)]
+    embedded = iter(words([sentence for sentences, _ in drawn for sentence in sentences]))
+    return [make(next(embedded), next(embedded)) for _, make in drawn]
+
+
+def _highlight_example(
+    how: Simulation, rng: np.random.Generator
+) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
+    """The numbers of the query and of the negative pair's, and what makes the example from their words.
+
+    The negative pair has any query: that it is true of this video too is very unlikely.
+    """
+    draft = _draft(how, rng)
+    video = simulate_video(filled(draft.script, how.captions, rng), how, rng)
+    asked, negative = draft.asked[0], int(rng.integers(len(how.captions.queries)))
+
+    def clips(number: int) -> FloatArray:
+        rows = guided_rows(video, how.captions.queries[number]) if how.guided else video.rows
+        return clips_of(rows[draft.window], STEP_S, how.clip_s, how.clips)
+
+    def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
+        windows = draft.windows[0]
+        windows = windows[windows[:, 1] > windows[:, 0]]
+        pair = Pair(negative_rows, negative_words)
+        return HighlightExample(draft.script.name, rows, words, windows, saliency, pair)
+
+    rows, negative_rows = clips(asked.query), clips(negative)
+    saliency = saliency_of(draft.script, asked, video.timestamps)[draft.window]
+    saliency = resample(saliency[:, None], len(rows))[:, 0]
+    return (asked.query, negative), make
+
+
+class _Draft(NamedTuple):
+    """The script of an example, and its queries."""
+
+    script: Script
+    asked: list[Asked]
+    window: slice
+    """The clips of the video's grid that the example has."""
+    windows: FloatArray
+    """[M, W, 2] where each query is true, as fractions of the window, padded with empty ones."""
+
+
+def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
+    """A draft whose queries are true in a part of the video only; UsageError where hardly a draw has such."""
+    for _ in range(_DRAWS):
+        if draft := _try_draft(how, rng):
+            return draft
+    raise UsageError(
+        f"{how.captions.n_sentences} captions are too few, or last too long: each is true in nearly all of "
+        "its video",
+        hint="more --data",
+    )
+
+
+def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
+    """A draft; None where a query is true in too much of it."""
+    window_s = how.clips * how.clip_s
+    is_joined = rng.random() < how.joined
+    script = joined(how.captions, _LONGEST * window_s, rng) if is_joined else annotated(how.captions, rng)
+    asked = [ask(script, how.captions, sentence, rng) for sentence in _sentences_of(script, how, rng)]
+    moments = [each.moments for each in asked]
+    n_clips = len(grid(script.duration_s, STEP_S))
+    window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
+    outliers = [(each.start_s, each.end_s) for each in script.segments if each.sentence == NOTHING]
+    windows, empty = (_windows(each, window, script.duration_s) for each in (moments, [outliers]))
+    covered, nothing = ((each[..., 1] - each[..., 0]).sum(axis=1).max() for each in (windows, empty))
+    is_too_much = covered >= _MAX_COVERED * (1 - nothing) - 1e-6  # also of nothing but outliers
+    return None if is_too_much else _Draft(script, asked, window, windows)
+
+
+def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) -> ClipEmbeddings:
+    """The embeddings of a video of the script."""
+    times = grid(script.duration_s, STEP_S)
+    texts, weights = _texts(script, how.captions, rng), _weights(script, times)
+    lasting = weights @ _lasting(script, texts.shape[1], rng)
+    passing = rng.standard_normal(lasting.shape, np.float32)
+    noise = np.sqrt(1 - _PASSES) * lasting + np.sqrt(_PASSES) * passing
+    rows = how.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
+    return ClipEmbeddings(rows, times, STEP_S, script.duration_s)
+
+
+def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
+    own = captions.vectors[[segment.sentence for segment in script.segments]]
+    own[[segment.sentence == NOTHING for segment in script.segments]] = 0
+    background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * own.mean(axis=0)
+    return np.concatenate([own, unit_rows(background[None])])
+
+
+def _weights(script: Script, times: TimeArray) -> FloatArray:
+    """[T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1.
+
+    Where annotators scored a clip, the weight of the sentence grows with the score.
+    """
+    covered = _covered_s([(each.start_s, each.end_s) for each in script.segments], times)
+    nothing = covered.sum(axis=1, keepdims=True) == 0
+    weights = np.concatenate([covered, nothing], axis=1)
+    weights /= weights.sum(axis=1, keepdims=True)
+    for number, segment in enumerate(script.segments):
+        if segment.sentence in script.saliency:
+            fraction = scores_at(script.saliency[segment.sentence], times) / MOST_SALIENT
+            hidden = weights[:, number] * (1 - _MIN_SHOWN) * (1 - fraction)
+            weights[:, number] -= hidden
+            weights[:, -1] += hidden
+    return np.asarray(weights, np.float32)
+
+
+def _covered_s(intervals: Sequence[Interval], times: TimeArray) -> TimeArray:
+    """[T, N] seconds of each clip in each interval."""
+    starts, ends = np.array(intervals, np.float64).reshape(-1, 2).T
+    common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
+    return np.asarray(np.maximum(common, 0.0))
+
+
+def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
+    """[T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
+    fraction of each clip in which the query is true.
+    """
+    covered = _covered_s(asked.moments, times).sum(axis=1)
+    everywhere = np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
+    if asked.sentence not in script.saliency:
+        return everywhere
+    own = [(each.start_s, each.end_s) for each in script.true if each.sentence == asked.sentence]
+    is_own = _covered_s(own, times).sum(axis=1) > 0
+    return np.where(is_own, scores_at(script.saliency[asked.sentence], times), everywhere)
+
+
+def _lasting(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
+    """[S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the rest."""
+    texts = [segment.sentence for segment in script.segments]
+    shots = [place if each.shot is None else -1 - each.shot for place, each in enumerate(script.segments)]
+    rows = np.zeros((len(texts) + 1, dim), np.float32)
+    for kinds, fraction in ((texts, _SENTENCE_LASTS), (shots, 1 - _SENTENCE_LASTS)):
+        known, place = np.unique([*kinds, len(kinds) + max(kinds, default=0)], return_inverse=True)
+        rows += np.sqrt(fraction) * rng.standard_normal((len(known), dim), np.float32)[place]
+    rows[:-1][[text == NOTHING for text in texts]] *= _OUTLIER
+    return rows
+
+
+def _sentences_of(script: Script, how: Simulation, rng: np.random.Generator) -> list[int]:
+    """Some sentences that are true in a video; now and then the first is another one, a no-target query."""
+    own = list(dict.fromkeys(segment.sentence for segment in script.true))
+    sentences = [int(number) for number in rng.permutation(own)[: 1 if how.guided else how.n_queries]]
+    if not sentences or rng.random() < _NO_TARGET:
+        sentences[:1] = [int(rng.integers(how.captions.n_sentences))]
+    return sentences
+
+
+def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.random.Generator) -> slice:
+    """The clips of an example: all, or of a long video a window, mostly one that meets the moments."""
+    if n_clips <= longest or rng.random() < _WHOLE:
+        return slice(0, n_clips)
+    start = rng.integers(n_clips - longest + 1)
+    if moments and rng.random() >= _ELSEWHERE:
+        middle = rng.uniform(*moments[int(rng.integers(len(moments)))]) / STEP_S
+        start = np.clip(middle - rng.uniform(0, longest), 0, n_clips - longest)
+    return slice(int(start), int(start) + longest)
+
+
+def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: float) -> FloatArray:
+    """[M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty ones."""
+    first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
+    length_s = last_s - first_s
+    windows = []
+    for of_query in moments:
+        inside = [(max(start, first_s), min(end, last_s)) for start, end in of_query]
+        inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
+        windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
+    return stacked(windows, at_most=max(1, *map(len, windows))).astype(np.float32)

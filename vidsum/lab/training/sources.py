@@ -1,0 +1,275 @@
+"""The examples that `DataSettings` describe: of annotated videos, simulated from captions, or toy data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.grounding.spaces import embed_words, text_encoder_of
+from vidsum.grounding.text import load_text_encoder
+from vidsum.grounding.vse import NAME, load_map
+from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
+from vidsum.lab.datasets.clip_captions import embed_captions as embed_clips
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample
+from vidsum.lab.datasets.moments import MomentVideo, read_moments, repaired
+from vidsum.lab.training.captions import ClipCaptions, Sentences, captions_of, embed_sentences, words_of
+from vidsum.lab.training.data import (
+    N_VALIDATION,
+    Example,
+    MomentData,
+    annotated_highlights,
+    annotated_moments,
+    files_of,
+    held_out_of,
+)
+from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
+from vidsum.lab.training.simulated import Simulation, simulate_highlights, simulate_moments
+from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
+from vidsum.options import leaves
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray, Progress
+
+_VALIDATION_SEED, _TRAINING_SEED = 1, 2
+_CLIP_S, _VIDEOS = 1.0, 1200
+"""The longest clip in seconds, and the videos simulated per epoch, unless the settings have others."""
+_JOINED = 0.6
+"""The fraction of joined videos, unless the settings have another."""
+_QUERIES = 4
+"""Maximum per example of MRNet, where there is no guide."""
+_CLIP_NOISE = 0.15
+"""Deviation of each number of an embedding."""
+
+
+def simulated_moments(
+    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+) -> MomentData[MomentExample]:
+    """Examples simulated from captions, others in each epoch; the videos of the annotations are not needed.
+
+    Args:
+        source: files of annotations, the space, and how to simulate.
+        clips: T, of an example.
+        seed: of all draws.
+        device: where the text encoder runs.
+        progress: called while captions are embedded.
+
+    Raises:
+        InputError: annotations cannot be read.
+        UsageError: there is no caption, or no video to hold out.
+        WeightsError: the text encoder's weights cannot be had.
+    """
+    return _simulated(source, simulate_moments, _QUERIES, clips, seed, device, progress)
+
+
+def simulated_highlights(
+    source: DataSettings,
+    clips: int,
+    words: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> MomentData[HighlightExample]:
+    """The same with one query per example, its words (at most `words`) and the saliency of each clip.
+
+    Here `clips` is the maximum T of an example.
+    """
+    encode = partial(embed_words, space_of(source), device=device)
+    book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
+
+    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
+        return simulate_highlights(how, book(how.captions), n_videos, seeds)
+
+    return _simulated(source, simulate, 1, clips, seed, device, progress)
+
+
+def space_of(source: DataSettings) -> str:
+    """The space to simulate."""
+    return "vse" if source.space == "features" else source.space
+
+
+def in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    """What CLIP's space shows: a clip and its caption have a cosine of .2 to .4, as CLIP's paper reports."""
+    return unit_rows(captions + np.float32(_CLIP_NOISE) * noise)
+
+
+def _simulated(
+    source: DataSettings,
+    simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
+    n_queries: int,
+    n_clips: int,
+    seed: int,
+    device: str,
+    progress: Progress | None,
+) -> MomentData[Example]:
+    space, fraction = space_of(source), source.held_out
+    clip_s, guided, n_videos = source.clip_s or _CLIP_S, source.guided is not False, source.videos or _VIDEOS
+    if isinstance(fraction, Path):
+        fault = "with captions, --validation is a fraction of the annotated videos"
+        raise UsageError(fault, hint="--validation 0.1")
+    # by the file's name too, since two files may describe one video
+    videos: dict[str, MomentVideo] = {}
+    sentences: dict[str, Sentences] = {}
+    encoder = text_encoder_of(space)
+    encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
+    for path in map(Path, source.data):
+        of_file = {
+            f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
+            for name, video in read_moments(path).items()
+            if video.queries
+        }
+        videos |= of_file
+        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
+    clips = _captions_of_clips(source, videos, device, progress)
+    held_out = held_out_of(videos, fraction, seed)
+    train = {name: video for name, video in videos.items() if name not in held_out}
+    show = load_map().seen if space == "vse" else in_clip
+    joined = _JOINED if source.joined is None else source.joined
+    sizes = (show, n_clips, clip_s, n_queries, guided, joined)
+    of_train = Simulation(captions_of(train, sentences, clips), *sizes)
+    val: list[Example] = []
+    if held_out:
+        of_val = Simulation(captions_of(held_out, sentences, clips), *sizes)
+        val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
+    first = simulate(of_train, 1, (seed,))[0]
+
+    @lru_cache(maxsize=1)
+    def examples(epoch: int) -> list[Example]:
+        return simulate(of_train, n_videos, (seed, _TRAINING_SEED, epoch))
+
+    return MomentData(
+        examples=examples,
+        validation=[example for example in val if example.windows.any()],
+        features={"space": space, "dim": int(first.video.shape[1]), "clip_s": clip_s, "guided": guided},
+        about={
+            "recipe": "captions",
+            **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
+            "annotations": files_of(source.data),
+            **(
+                {"captions_of_clips": files_of([*map(str, source.features)]), "described": len(clips)}
+                if clips
+                else {}
+            ),
+            "videos": n_videos,
+            "joined": joined,
+            "validation": fraction,
+        },
+        warnings=repaired(videos),
+    )
+
+
+def _captions_of_clips(
+    source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
+) -> dict[str, ClipCaptions]:
+    """Captions of clips of those videos that a file of them names; the first file counts."""
+    if source.features and text_encoder_of(space_of(source)) != ENCODER:
+        raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
+    known: dict[str, ClipCaptions] = {}
+    for path in source.features:
+        texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
+        for name in videos:
+            own = name.split("/", 1)[1]
+            if own in texts and name not in known:
+                known[name] = ClipCaptions(texts[own], vectors[own])
+    if source.features and not known:
+        raise UsageError("the captions of clips are of no video of --data", hint="--data with their queries")
+    return known
+
+
+TOY = "toy"
+"""The value of `DataSettings.data` for toy data."""
+_FOR_CAPTIONS = ("clip_s", "guided", "videos", "joined")
+_FOR_FEATURES = ("text", "text_features", "query_features")
+
+
+def moment_data(
+    source: DataSettings, settings: MRNetSettings, progress: Progress | None = None
+) -> MomentData[MomentExample]:
+    """Examples for MRNet.
+
+    Args:
+        source: which data.
+        settings: give the clips, the seed and the text encoder's device.
+        progress: called while features are read or captions embedded.
+
+    Raises:
+        UsageError: options of the source do not go together, or there are no videos to train on.
+        InputError: annotations or features cannot be read, or some videos have none.
+        WeightsError: the text encoder's weights cannot be had.
+    """
+    kind, clips, seed = _checked_kind(source), settings.model.clips, settings.loop.seed
+    if kind == TOY:
+        return toy_data(draw_moments, Toy(clips=clips), seed)
+    make = simulated_moments if kind == "captions" else annotated_moments
+    return make(source, clips, seed, settings.device, progress)
+
+
+def highlight_data(
+    source: DataSettings, settings: DETRSettings, progress: Progress | None = None
+) -> MomentData[HighlightExample]:
+    """Examples for the DETR models: see `moment_data`."""
+    kind, model, seed = _checked_kind(source), settings.model, settings.loop.seed
+    if kind == TOY:
+        return toy_data(draw_highlights, Toy(clips=model.clips, queries=1), seed)
+    make = simulated_highlights if kind == "captions" else annotated_highlights
+    return make(source, model.clips, model.words, seed, settings.device, progress)
+
+
+def toy_data(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentData[Example]:
+    """Toy data, drawn anew in each epoch; that for validation is never trained on."""
+    few = replace(toy, n_videos=min(toy.n_videos, N_VALIDATION))
+    return MomentData(
+        examples=lambda epoch: draw(toy, seed, epoch),
+        validation=draw(few, seed, 0),
+        features={"space": "toy"},
+        about={"toy": vars(toy)},
+    )
+
+
+def preset_of(source: DataSettings, published: str) -> str:
+    """The preset that goes with the data; `published` for features of annotated videos."""
+    kind = _kind(source)
+    return published if kind == "features" else kind
+
+
+def _kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
+    if source.recipe == "captions":
+        return "captions"
+    return "toy" if source.data[0] == TOY else "features"
+
+
+def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
+    """The kind of data, if the source has all options that it needs and none without effect."""
+    kind = _kind(source)
+    if kind == "captions":
+        _refuse(source, _FOR_FEATURES, "with --recipe captions")
+        if other := next((path for path in source.features if not is_captions(path)), None):
+            fault = f"{other}: with --recipe captions, --features takes captions of clips alone"
+            raise UsageError(fault, hint="--features FILE.jsonl, or leave out --recipe captions")
+        if TOY in source.data:
+            fault = f"--data {TOY} has no captions to simulate features from"
+            raise UsageError(fault, hint="--data FILE, or leave out --recipe captions")
+        return kind
+    _refuse(source, _FOR_CAPTIONS, "without --recipe captions")
+    if len(source.data) > 1:
+        raise UsageError("features are read for one file of annotations", hint="one --data")
+    if kind == TOY:
+        _refuse(source, (*_FOR_FEATURES, "features", "space", "validation"), f"with --data {TOY}")
+    elif not source.features:
+        raise UsageError("no features to train on", hint=f"--features FILE or FOLDER; or --data {TOY}")
+    if source.query_features:
+        _refuse(source, ("text", "space"), "with --query-features, as no text is embedded")
+    return kind
+
+
+def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
+    """Refuse options that would have no effect."""
+    options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
+    given = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
+    if given:
+        have, them = ("has", "it") if len(given) == 1 else ("have", "them")
+        text = " and ".join(leaf.flags[0] for leaf in given).replace("/", " or ")
+        raise UsageError(f"{text} {have} no effect {where}", hint=f"leave {them} out")

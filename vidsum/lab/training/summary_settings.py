@@ -1,0 +1,143 @@
+"""Settings of training a summarizer or a visual-semantic embedding. Fields are options of `vidsum train`."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from vidsum.lab.evaluation.settings import Captions, Pictures
+from vidsum.lab.training.settings import LoopSettings, own_fields
+from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
+from vidsum.options import check, option
+from vidsum.settings import DEFAULT_EXTRACTOR, Device
+
+
+@dataclass(frozen=True)
+class FullTransNetSettings:
+    """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
+
+    PANEL = "Training"
+
+    model: FullTransNetConfig = field(default_factory=FullTransNetConfig)
+    """`dim_in` comes from the data, whatever it is here."""
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(patience=50))
+    """Without a validation split there is no early stop."""
+    lr: float = option("Learning rate of Adam.", 1e-3, above=0)
+    weight_decay: float = option("Weight decay of Adam.", 1e-4, min=0)
+    crop: float = option(
+        "Minimum fraction of each video to train on (random runs of shots); 1: whole videos, as in the "
+        "paper.",
+        1.0,
+        above=0,
+        max=1,
+    )
+    noise: float = option(
+        "Maximum fraction of the decoder's input tokens to replace at random, so that it relies on the "
+        "video; 0: none, as in the paper.",
+        0.0,
+        min=0,
+        max=1,
+    )
+    anneal: bool = option(
+        "Lower the learning rate to 0 in half a cosine.", False, flags=("--anneal/--no-anneal",)
+    )
+    validation: float = option(
+        "Fraction of the training videos that choose the best epoch; 0: take the last epoch.",
+        0.2,
+        min=0,
+        below=1,
+    )
+    ends: bool = option(
+        "Also read the time from the start and to the end.", False, flags=("--ends/--no-ends",)
+    )
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The choices that are neither the model's nor the loop's, JSON-ready."""
+        return own_fields(self)
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """All choices by name, JSON-ready."""
+        return {**asdict(self.model), **asdict(self.loop), **self.own}
+
+
+@dataclass(frozen=True)
+class RidgeSettings:
+    """Ridge regression of people's scores on frames."""
+
+    PANEL = "Training"
+
+    model: RidgeConfig = field(default_factory=RidgeConfig)
+    """`dim_in` comes from the data, whatever it is here."""
+    penalty: float | None = option(
+        "Weight of the squared weights beside the mean squared error.",
+        None,
+        above=0,
+        shown="chosen by five folds of the training videos",
+    )
+    gamma: float = option("With --components: width of the kernel; larger is narrower.", 0.5, above=0)
+    """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
+    ends: bool = option(
+        "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
+    )
+    draws: int = option("With --space vse: simulations of each video.", 6, min=1)
+    seed: int = option("Random seed of the folds and of the random features.", 0, min=0)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """What its checkpoints record: all choices, those of the model among them."""
+        return self.flat
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """All choices by name, JSON-ready."""
+        return {**asdict(self.model), **own_fields(self)}
+
+
+@dataclass(frozen=True)
+class VSEData:
+    """Pictures with sentences, and what sees them."""
+
+    PANEL = "Data and output"
+
+    captions: Captions
+    pictures: Pictures
+    extractor: str = option(
+        "Feature extractor of single frames, such as mobilenet_v2, or one of an installed package.",
+        DEFAULT_EXTRACTOR,
+        flags=("--extractor", "-e"),
+        metavar="NAME",
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class VSESettings:
+    """Training maps with a contrastive loss; their mean is the map."""
+
+    PANEL = "Training"
+
+    model: VSEConfig = field(default_factory=VSEConfig)
+    """Of each map; the dimensions come from the data."""
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=40))
+    maps: int = option("Maps to train and average.", 3, min=1)
+    views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 8, min=1)
+    phrases: float = option("Fraction of the sentences that are shortened to a few words.", 0.3, min=0, max=1)
+    temperature: float = option("Divides the cosines in the loss.", 0.05, above=0)
+    input_dropout: float = option("Dropout of the features.", 0.2, min=0, below=1)
+    dropout: float = option("Dropout of the hidden layer.", 0.5, min=0, below=1)
+    lr: float = option("Largest learning rate of AdamW.", 1e-3, above=0)
+    weight_decay: float = option("Weight decay of AdamW.", 0.01, min=0)
+    batch_size: int = option("Pictures per step.", 512, min=2)
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)

@@ -1,0 +1,325 @@
+"""Training a visual-semantic embedding (`vidsum.models.vse`) on features of pictures and their sentences.
+
+Each of several maps, which differ by their seeds, minimises the contrastive loss of CLIP (Radford et al.
+2021) over the pairs of a batch:
+
+    L = (CE(S / t) + CE(S^T / t)) / 2,    S[i, j] = f(x_i) . y_j,    the right answer of row i being i
+
+with one view x of each picture and one of its sentences y, sometimes shortened to a phrase. The mean of the
+maps is one map again, with all hidden layers side by side. docs/algorithms/vse.md has the reasons.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vidsum import checkpoints
+from vidsum.checkpoints.trained import Trained, read_trained, save_trained
+from vidsum.device import choose_device
+from vidsum.errors import InputError
+from vidsum.features import describe, weights_sha256
+from vidsum.features.pictures import features_of_views
+from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
+from vidsum.lab.evaluation.vse import (
+    ENCODER,
+    Ranks,
+    Sentences,
+    embed_sentences,
+    readable,
+    recall_at,
+    sentences_of,
+    text_ranks,
+)
+from vidsum.lab.training.captions import shortened
+from vidsum.lab.training.loop import Recipe, first_weights, fit
+from vidsum.lab.training.settings import own_fields
+from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
+from vidsum.lab.training.summary_settings import VSEData, VSESettings
+from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
+from vidsum.models.configs import VSEConfig
+from vidsum.models.vse import CLASSES, VisualSemanticMap, rooted
+from vidsum.provenance import of_file
+from vidsum.types import FloatArray, Progress
+
+_LEAST_SCALE = 1e-3
+"""Added to the deviation of a feature, which may be 0."""
+_WARM_UP = 0.1
+"""Fraction of the epochs in which the learning rate rises."""
+_LEAST_LR = 0.04
+"""Fraction of the learning rate that the first step has."""
+_PHRASINGS = 2
+"""Shortened forms of each sentence."""
+
+
+class Batch(NamedTuple):
+    """B pairs of a step, by numbers [B]."""
+
+    view: Ranks
+    picture: Ranks
+    form: Ranks
+    """Of the sentence: 0 as it is, else shortened."""
+    sentence: Ranks
+
+
+@dataclass(frozen=True)
+class VSEResult:
+    """A trained map."""
+
+    checkpoint: Path
+    recall: tuple[float, ...]
+    """R@1, R@5, R@10 from text to image on the validation pictures."""
+    n_validation: int
+    up_to_date: bool
+    """Whether there was nothing left to train."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pictures of training or validation."""
+
+    features: FloatArray
+    """[V, N, D]"""
+    sentences: Sentences
+    vectors: FloatArray
+    """[1 + P, M, E] of the sentences: as they are, then shortened."""
+
+
+class TrainedMap(nn.Module):
+    """One map; see `vidsum.models.vse` for the names."""
+
+    def __init__(self, config: VSEConfig, input_dropout: float, dropout: float) -> None:
+        super().__init__()
+        self.input_dropout = nn.Dropout(input_dropout)
+        self.hidden = nn.Linear(config.dim_in, config.hidden)
+        self.output = nn.Linear(config.hidden, config.dim_out)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, E] of length 1 of standardised features [N, D]."""
+        hidden = functional.relu(self.hidden(self.input_dropout(x)))
+        return functional.normalize(self.output(self.dropout(hidden)), dim=1)
+
+
+def train_vse(
+    data: VSEData,
+    settings: VSESettings,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> VSEResult:
+    """Train maps in folders of `out`, and write their mean to `best.safetensors` there.
+
+    A run that is killed goes on: features are kept on disk, and each map after each epoch. Pictures to test
+    on are not read.
+
+    Raises:
+        InputError: captions or pictures cannot be read, or there are too few pictures.
+        UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`.
+        OutputError, VidsumError: see `vidsum.lab.training.loop.fit`.
+    """
+    make_folder(out)
+    refuse_foreign(out)
+    train, validation, warnings = _read(data, settings, progress)
+    config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
+    about = _about(data, replace(settings, model=config), train, validation)
+    standard = standard_of(train.features)
+    views, shown = (standardise(each, standard) for each in (train.features, validation.features.copy()))
+    if overwrite:
+        for folder in (out, *out.glob("map_*")):
+            clear(folder)
+    fits = []
+    for number in range(settings.maps):
+        loop = replace(settings.loop, seed=settings.loop.seed + number)
+        own = replace(settings, model=config, loop=loop)
+        recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
+        fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
+    tensors: dict[str, npt.NDArray[Any]] = {
+        **standard,
+        **mean_map([read_trained(each.checkpoint) for each in fits], views[0]),
+    }
+    config = replace(config, hidden=settings.maps * config.hidden)
+    embedded = VisualSemanticMap(config, {n: np.asarray(t, np.float32) for n, t in tensors.items()})(
+        validation.features[0]
+    )
+    tensors |= measured(embedded, validation.vectors[0], validation.sentences.picture_of)
+    if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
+        tensors[CLASSES] = classes
+    recall = _recall(embedded, validation)
+    best = {"epochs": [each.best.epoch for each in fits], "recall": recall}
+    save_trained(
+        out / BEST,
+        Trained(
+            model="vse",
+            config=asdict(config),
+            features=about.features,
+            training={**about.training, **asdict(settings.loop), "best": best},
+            tensors=tensors,
+        ),
+    )
+    up_to_date = all(each.up_to_date for each in fits)
+    return VSEResult(out / BEST, tuple(recall), len(embedded), up_to_date, tuple(warnings))
+
+
+def _read(data: VSEData, settings: VSESettings, progress: Progress | None) -> tuple[_Part, _Part, list[str]]:
+    """The pictures to train and to validate on, and warnings of those left out."""
+    pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
+    parts = []
+    for split, least, views in (("train", 2, range(settings.views)), ("val", FOLDS, range(1))):
+        own = [picture for picture in pictures if picture.split == split]
+        if len(own) < least:
+            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {least} are needed"
+            raise InputError(fault, hint="more pictures, or a column split")
+        part, unread = _part(own, least, views, data.extractor, settings, progress)
+        parts.append(part)
+        warnings += unread
+    return parts[0], parts[1], warnings
+
+
+def _part(
+    pictures: Sequence[CaptionedPicture],
+    least: int,
+    views: Sequence[int],
+    extractor: str,
+    settings: VSESettings,
+    progress: Progress | None,
+) -> tuple[_Part, list[str]]:
+    """The pictures that can be read, and a warning of the others."""
+    stills = [picture.still for picture in pictures]
+    features = features_of_views(stills, extractor, views, device=settings.device, progress=progress)
+    kept, features, warnings = readable(pictures, features, least)
+    sentences = sentences_of(kept)
+    rng = np.random.default_rng(settings.loop.seed)
+    forms = [sentences.texts, *(shortened(sentences.texts, rng) for _ in range(_PHRASINGS))]
+    vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
+    return _Part(features, sentences, vectors), warnings
+
+
+def _about(data: VSEData, settings: VSESettings, train: _Part, validation: _Part) -> Trained:
+    """What the checkpoints of the maps record; a run with other facts is not resumed."""
+    parts, content = {"train": train, "val": validation}, hashlib.sha256()
+    for part in parts.values():
+        for array in (part.features, part.vectors, part.sentences.picture_of):
+            content.update(np.ascontiguousarray(array).data)
+    is_file = data.captions.is_file()
+    facts = {
+        "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
+        "pictures": {name: part.features.shape[1] for name, part in parts.items()},
+        "content_sha256": content.hexdigest(),
+        "encoder": {"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
+        "validated_by": "mean of R@1, R@5 and R@10 from text to image",
+        **own_fields(settings),
+        "device": choose_device(settings.device).type,
+    }
+    spec = describe(data.extractor)
+    features = {"extractor": spec.name, "dim": spec.dim, "weights_sha256": weights_sha256(spec)}
+    return Trained("vse-map", asdict(settings.model), features, facts, {})
+
+
+def _recipe(
+    train: _Part, validation: _Part, about: Trained, settings: VSESettings
+) -> Recipe[TrainedMap, Batch]:
+    """The training of one map; the features are standardised."""
+    device = choose_device(settings.device)
+    views, vectors, shown = (
+        torch.from_numpy(array).to(device)
+        for array in (train.features, train.vectors, validation.features[0])
+    )
+
+    def loss(model: TrainedMap, batch: Batch) -> Tensor:
+        pictures = model(views[batch.view, batch.picture])
+        return contrastive_loss(pictures, vectors[batch.form, batch.sentence], settings.temperature)
+
+    with first_weights(settings.loop.seed):
+        model = TrainedMap(settings.model, settings.input_dropout, settings.dropout).to(device)
+    return Recipe(
+        model=model,
+        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
+        examples=lambda epoch: batches(train.sentences.picture_of, settings, epoch),
+        loss=loss,
+        validate=lambda model: float(np.mean(_recall(model(shown).cpu().numpy(), validation))),
+        about=about,
+        lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
+    )
+
+
+def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, Batch]:
+    """The steps of an epoch: each picture once, in a view and with a sentence drawn for it.
+
+    `picture_of` [M] is the number of each sentence's picture; it does not fall.
+    """
+    rng = np.random.default_rng([settings.loop.seed, epoch])
+    counts = np.bincount(picture_of)
+    pictures = rng.permutation(len(counts))
+    first = (np.cumsum(counts) - counts)[pictures]
+    sentences = first + rng.integers(counts[pictures])
+    views = rng.integers(settings.views, size=len(counts))
+    forms = rng.integers(1, 1 + _PHRASINGS, size=len(counts))
+    forms[rng.random(len(counts)) >= settings.phrases] = 0
+    n_steps = max(1, len(counts) // settings.batch_size)
+    parts = (np.array_split(each, n_steps) for each in (views, pictures, forms, sentences))
+    return {f"step {number}": Batch(*each) for number, each in enumerate(zip(*parts, strict=True), 1)}
+
+
+def contrastive_loss(pictures: Tensor, sentences: Tensor, temperature: float) -> Tensor:
+    """The scalar L of pairs [N, E] and [N, E], rows of length 1."""
+    scores = pictures @ sentences.T / temperature
+    answers = torch.arange(len(scores), device=scores.device)
+    return (functional.cross_entropy(scores, answers) + functional.cross_entropy(scores.T, answers)) / 2
+
+
+def lr_share(done: float) -> float:
+    """Fraction of the learning rate after a fraction of the training: up in a line, down in half a cosine."""
+    if done < _WARM_UP:
+        return _LEAST_LR + (1 - _LEAST_LR) * done / _WARM_UP
+    return (1 + math.cos(math.pi * min(1.0, (done - _WARM_UP) / (1 - _WARM_UP)))) / 2
+
+
+def standard_of(features: FloatArray) -> dict[str, FloatArray]:
+    """[D] `mean` and `scale` of the roots of features [V, N, D]."""
+    moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(rooted, features)])
+    mean, variance = moments.mean(axis=0)
+    return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_LEAST_SCALE)}
+
+
+def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> FloatArray:
+    """The roots of features [V, N, D], standardised; in their place, since they may fill the memory."""
+    for view in features:
+        view[:] = (rooted(view) - standard["mean"]) / standard["scale"]
+    return features
+
+
+def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, npt.NDArray[np.floating]]:
+    """The layers of one map that is the mean of several: their hidden layers side by side.
+
+    The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
+    alike. Matrices have 16 bits: half the bytes.
+    """
+    layers: dict[str, list[FloatArray]] = {}
+    for trained in maps:
+        own = {name: np.asarray(tensor) for name, tensor in trained.tensors.items()}
+        hidden = np.maximum(features @ own["hidden.weight"].T + own["hidden.bias"], 0)
+        outputs = hidden @ own["output.weight"].T + own["output.bias"]
+        scale = 1 / np.linalg.norm(outputs, axis=1).mean() / len(maps)
+        for name, tensor in own.items():
+            layers.setdefault(name, []).append(tensor * scale if name.startswith("output") else tensor)
+    return {
+        "hidden.weight": np.concatenate(layers["hidden.weight"]).astype(np.float16),
+        "hidden.bias": np.concatenate(layers["hidden.bias"]),
+        "output.weight": np.concatenate(layers["output.weight"], axis=1).astype(np.float16),
+        "output.bias": np.sum(layers["output.bias"], axis=0),
+    }
+
+
+def _recall(embedded: FloatArray, part: _Part) -> list[float]:
+    return recall_at(text_ranks(embedded, part.vectors[0], part.sentences.picture_of))

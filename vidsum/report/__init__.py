@@ -1,1 +1,0 @@
-"""The report page: results as one HTML file that a browser shows without a network."""

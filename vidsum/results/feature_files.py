@@ -1,0 +1,67 @@
+"""Feature files by their suffix: `.npz` of our own, `.h5` in the layout of the published SumMe and TVSum."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import InputError, UsageError
+from vidsum.numpy_files import refusing
+from vidsum.results.feature_arrays import read_npz, write_npz
+from vidsum.results.features import Features
+
+FrameArray = npt.NDArray[np.int64]
+"""Frame numbers."""
+
+SUFFIXES = (".npz", ".h5", ".hdf5")
+
+
+def is_feature_file(name: str) -> bool:
+    """Whether a name is that of a feature file: `x.npz`, `x.h5`, or `x.h5#video`."""
+    return Path(name.partition("#")[0]).suffix in SUFFIXES
+
+
+def write_features(
+    features: Features, path: str | os.PathLike[str], *, change_points: FrameArray | None = None
+) -> None:
+    """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
+
+    `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError for
+    another suffix, and OutputError where the file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix == ".npz":
+        write_npz(features, target)
+    elif target.suffix in SUFFIXES:
+        from vidsum.results.feature_h5 import H5Video, write_h5  # h5py takes .1 s to import
+
+        name = Path(features.video.path).stem if features.video else target.stem
+        write_h5({name: H5Video(features, change_points)}, target)
+    else:
+        named = target.parent / target.stem
+        raise UsageError(f"{target}: not a feature file", hint=f"name it {named}.npz or {named}.h5")
+
+
+def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
+    """Read features of one video; `video` names the group of an h5 file, needed where it has several.
+
+    Raises InputError where the file is missing, not a feature file, or lacks that video, and UsageError where
+    none of several was named.
+    """
+    source = Path(path)
+    if source.suffix == ".npz":
+        return read_npz(source)
+    from vidsum.results.feature_h5 import group_features, group_names, read_group
+
+    names = group_names(source)
+    one = f"{source}#{names[0]}"
+    if video is None and len(names) > 1:
+        raise UsageError(f"{source} has {len(names)} videos", hint=f"name one, such as {one}")
+    if video is not None and video not in names:
+        raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {one}")
+    arrays = read_group(source, video or names[0])
+    with refusing(source):
+        return group_features(arrays)

@@ -1,0 +1,214 @@
+"""Features in `.h5`, in the layout of the published SumMe and TVSum files, and reading HDF5 files of others.
+
+A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and
+where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits` and the
+attribute `vidsum`.
+
+HDF5 lets a file name other files to read from (external links, external storage, virtual datasets); a file
+that does so is refused, as it could show any file of the machine. A dataset may also claim any shape without
+storing it, so its size is compared with what is stored.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import InputError, UsageError
+from vidsum.numpy_files import existing, refusing
+from vidsum.outputs import as_utf8, atomic_write
+from vidsum.results.feature_arrays import features_of, float32, timed
+from vidsum.results.features import Features
+
+PUBLISHED_FPS = 30.0
+"""Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""
+PUBLISHED_STRIDE = 15
+"""Frames from one feature to the next where a file has no picks."""
+
+_DEFLATED = 1032
+"""Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller."""
+_ALWAYS_BYTES = 1 << 16
+"""Any dataset may claim this much: a small one that was never written reads as zeros."""
+_MAX_LINKS = 16
+"""Soft links that lead to one another; more are taken for a circle."""
+_NUMBERS = "biuf"
+
+
+@dataclass(frozen=True, eq=False)
+class H5Video:
+    """One video to write: its features, and the annotations of the field where there are any."""
+
+    features: Features
+    change_points: npt.NDArray[np.int64] | None = None
+    """[S, 2] first and last frame of each shot, both inside it."""
+    gtscore: npt.NDArray[np.float32] | None = None
+    """[T] annotators' mean importance."""
+    user_summary: npt.NDArray[np.float32] | None = None
+    """[U, n_frames] a row of 0 and 1 per annotator."""
+
+
+def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> None:
+    """Write several videos in the field's layout. Raises OutputError."""
+    write_groups({name: (entry.features, h5_arrays(entry)) for name, entry in videos.items()}, path)
+
+
+def write_groups(
+    groups: Mapping[str, tuple[Features, Mapping[str, Any]]], path: str | os.PathLike[str]
+) -> None:
+    """Write a group per video: its datasets, and the metadata of its features in an attribute."""
+    # made in memory: HDF5 itself crashes the process on a full disk
+    with h5py.File("made in memory", "w", driver="core", backing_store=False) as file:
+        for name, (features, arrays) in groups.items():
+            group = file.create_group(as_utf8(name))
+            for key, value in arrays.items():
+                group.create_dataset(key, data=value, track_times=False)
+            group.attrs["vidsum"] = json.dumps(features.metadata)
+        file.flush()
+        content: bytes = file.id.get_file_image()
+    with atomic_write(path) as part:
+        part.write_bytes(content)
+
+
+def h5_arrays(entry: H5Video) -> dict[str, Any]:
+    """The datasets of one video in the field's layout."""
+    features, video = entry.features, entry.features.video
+    n_frames = video.n_frames if video else max(1, round(features.duration_s * features.video_fps))
+    arrays: dict[str, Any] = {
+        "features": features.array,
+        "picks": np.round(features.timestamps * features.video_fps).astype(np.int64),
+        "timestamps": features.timestamps,
+        "n_frames": np.int64(n_frames),
+        "n_steps": np.int64(len(features)),
+    }
+    if entry.change_points is not None:
+        arrays["change_points"] = entry.change_points
+        arrays["n_frame_per_seg"] = entry.change_points[:, 1] - entry.change_points[:, 0] + 1
+    for key in ("gtscore", "user_summary"):
+        if (value := getattr(entry, key)) is not None:
+            arrays[key] = value
+    if features.logits is not None:
+        arrays["logits"] = features.logits
+    return arrays
+
+
+def group_names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no group."""
+    with opened(Path(path)) as file:
+        names = [name for name, entry in members(file).items() if isinstance(entry, h5py.Group)]
+        if not names:
+            raise UsageError("it holds no video")
+        return names
+
+
+def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """`read_group` for each of `group_names`."""
+    return {name: read_group(path, name) for name in group_names(path)}
+
+
+def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
+    """The datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
+    with opened(Path(path)) as file:
+        group = member(file, name)
+        if not isinstance(group, h5py.Group):
+            raise UsageError(f"it holds no group {name}")
+        entries = members(group).items()
+        arrays = {key: array_of(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
+        arrays.pop("metadata", None)  # a dataset of that name is not ours
+        if (metadata := text_attribute(group, "vidsum")) is not None:
+            arrays["metadata"] = np.array(metadata)
+        return arrays
+
+
+def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
+    """Features of one group of `read_groups`. Raises UsageError where it has no usable ones.
+
+    In a published file, without metadata, times come from `picks` and `video_fps`, the duration from
+    `n_frames`.
+    """
+    if "metadata" in arrays:
+        return features_of(arrays)
+    if "features" not in arrays:
+        raise UsageError("a video of it has no dataset named features")
+    array = float32(arrays["features"])
+    picks = np.asarray(arrays.get("picks", np.arange(len(array)) * PUBLISHED_STRIDE), dtype=np.float64)
+    made = timed(array, picks / video_fps, video_fps)
+    return replace(made, duration_s=float(arrays["n_frames"]) / video_fps) if "n_frames" in arrays else made
+
+
+@contextmanager
+def opened(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
+    """An HDF5 file open for reading; what goes wrong inside becomes an InputError: not a `kind`."""
+    with refusing(existing(path), kind), h5py.File(path, "r") as file:
+        yield file
+
+
+def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
+    """A group or `checked` dataset by its name or path, followed link by link; None where there is none.
+
+    Raises InputError where a link leads out of the file.
+    """
+    entry = _follow(group, name, _MAX_LINKS)
+    return checked(entry) if isinstance(entry, h5py.Dataset) else entry
+
+
+def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
+    """All groups and datasets of a group by their names; see `member`."""
+    entries = {name: member(group, name) for name in group}
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
+def checked(dataset: h5py.Dataset) -> h5py.Dataset:
+    """The same dataset. Raises InputError where it is stored in other files or claims more than is stored."""
+    if dataset.external is not None or dataset.is_virtual:
+        raise _elsewhere(dataset, "is stored in other files")
+    claimed = (dataset.size or 0) * dataset.dtype.itemsize
+    stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
+    if claimed > max(_ALWAYS_BYTES, stored * (1 if dataset.chunks is None else _DEFLATED)):
+        sizes = f"claims {claimed:,} bytes, but stores {stored:,}"
+        raise InputError(f"{dataset.file.filename}: {dataset.name} {sizes}")
+    return dataset
+
+
+def array_of(dataset: h5py.Dataset) -> npt.NDArray[Any]:
+    """The numbers of a dataset; an empty array for text, records and references, which are not read."""
+    if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
+        return np.empty(0, object)
+    return np.asarray(dataset[()])
+
+
+def text_attribute(group: h5py.Group, name: str) -> str | None:
+    """An attribute that must be one text; None where there is none. Raises InputError for others."""
+    if name not in group.attrs:
+        return None
+    if group.attrs.get_id(name).shape != ():
+        raise InputError(f"{group.file.filename}: {group.name}: its attribute {name} is not a text")
+    return str(group.attrs[name])
+
+
+def _follow(group: h5py.Group, path: str, links_left: int) -> h5py.Group | h5py.Dataset | None:
+    entry: Any = group.file["/"] if path.startswith("/") else group
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        if not isinstance(entry, h5py.Group):
+            return None
+        link = entry.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            raise _elsewhere(entry, f"links {name} to another file")
+        if isinstance(link, h5py.SoftLink):
+            entry = _follow(entry, link.path, links_left - 1) if links_left else None
+        else:
+            entry = None if link is None else entry[name]
+    return entry if isinstance(entry, h5py.Group | h5py.Dataset) else None
+
+
+def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
+    fault = f"{entry.file.filename}: {entry.name} {reason}: not read"
+    return InputError(fault, hint="give one file that holds all its data")

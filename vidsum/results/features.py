@@ -1,0 +1,173 @@
+"""Features of one video: an array with a time for each row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+from vidsum.results.documents import number
+from vidsum.results.result import Result, named, pandas, video_data
+from vidsum.types import FloatArray, TimeArray, VideoInfo
+from vidsum.version import __version__
+from vidsum.video.probe import probe
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = "vidsum.features/1"
+PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
+"""Fields that a feature file has as they are."""
+
+_ODD_S, _ODD_FRACTION = 2.0, 0.02
+"""Features may be longer or shorter than their video by this, or by this fraction of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features(Result):
+    """Features of one video: row t of `array` describes [timestamps[t], timestamps[t] + covers_s)."""
+
+    array: FloatArray
+    """[T, D]"""
+    timestamps: TimeArray
+    """[T] seconds; strictly increasing."""
+    step_s: float
+    """Seconds from one feature to the next."""
+    covers_s: float
+    """Seconds that one feature sees: the clip's length, or `step_s` where a feature is one frame."""
+    duration_s: float
+    """Length of the whole video."""
+    video_fps: float
+    """Frames per second of the video; shot lengths in frames are counted with it."""
+    extractor: str = "custom"
+    logits: FloatArray | None = None
+    """[T, K] class scores before the softmax, where they were asked for."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.array.ndim != 2 or 0 in self.array.shape:
+            raise UsageError(f"features must be a [T, D] array with T, D >= 1, not {list(self.array.shape)}")
+        if self.timestamps.shape != (len(self.array),):
+            raise UsageError(f"{len(self.array)} features have {self.timestamps.size} timestamps")
+        if not np.isfinite(self.array).all():
+            raise UsageError("features hold NaN or infinite values")
+        if not np.isfinite(self.timestamps).all() or (self.timestamps[1:] <= self.timestamps[:-1]).any():
+            raise UsageError("timestamps of features must be finite and increase")
+        if not all(
+            0 < value < np.inf for value in (self.step_s, self.covers_s, self.duration_s, self.video_fps)
+        ):
+            raise UsageError("step_s, covers_s, duration_s and video_fps must be positive numbers")
+
+    @classmethod
+    def from_array(
+        cls,
+        array: npt.ArrayLike,
+        fps: float = 2.0,
+        *,
+        duration_s: float | None = None,
+        video_fps: float | None = None,
+        extractor: str = "custom",
+        video: VideoInfo | str | os.PathLike[str] | None = None,
+    ) -> Features:
+        """Features made elsewhere: row t describes [t / fps, (t + 1) / fps).
+
+        Args:
+            array: [T, D] numbers.
+            fps: features per second.
+            duration_s: the video's length; the video's own or T / fps if not given.
+            video_fps: frames per second of the video, for shot lengths in frames; the video's own or 30.
+            extractor: a name for where they came from.
+            video: the video that they are of, or its path; with it a summary can be written as MP4.
+
+        Raises:
+            UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values; or it is much
+                longer or shorter than the video.
+            InputError: the video cannot be read.
+        """
+        if isinstance(video, str | os.PathLike):
+            video = probe(video)
+        if not fps > 0:
+            raise UsageError(f"fps must be positive, not {fps}")
+        rows = np.ascontiguousarray(array, dtype=np.float32)
+        times = np.arange(len(rows) if rows.ndim else 0, dtype=np.float64) / fps
+        own_s = max(len(times), 1) / fps
+        if video and abs(own_s - video.duration_s) > max(_ODD_S, _ODD_FRACTION * video.duration_s, 1 / fps):
+            fault = f"{len(times)} features at {fps:g} a second are {own_s:g} s"
+            raise UsageError(
+                f"{fault}, and the video has {video.duration_s:g} s",
+                hint=f"fps={len(times) / video.duration_s:.4g}",
+            )
+        if duration_s is None:
+            duration_s = video.duration_s if video else own_s
+        if video_fps is None:
+            video_fps = video.fps if video else 30.0
+        return cls(
+            array=rows,
+            timestamps=times,
+            step_s=1.0 / fps,
+            covers_s=1.0 / fps,
+            duration_s=duration_s,
+            video_fps=video_fps,
+            extractor=extractor,
+            video=video,
+        )
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __repr__(self) -> str:
+        rows, dim = self.array.shape
+        return f"Features({named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
+
+    @property
+    def dim(self) -> int:
+        """D, the length of one feature."""
+        return int(self.array.shape[1])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What they are, JSON-ready: all but the numbers."""
+        return {
+            "schema": SCHEMA,
+            **{name: getattr(self, name) for name in PASSED_ON},
+            "video": video_data(self.video),
+            "provenance": dict(self.provenance),
+            "warnings": list(self.warnings),
+        }
+
+    @property
+    def made_from(self) -> dict[str, Any]:
+        """Their provenance; of features made elsewhere, their own hash."""
+        if self.provenance:
+            return dict(self.provenance)
+        content = self.array.tobytes() + self.timestamps.tobytes()
+        return {
+            "vidsum": __version__,
+            "extractor": self.extractor,
+            "features": {"bytes": len(content), "sha256": sha256(content).hexdigest()},
+        }
+
+    def to_dict(self, *, with_arrays: bool = True) -> dict[str, Any]:
+        """As JSON-ready data; the numbers too unless they are not asked for."""
+        document = {**self.metadata, "shape": list(self.array.shape)}
+        if with_arrays:
+            document["timestamps_s"] = [number(time) for time in self.timestamps.tolist()]
+            document["features"] = self.array.tolist()
+            document["logits"] = None if self.logits is None else self.logits.tolist()
+        return document
+
+    def rows(self) -> list[dict[str, Any]]:
+        """None: a table of features is an array, see `to_pandas`."""
+        return []
+
+    def to_pandas(self) -> DataFrame:
+        """[T, D], by time."""
+        return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))

@@ -1,0 +1,221 @@
+"""Moments: of queries, and highlights without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from vidsum.results.documents import interval_data, number, optional, sealed
+from vidsum.results.result import ByContent, Result, named, origin_of, video_data
+from vidsum.types import FloatArray, TimeArray, VideoInfo
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A segment [start_s, end_s) of a video that may be what a query describes."""
+
+    start_s: float
+    end_s: float
+    score: float
+    """Higher is better; comparable among the moments of one query on one video only."""
+    evidence: Literal["seen", "said"] = "seen"
+    """What found it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return {**interval_data((self.start_s, self.end_s)), "score": number(self.score)}
+
+
+@dataclass(frozen=True, eq=False)
+class QueryMoments(ByContent):
+    """The results of one query."""
+
+    query: str
+    moments: tuple[Moment, ...]
+    """Best first; none where the query is not present enough."""
+    saliency: FloatArray
+    """[T] how well each clip fits the query: 0 for the worst of the video, 1 for the best."""
+    present: float | None = None
+    """How likely the query is true of the video at all; compares across videos. None: not known."""
+    said: FloatArray | None = None
+    """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
+    spoken: Mapping[str, Any] | None = None
+    """What was heard, if the query was spoken: the fields of `vidsum.results.transcript.SpokenQuery`."""
+
+    def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
+        """As JSON-ready data."""
+        moments = [moment.to_dict() for moment in self.moments]
+        if self.said is not None:
+            moments = [
+                {**data, "evidence": moment.evidence}
+                for data, moment in zip(moments, self.moments, strict=True)
+            ]
+        document: dict[str, Any] = {
+            "query": self.query,
+            "present": optional(self.present),
+            "moments": moments,
+        }
+        if self.spoken is not None:
+            document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
+        if with_saliency:
+            document["saliency"] = [number(value) for value in self.saliency.tolist()]
+            if self.said is not None:
+                document["said"] = [number(value) for value in self.said.tolist()]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> QueryMoments:
+        """The moments of one query of a document."""
+        return cls(
+            document["query"],
+            _moments(document["moments"]),
+            np.array(document.get("saliency", []), np.float32),
+            document.get("present"),
+            np.array(document["said"], np.float32) if "said" in document else None,
+            {**document["spoken"], "text": document["query"]} if "spoken" in document else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Grounding(Result):
+    """The moments of one video that its queries describe."""
+
+    queries: tuple[QueryMoments, ...]
+    """In the order given."""
+    timestamps: TimeArray
+    """[T] seconds at which each clip begins."""
+    step_s: float
+    """Seconds from one clip to the next."""
+    video_duration_s: float
+    model: str
+    """What gave the moments: `similarity`, a model that ships, or a checkpoint."""
+    space: str
+    """The space in which text and video were compared."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    evidence: str = "seen"
+    """What moments were found in: `seen`, `said` or `both`."""
+
+    def __repr__(self) -> str:
+        found = sum(len(one.moments) for one in self.queries)
+        return (
+            f"Grounding({named(self.video)}{found} moments of {len(self.queries)} queries, by {self.model})"
+        )
+
+    def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
+        """As JSON-ready data; the curves too unless they are not asked for."""
+        document: dict[str, Any] = {
+            "schema": "vidsum.moments/1",
+            "provenance": dict(self.provenance),
+            "video": video_data(self.video),
+            "duration_s": number(self.video_duration_s),
+            "model": self.model,
+            "space": self.space,
+            **({} if self.evidence == "seen" else {"evidence": self.evidence}),
+            "queries": [query.to_dict(with_saliency=with_saliency) for query in self.queries],
+            "warnings": list(self.warnings),
+        }
+        if with_saliency:
+            document["timestamps_s"] = [number(time) for time in self.timestamps.tolist()]
+        return sealed(document)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Grounding:
+        """The moments of a document; one without saliency has empty curves."""
+        times = np.array(document.get("timestamps_s", []), np.float64)
+        return cls(
+            queries=tuple(map(QueryMoments.from_dict, document["queries"])),
+            timestamps=times,
+            step_s=float(times[1] - times[0]) if len(times) > 1 else document["duration_s"],
+            video_duration_s=document["duration_s"],
+            model=document["model"],
+            space=document["space"],
+            evidence=document.get("evidence", "seen"),
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The moments, by query and rank."""
+        return [
+            {"query": query.query, "present": query.present, **row}
+            for query in self.queries
+            for row in _ranked(query.moments)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Highlights(Result):
+    """What stands out in a video, without a query."""
+
+    saliency: FloatArray
+    """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
+    timestamps: TimeArray
+    """[C] seconds at which each clip begins."""
+    clip_s: float
+    """Seconds of a clip; the last one may end with the video, before."""
+    moments: tuple[Moment, ...]
+    """Segments of salient clips, best first."""
+    video_duration_s: float
+    model: str = ""
+    """What gave the saliency, and why that model, in one line."""
+    model_reason: str = ""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
+        return f"Highlights({named(self.video)}{found}, by {self.model})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return sealed(
+            {
+                "schema": "vidsum.highlights/1",
+                "provenance": dict(self.provenance),
+                "video": video_data(self.video),
+                "duration_s": number(self.video_duration_s),
+                "clip_s": number(self.clip_s),
+                "model": self.model,
+                "model_reason": self.model_reason,
+                "saliency": {
+                    "timestamps_s": [number(time) for time in self.timestamps.tolist()],
+                    "scores": [number(score) for score in self.saliency.tolist()],
+                },
+                "moments": [moment.to_dict() for moment in self.moments],
+                "warnings": list(self.warnings),
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Highlights:
+        """The highlights of a document."""
+        return cls(
+            saliency=np.array(document["saliency"]["scores"], np.float32),
+            timestamps=np.array(document["saliency"]["timestamps_s"], np.float64),
+            clip_s=document["clip_s"],
+            moments=_moments(document["moments"]),
+            video_duration_s=document["duration_s"],
+            model=document.get("model", ""),
+            model_reason=document.get("model_reason", ""),
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The moments, by rank."""
+        return _ranked(self.moments)
+
+
+def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
+    return tuple(
+        Moment(each["start_s"], each["end_s"], each["score"], each.get("evidence", "seen"))
+        for each in moments
+    )
+
+
+def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
+    return [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]

@@ -1,0 +1,82 @@
+"""Shots of a video."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.errors import UsageError
+from vidsum.results.documents import interval_data, number, sealed
+from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.types import Interval, TimeArray, VideoInfo
+
+
+@dataclass(frozen=True, eq=False)
+class Shots(Result):
+    """A video cut into shots that follow each other without a gap."""
+
+    edges_s: TimeArray
+    """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
+    method: str
+    video: VideoInfo | None = None
+    video_fps: float = 30.0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.edges_s.ndim != 1 or len(self.edges_s) < 2 or (np.diff(self.edges_s) <= 0).any():
+            raise UsageError("the edges of shots must be two or more increasing times")
+
+    def __len__(self) -> int:
+        return len(self.edges_s) - 1
+
+    def __repr__(self) -> str:
+        return f"Shots({named(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Each shot's [start_s, end_s)."""
+        return list(pairwise(self.edges_s.tolist()))
+
+    def numbers_at(self, times_s: TimeArray) -> npt.NDArray[np.int64]:
+        """[T] number of the shot that each of the times lies in."""
+        return np.searchsorted(self.edges_s[1:-1], times_s, side="right").astype(np.int64)
+
+    @property
+    def change_points(self) -> npt.NDArray[np.int64]:
+        """[S, 2] first and last frame number of each shot, both inside it, as in the field's h5 files."""
+        edges = np.round(self.edges_s * self.video_fps).astype(np.int64)
+        return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return sealed(
+            {
+                "schema": "vidsum.shots/1",
+                "provenance": dict(self.provenance),
+                "video": video_data(self.video),
+                "method": self.method,
+                "video_fps": number(self.video_fps),
+                "shots": [
+                    {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
+                    for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
+                ],
+                "warnings": list(self.warnings),
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Shots:
+        """The shots of a document."""
+        shots = document["shots"]
+        edges = np.array([shots[0]["start_s"], *(shot["end_s"] for shot in shots)], np.float64)
+        return cls(edges, document["method"], video_fps=document["video_fps"], **origin_of(document))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The interval of each shot."""
+        return [{"start_s": start, "end_s": end} for start, end in self.intervals]

@@ -1,0 +1,112 @@
+"""A summary of a video."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vidsum.results.documents import interval_data, number, sealed
+from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
+
+
+@dataclass(frozen=True)
+class ScoredShot:
+    """A shot [start_s, end_s) with the mean importance of its best piece, and whether the summary has one."""
+
+    start_s: float
+    end_s: float
+    score: float
+    selected: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Summary(Result):
+    """A summary: which segments of a video to keep, and why."""
+
+    segments: tuple[Interval, ...]
+    """In time order; pieces of two shots may touch."""
+    shots: tuple[ScoredShot, ...]
+    importance: FloatArray
+    """[T] importance score of each feature."""
+    timestamps: TimeArray
+    """[T] seconds, of the features."""
+    budget_s: float
+    """Maximum length of the summary."""
+    video_duration_s: float
+    video_fps: float
+    model: str
+    """What gave the importance scores."""
+    shot_method: str
+    model_reason: str = ""
+    """Why that model: one line."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the summary."""
+        return float(sum(end - start for start, end in self.segments))
+
+    def __repr__(self) -> str:
+        lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
+        count = "1 segment" if len(self.segments) == 1 else f"{len(self.segments)} segments"
+        return f"Summary({named(self.video)}{count}, {lengths}, by {self.model})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return sealed(
+            {
+                "schema": "vidsum.summary/1",
+                "provenance": dict(self.provenance),
+                "video": video_data(self.video),
+                "duration_s": number(self.video_duration_s),
+                "budget": {
+                    "asked_s": number(self.budget_s),
+                    "used_s": number(self.duration_s),
+                    "used_share": number(self.duration_s / self.video_duration_s),
+                },
+                "model": self.model,
+                "model_reason": self.model_reason,
+                "shot_method": self.shot_method,
+                "segments": [interval_data(segment) for segment in self.segments],
+                "shots": [
+                    {
+                        **interval_data((shot.start_s, shot.end_s)),
+                        "score": number(shot.score),
+                        "selected": shot.selected,
+                    }
+                    for shot in self.shots
+                ],
+                "importance": {
+                    "timestamps_s": [number(time) for time in self.timestamps.tolist()],
+                    "scores": [number(score) for score in self.importance.tolist()],
+                },
+                "warnings": list(self.warnings),
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Summary:
+        """The summary of a document."""
+        return cls(
+            segments=tuple((each["start_s"], each["end_s"]) for each in document["segments"]),
+            shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
+            importance=np.array(document["importance"]["scores"], np.float32),
+            timestamps=np.array(document["importance"]["timestamps_s"], np.float64),
+            budget_s=document["budget"]["asked_s"],
+            video_duration_s=document["duration_s"],
+            video_fps=document["video"]["fps"] if document["video"] else 30.0,
+            model=document["model"],
+            model_reason=document["model_reason"],
+            shot_method=document["shot_method"],
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Its shots."""
+        return [asdict(shot) for shot in self.shots]

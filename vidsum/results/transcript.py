@@ -1,0 +1,181 @@
+"""A transcript: segments of speech with their words and times, and its text as SRT, WebVTT or plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from vidsum.results.documents import number, optional, sealed
+from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.times import to_srt, to_vtt
+from vidsum.types import VideoInfo
+
+TextFormat = Literal["srt", "vtt", "txt"]
+UNCERTAIN = "(?)"
+"""Follows the text of an uncertain segment: plain text, which every player shows."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word [start_s, end_s) as it is written, punctuation included."""
+
+    start_s: float
+    end_s: float
+    text: str
+    probability: float
+    """How sure the recognizer is of it."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of speech [start_s, end_s), about a line of subtitles."""
+
+    start_s: float
+    end_s: float
+    text: str
+    probability: float
+    """Geometric mean of the probabilities of its words; of all tokens of its window if it has no words."""
+    no_speech: float
+    """How likely there is no speech where it was heard."""
+    words: tuple[Word, ...] = ()
+    """None where the speech was translated."""
+    uncertain: bool = False
+    """Whether it is likely to be wrong: its probability is low."""
+    language: str | None = None
+    """Code of the language that is spoken, where it is not that of the transcript."""
+
+    @property
+    def shown(self) -> str:
+        """Its text as people read it: followed by a mark if it is uncertain."""
+        return f"{self.text} {UNCERTAIN}" if self.uncertain else self.text
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript(Result):
+    """What is said in a video or a recording."""
+
+    segments: tuple[Segment, ...]
+    """In time order; none where nothing is said."""
+    language: str | None
+    """Code of the language that is spoken, for the longest time if there are several; None where nothing is
+    said."""
+    language_probability: float | None
+    """Its mean probability in the windows in which it is spoken; 1 if the caller named it."""
+    duration_s: float
+    translated: bool = False
+    """Whether the text is a translation to English."""
+    video: VideoInfo | None = None
+    """None for sound without pictures."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        said = f"{len(self.segments)} segments, language {self.language}"
+        return f"Transcript({named(self.video)}{said}, {self.duration_s:g} s)"
+
+    @property
+    def text(self) -> str:
+        """All that is said, in one line."""
+        return " ".join(segment.text for segment in self.segments)
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of all segments."""
+        return list(chain.from_iterable(segment.words for segment in self.segments))
+
+    @property
+    def languages(self) -> list[str]:
+        """Code of the language of each segment."""
+        return [segment.language or str(self.language) for segment in self.segments]
+
+    @property
+    def confidence(self) -> float:
+        """Geometric mean of the segments' probabilities, each counted by its length; 0 without any."""
+        if not self.segments:
+            return 0.0
+        lengths = [max(segment.end_s - segment.start_s, 1e-3) for segment in self.segments]
+        logs = np.log([max(segment.probability, 1e-9) for segment in self.segments])
+        return float(np.exp(np.average(logs, weights=lengths)))
+
+    @property
+    def no_speech(self) -> float:
+        """Mean chance that there is no speech after all; 1 without any segment."""
+        return float(np.mean([segment.no_speech for segment in self.segments])) if self.segments else 1.0
+
+    def to_dict(self, *, with_words: bool = True) -> dict[str, Any]:
+        """As JSON-ready data; the words of the segments too unless they are not asked for."""
+        segments = segments_data(self.segments)
+        if not with_words:
+            for segment in segments:
+                del segment["words"]
+        return sealed(
+            {
+                "schema": "vidsum.transcript/1",
+                "provenance": dict(self.provenance),
+                "video": video_data(self.video),
+                "duration_s": number(self.duration_s),
+                "language": self.language,
+                "language_probability": optional(self.language_probability),
+                "translated": self.translated,
+                "segments": segments,
+                "warnings": list(self.warnings),
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
+        """The transcript of a document; one without words has none."""
+        return cls(
+            segments=segments_of([{"words": (), **segment} for segment in document["segments"]]),
+            language=document["language"],
+            language_probability=document["language_probability"],
+            duration_s=document["duration_s"],
+            translated=document["translated"],
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The segments, without their words."""
+        return [
+            {name: value for name, value in vars(segment).items() if name != "words"}
+            for segment in self.segments
+        ]
+
+
+@dataclass(frozen=True)
+class SpokenQuery:
+    """A query that was spoken."""
+
+    file: str
+    sha256: str
+    """Of the file."""
+    text: str
+    """What was understood, in English."""
+    language: str
+    """Code of the language that was spoken."""
+    language_probability: float
+    confidence: float
+    """See `Transcript.confidence`."""
+
+
+def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
+    """Segments as JSON-ready data: with a language only where it is not that of the transcript."""
+    rows = [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
+    """The segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
+    return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
+
+
+def as_text(segments: Sequence[Segment], form: TextFormat) -> str:
+    """Segments as the text of a file: SubRip, WebVTT, or one line per segment."""
+    if form == "txt":
+        return "".join(f"{segment.shown}\n" for segment in segments)
+    cues = [(segment.start_s, segment.end_s, segment.shown) for segment in segments]
+    return to_vtt(cues) if form == "vtt" else to_srt(cues)
