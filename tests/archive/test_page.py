@@ -49,7 +49,7 @@ def test_from_a_search_to_what_plays(browser: Any, server: Server) -> None:
     first.click()
     playing(tab, "film.mp4", 0.2, 2.5)
     assert tab.locator(".cut[aria-current]").count() == 1
-    assert tab.locator("#now").inner_text() == "Playing 0:00 – 0:02"
+    assert tab.locator("#now").inner_text() == "Moment 0:00 – 0:02"
     until(tab, "document.querySelector('video').paused")
     assert 2 <= tab.evaluate(TIME) < 2.6
     tab.get_by_text("Play the moment").click()

@@ -50,7 +50,7 @@ class _ForeignError(Exception):
     """Who asks may not."""
 
 
-_STATUS = ((_ForeignError, 403), (answers.MissingError, 404), (UsageError, 400))
+_STATUS = ((_ForeignError, 403), (answers.MissingError, 404), (UsageError, 400), (InputError, 400))
 
 
 class Server(ThreadingHTTPServer):

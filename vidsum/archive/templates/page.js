@@ -214,7 +214,7 @@ const play = async (id, range) => {
   byId("where").textContent = folder;
   byId("length").textContent = clock(known.duration_s);
   byId("clip").hidden = byId("again").hidden = !until;
-  byId("now").textContent = until ? `Playing ${times(start, until)}` : "";
+  byId("now").textContent = until ? `Moment ${times(start, until)}` : "";
   draw();
   if (video.dataset.id !== String(known.id)) {
     video.dataset.id = known.id;
@@ -315,7 +315,7 @@ video.addEventListener("timeupdate", () => {
     const now = lines.findLast(line => Number(line.dataset.start) <= video.currentTime + .05);
     for (const line of lines) if (line !== now) line.removeAttribute("aria-current"); else line.setAttribute("aria-current", "true");
   }
-  if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment has ended. Space plays on."; }
+  if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment is over. Space plays on."; }
 });
 const leave = () => {
   const chosen = document.querySelector(".cut[aria-current]");
