@@ -38,7 +38,7 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
         from vidsum.archive.serve import Server
 
         server = Server(where.archive, address.host, address.port, address.token)
-        data = {"url": server.url, "archive": server.name}
+        data = {"url": server.url, "archive": str(server.archive.path)}
         try:
             render(Result("serve", data=data, lines=(server.url, "Ctrl-C ends it")), view)
             if address.open:

@@ -26,7 +26,7 @@ from vidsum.errors import InputError, UsageError
 @pytest.fixture
 def archive(server: Server) -> Iterator[Archive]:
     """What is served."""
-    with server.archive() as opened:
+    with Archive(server.archive.path) as opened:
         yield opened
 
 

@@ -11,8 +11,6 @@ import re
 import secrets
 import socket
 import socketserver
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -26,8 +24,6 @@ from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, UsageError, VidsumError
 from vidsum.text_files import parse_json
 
-_MOST_BYTES = 1_000_000
-"""Of what a page sends."""
 _PROMISES = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; media-src 'self'; "
@@ -37,7 +33,6 @@ _PROMISES = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_KEPT = {"Cache-Control": "private, max-age=600"}
 _PAGE = {
     "/": ("html", "archive/templates/page.html"),
     "/base.css": ("css", "results/templates/base.css"),
@@ -65,14 +60,12 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
 
     def __init__(self, archive: Path | None, host: str, port: int, token: str | None = None) -> None:
-        self.host, self.path = host.lower(), archive
-        self.token = token or ("" if self._is_local else secrets.token_urlsafe(16))
-        self.searching, self.writing = Lock(), Lock()
-        self._free, self._opened = list[Archive](), list[Archive]()
+        self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
+        self.is_local = host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
+        self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with self.archive() as opened:
-            self.name = str(opened.path)
-            opened.find("a video", Wishes(top_k=1))  # loads what a search needs
+        self.archive = Archive(archive, create=False)  # stays open: others open it faster
+        self.archive.find("a video", Wishes(top_k=1))  # loads what a search needs
         try:
             super().__init__((host, port), _Handler)
         except OSError as error:
@@ -89,30 +82,10 @@ class Server(ThreadingHTTPServer):
     def server_close(self) -> None:
         """End, and close the archive."""
         super().server_close()
-        for opened in self._opened:
-            opened.close()
+        self.archive.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a browser that goes away is no fault."""
-
-    @contextmanager
-    def archive(self) -> Iterator[Archive]:
-        """The archive, for one thread at a time."""
-        try:
-            opened = self._free.pop()
-        except IndexError:
-            opened = Archive(self.path, create=False)
-            self._opened.append(opened)
-        try:
-            yield opened
-        finally:
-            self._free.append(opened)
-
-    @property
-    def _is_local(self) -> bool:
-        return (
-            ipaddress.ip_address(self.host).is_loopback if _is_number(self.host) else self.host == "localhost"
-        )
 
     @property
     def url(self) -> str:
@@ -131,7 +104,7 @@ class Server(ThreadingHTTPServer):
             name, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        is_there = not self._is_local and (_is_number(name) or name == socket.gethostname().lower())
+        is_there = not self.is_local and (_is_number(name) or name == socket.gethostname().lower())
         is_here = name in (self.host, "localhost", "127.0.0.1", "::1")
         return port == self.server_port and (is_here or is_there)
 
@@ -233,22 +206,27 @@ class _Handler(BaseHTTPRequestHandler):
             r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
         )
         what, _, number = found[1].rpartition("/") if found else ("", "", "")
-        with self.server.archive() as archive:
-            if what == "thumb":
-                return self._send(answers.picture(archive, int(number)), "image/jpeg", headers=_KEPT)
-            if what == "api/video":
-                return self._send(answers.video(archive, int(number)))
-            if number == "archive":
-                return self._send(answers.overview(archive))
-            if number == "search":
+        with Archive(self.server.archive.path, create=False) as archive:
+            content: dict[str, Any] | bytes | answers.Source
+            if what == "video":
+                content = answers.source_of(archive, int(number))
+            elif what == "thumb":
+                content = answers.picture(archive, int(number))
+            elif what == "api/video":
+                content = answers.video(archive, int(number))
+            elif number == "archive":
+                content = answers.overview(archive)
+            elif number == "search":
                 with self.server.searching:
-                    document = answers.search(archive, asked)
-                return self._send(document)
-            if what != "video":
+                    content = answers.search(archive, asked)
+            else:
                 raise answers.MissingError("no such page")
-            source = answers.source_of(archive, int(number))
-        with source.open() as file:
-            return self._send_video(source, file)
+        if isinstance(content, answers.Source):
+            with content.open() as file:
+                return self._send_video(content, file)
+        if isinstance(content, bytes):
+            return self._send(content, "image/jpeg", headers={"Cache-Control": "private, max-age=600"})
+        return self._send(content)
 
     def _send_video(self, source: answers.Source, file: BinaryIO) -> None:
         tag, kind = f'"{source.sha256[:32]}-{source.mtime_ns:x}"', mimetypes.guess_type(source.path)[0] or ""
@@ -269,8 +247,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _save(self, path: str) -> None:
         if path not in ("/api/clip", "/api/timeline"):
             raise answers.MissingError("no such page")
-        document = self._read_json()
-        with self.server.archive() as archive, self.server.writing:
+        if self.headers.get_content_type() != "application/json":  # pages of other sites must ask to send it
+            raise UsageError("send application/json")
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,6}", length):
+            raise UsageError("send less than 1,000,000 bytes")
+        try:
+            document = parse_json(self.rfile.read(int(length)).decode(), "the request")
+        except (UnicodeDecodeError, InputError) as error:
+            raise UsageError("the request is not JSON") from error
+        with Archive(self.server.archive.path, create=False) as archive, self.server.writing:
             moments = answers.moments_of(archive, document)
             if path == "/api/clip":
                 file, name = answers.clips(archive, moments)
@@ -278,22 +264,10 @@ class _Handler(BaseHTTPRequestHandler):
                 text, name = answers.timeline(moments, document)
                 file = io.BytesIO(text.encode())
         with file:
-            length, _ = file.seek(0, os.SEEK_END), file.seek(0)
+            size, _ = file.seek(0, os.SEEK_END), file.seek(0)
             shown = quote(name.encode(errors="replace"))
             headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}"}
-            self._send(file, mimetypes.guess_type(name)[0] or "text/plain", 200, headers, length)
-
-    def _read_json(self) -> Any:
-        """What a page sends. A page of another site cannot send this kind without asking first."""
-        length = self.headers.get("Content-Length", "")
-        if self.headers.get_content_type() != "application/json":
-            raise UsageError("send application/json")
-        if not re.fullmatch("[0-9]{1,7}", length) or int(length) > _MOST_BYTES:
-            raise UsageError(f"send {_MOST_BYTES} bytes at most")
-        try:
-            return parse_json(self.rfile.read(int(length)).decode(), "the request")
-        except (UnicodeDecodeError, InputError) as error:
-            raise UsageError("the request is not JSON") from error
+            self._send(file, mimetypes.guess_type(name)[0] or "text/plain", 200, headers, size)
 
     def _send(
         self,
