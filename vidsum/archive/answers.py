@@ -120,16 +120,17 @@ def _stretch(archive: Archive, shot: str) -> str:
 
 def overview(archive: Archive) -> dict[str, Any]:
     """What the page says before a search."""
-    latest = f"SELECT videos.id, path, duration_s, first_shot {_LIVE} GROUP BY 1 ORDER BY 1 DESC LIMIT ?"
-    videos = [(row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _LATEST)]
-    sums = "count(*), coalesce(sum(duration_s), 0), coalesce(sum(length(spoken) > 0), 0)"
+    latest = f"SELECT videos.id, path, duration_s, first_shot {_LIVE} ORDER BY 1 DESC, path DESC LIMIT ?"
+    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _LATEST)}
+    spoken = "sum(CASE WHEN length(spoken) > 0 THEN 1 ELSE 0 END)"
+    sums = f"count(*), coalesce(sum(duration_s), 0), coalesce({spoken}, 0)"
     (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_LIVE})")
     return {
         "version": __version__,
         "archive": str(archive.path),
         "outdated": archive.n_outdated(),
         "unlikely": UNLIKELY,
-        "latest": _named(videos, "id", "video", "duration_s", "shot"),
+        "latest": _named([*videos.values()], "id", "video", "duration_s", "shot"),
         **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
     }
 
@@ -139,7 +140,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     source = source_of(archive, number)
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
-    said = archive.rows("SELECT start_s, end_s, text FROM sentences WHERE video = ? ORDER BY rowid", number)
+    said = archive.rows("SELECT start_s, end_s, text FROM sentences WHERE video = ? ORDER BY start_s", number)
     return {
         "id": number,
         "video": source.path,
