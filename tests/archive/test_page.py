@@ -173,6 +173,17 @@ def test_a_fault_is_said(browser: Any, server: Server) -> None:
     assert "date" in tab.locator("#status").inner_text()
 
 
+def test_a_video_that_vanished_is_told(browser: Any, server: Server, folder: Path) -> None:
+    tab = opened(browser, server, "q=red&path=*film*")
+    path = folder / "videos" / "film.mp4"
+    path.rename(folder / "away.mp4")
+    try:
+        tab.locator(".moment .cut").first.click()
+        until(tab, "document.querySelector('#now').textContent.includes('vanished')")
+    finally:
+        (folder / "away.mp4").rename(path)
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows_and_axe_finds_no_fault(

@@ -32,27 +32,22 @@ const answer = async (url, options) => {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Is vidsum serve still running?");
   });
-  if (!response.ok) throw new Error((await response.json()).error);
-  return response;
+  if (response.ok) return response;
+  throw new Error((await response.json()).error);
 };
+const json = async (url, options) => (await answer(url, options)).json();
 const say = (text, isFault = false) => {
-  byId("status").textContent = text;
-  byId("status").classList.toggle("fault", isFault);
+  Object.assign(byId("status"), { textContent: text, className: isFault ? "soft fault" : "soft" });
 };
 const about = id => {
-  if (!facts.has(id)) {
-    const request = answer(`/api/video/${id}`).then(response => response.json());
-    request.catch(() => facts.delete(id));
-    facts.set(id, request);
-  }
+  if (!facts.has(id)) facts.set(id, json(`/api/video/${id}`).catch(error => { facts.delete(id); throw error; }));
   return facts.get(id);
 };
 
 // the address holds what is asked for, and what plays: v and t
 const asked = () => {
   const query = params();
-  query.delete("v");
-  query.delete("t");
+  for (const name of ["v", "t"]) query.delete(name);
   return query;
 };
 const linkTo = (id, start = null, until = null) => {
@@ -82,10 +77,7 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
     time.textContent = duration ? times(start, until) : clock(until);
     head.hidden = true;
   };
-  if (own) {
-    own.style.left = `${100 * start / duration}%`;
-    own.style.width = `${100 * (until - start) / duration}%`;
-  }
+  if (own) Object.assign(own.style, { left: `${100 * start / duration}%`, width: `${100 * (until - start) / duration}%` });
   rest();
   frame.append(image, time, make("span", { class: "lane" }, own, head));
   frame.addEventListener("pointermove", async event => {
@@ -101,10 +93,7 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
     head.hidden = false;
     head.style.left = `${100 * share}%`;
   });
-  frame.addEventListener("pointerleave", () => {
-    frame.inside = false;
-    rest();
-  });
+  frame.addEventListener("pointerleave", () => { frame.inside = false; rest(); });
   return frame;
 };
 
@@ -146,10 +135,9 @@ const list = () => {
   byId("results").replaceChildren(...likely.map(moments => group(moments)),
     ...(others.length ? [make("h2", {}, `Below ${percent(archive.unlikely)}: probably something else`)] : []), ...others.map(moments => group(moments)));
 };
-const search = async query => {
-  const text = String(query);
+const search = async (query, text) => {
   byId("more").hidden = true;
-  if (asking) asking.abort();
+  asking?.abort();
   if (!query.has("q") && !query.has("like")) {
     found = [];
     byId("results").replaceChildren(make("ol", { class: "cards latest" }, ...archive.latest.map(whole)));
@@ -159,7 +147,7 @@ const search = async query => {
   asking = new AbortController();
   say("Searching …");
   try {
-    const result = await (await answer(`/api/search?${text}`, { signal: asking.signal })).json();
+    const result = await json(`/api/search?${text}`, { signal: asking.signal });
     found = result.moments;
     list();
     const videos = new Set(found.map(moment => moment.id)).size;
@@ -169,8 +157,8 @@ const search = async query => {
   } catch (error) {
     if (error.name === "AbortError") return;
     found = [];
-    byId("results").replaceChildren();
     say(error.message, true);
+    list();
   }
 };
 const like = shot => { form.reset(); location.hash = new URLSearchParams({ like: shot }); scrollTo(0, 0); };
@@ -186,7 +174,7 @@ const show = async () => {
     byId("like").replaceChildren(...query.getAll("like").map(shot => make("img", { src: `/thumb/${encodeURIComponent(shot)}.jpg`, alt: "" })), "Looks like this",
       make("button", { type: "button", onclick: () => ask(each => each.delete("like")) }, "Leave out"));
     document.title = query.has("q") ? `${query.get("q")} – vidsum` : "vidsum";
-    await search(query);
+    await search(query, text);
     if (text !== shown) return;
   }
   if (at.has("v")) play(at.get("v"), at.get("t") || "");
@@ -205,16 +193,14 @@ const play = async (id, range) => {
   current = { ...known, start, until };
   for (const cut of document.querySelectorAll(".cut[aria-current]")) cut.removeAttribute("aria-current");
   const chosen = [...document.querySelectorAll(".cut")].find(cut => cut.hash === location.hash);
-  if (chosen) chosen.setAttribute("aria-current", "true");
-  const wasOpen = !byId("player").hidden;
-  byId("player").hidden = false;
+  chosen?.setAttribute("aria-current", "true");
+  if (byId("player").hidden) requestAnimationFrame(() => chosen?.scrollIntoView({ block: "nearest" }));
   byId("columns").className = "columns";
+  byId("player").hidden = false;
   const [folder, name] = split(known.video);
-  byId("name").textContent = name;
-  byId("where").textContent = folder;
-  byId("length").textContent = clock(known.duration_s);
+  const texts = { name, where: folder, length: clock(known.duration_s), now: until ? `Moment ${times(start, until)}` : "" };
+  for (const [id, text] of Object.entries(texts)) byId(id).textContent = text;
   byId("clip").hidden = byId("again").hidden = !until;
-  byId("now").textContent = until ? `Moment ${times(start, until)}` : "";
   draw();
   if (video.dataset.id !== String(known.id)) {
     video.dataset.id = known.id;
@@ -222,7 +208,6 @@ const play = async (id, range) => {
     describe();
   }
   seek(start || 0);
-  if (!wasOpen && chosen) chosen.scrollIntoView({ block: "nearest" });
 };
 const seek = time => {
   const go = () => { video.currentTime = time; };
@@ -304,12 +289,16 @@ lane.addEventListener("click", event => {
   end = Infinity;
   seek((event.clientX - box.left) / box.width * current.duration_s);
 });
-video.addEventListener("error", () => { if (video.dataset.id) byId("now").textContent = "The browser cannot play this video. A saved clip is an MP4 that it can play."; });
+video.addEventListener("error", () => {
+  const id = video.dataset.id;
+  if (!id) return;
+  answer(`/video/${id}`, { headers: { Range: "bytes=0-0" } })
+    .then(() => "The browser cannot play this video. A saved clip is an MP4 that it can play.", error => error.message)
+    .then(text => { if (video.dataset.id === id) byId("now").textContent = text; });
+});
 video.addEventListener("timeupdate", () => {
   if (!current) return;
-  const x = 1000 * video.currentTime / current.duration_s, head = lane.querySelector(".head");
-  head.setAttribute("x1", x);
-  head.setAttribute("x2", x);
+  for (const edge of ["x1", "x2"]) lane.querySelector(".head").setAttribute(edge, 1000 * video.currentTime / current.duration_s);
   for (const panel of [byId("said"), byId("shots")]) {
     const lines = [...panel.querySelectorAll("a")];
     const now = lines.findLast(line => Number(line.dataset.start) <= video.currentTime + .05);
@@ -339,14 +328,11 @@ document.addEventListener("keydown", event => {
   } else if (target.matches("input:not([type=checkbox]), select, video")) {
     return;
   } else if (event.key === "/") {
-    byId("q").focus();
     byId("q").select();
   } else if (event.key === " " && current && !target.matches("button, input, summary")) {
     if (video.paused) video.play().catch(() => {}); else video.pause();
   } else if (event.key.startsWith("Arrow") && !target.closest(".scroll")) {
-    const next = step(event.key);
-    if (!next) return;
-    next.focus();
+    step(event.key)?.focus();
   } else {
     return;
   }
@@ -354,7 +340,7 @@ document.addEventListener("keydown", event => {
 });
 
 addEventListener("hashchange", show);
-answer("/api/archive").then(response => response.json()).then(known => {
+json("/api/archive").then(known => {
   archive = known;
   byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)}${known.spoken ? `, ${known.spoken} with speech` : ""}`;
   byId("about").title = known.archive;
