@@ -126,20 +126,18 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")
-    medias = {path: media_of(probe_video(path, Extraction())) for path, _ in cuts}
+    medias = {path: media_of(probe_video(path, Extraction())) for path in dict(cuts)}
     first = medias[cuts[0][0]]
     for path, media in medias.items():
         if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
             medias[path] = media.at(first.rate)
     text = _editor_text(format, [(cut, medias[path], path) for path, cut in cuts], target)
     conformed = [path for path, media in medias.items() if media.is_conformed]
-    fault = (
-        f"{conformed[0]}: does not run at the {first.fps:g} frames per second of the timeline"
-        if conformed
-        else ""
-    )
-    others = f", nor do {len(conformed) - 1} others" if conformed[1:] else ""
-    return text, (f"{fault}{others}: cuts are exact to half a frame",) if conformed else ()
+    if not conformed:
+        return text, ()
+    others = f" and {len(conformed) - 1} more" if conformed[1:] else ""
+    fault = f"not at the timeline's {first.fps:g} frames per second: cuts are exact to half a frame"
+    return text, (f"{conformed[0]}{others}: {fault}",)
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:
