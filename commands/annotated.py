@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vidsum.lab.datasets.summaries import AnnotatedVideo
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SplitOptions:
     """The annotated videos of a summarizer, and how they are split.
 

@@ -1,25 +1,139 @@
-"""The `vidsum` program: how it starts, and what happens to errors on the way out."""
+"""The `vidsum` program: its commands, how it starts, and what happens to errors on the way out."""
 
 import errno
 import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
-from vidsum.commands.config import origin_of
-from vidsum.commands.options import View
-from vidsum.commands.program import command_of, program_for
-from vidsum.commands.result import failed, render
+from vidsum.commands.config import option_variables, origin_of, share_variables
+from vidsum.commands.options import Argument, Group, Words
+from vidsum.commands.result import View, failed, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
 from vidsum.names import guess
 
+COMMANDS = (
+    *("extract", "shots", "summarize", "ground", "highlights"),
+    *("transcribe", "index", "search", "serve", "export", "report", "info", "help"),
+    *("train", "evaluate", "weights"),
+)
+"""Each is a command of that name in the module of that name, but for `help`, which is here."""
 _INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_COMPLETION = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
+"""The file, in the home folder, that a shell reads as it starts."""
+
+
+class Program(Group):
+    """All commands; a module is loaded when its command runs, or when all are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            loaded = getattr(import_module(f"vidsum.commands.{cmd_name}"), cmd_name)
+            self.add_command(loaded, cmd_name)
+        return self.commands.get(cmd_name)
+
+
+@cache
+def whole() -> Program:
+    """The program with all commands loaded, and with the variables that they share."""
+    program = _program()
+    for name in COMMANDS:
+        program.get_command(click.Context(program), name)
+    share_variables(program)
+    return program
+
+
+def _program() -> Program:
+    program = Program(
+        "vidsum",
+        "Summarize videos and find moments from a text query. Writes MP4 and JSON.",
+        epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
+        "--config FILE.yaml.",
+        params=[
+            _switch("--version", "-V", help="Show the version.", callback=_show_version),
+            _switch("--install-completion", help="Install completion for this shell.", callback=_complete),
+            _switch("--show-completion", help="Print what that would install.", callback=_complete),
+            _switch("--no-color", help="No colours."),
+        ],
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "auto_envvar_prefix": "VIDSUM",
+            "obj": whole,
+        },
+    )
+    program.add_command(_HELP)
+    return program
+
+
+def _switch(*flags: str, help: str, callback: Any = None) -> click.Option:
+    return click.Option(
+        flags, help=help, callback=callback, is_flag=True, is_eager=bool(callback), allow_from_autoenv=False
+    )
+
+
+def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked:
+        from vidsum.version import __version__
+
+        print(f"vidsum {__version__}")
+        ctx.exit()
+
+
+def _complete(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """Print, or add to the file that the shell reads as it starts, the line that lets it complete words."""
+    if not asked or ctx.resilient_parsing:
+        return
+    shell = Path(os.environ.get("SHELL", "bash")).stem
+    if shell not in _COMPLETION:
+        raise UsageError(f"no completion for the shell {shell!r}", hint="bash, zsh or fish")
+    code = f"_VIDSUM_COMPLETE={shell}_source vidsum"
+    line = f"{code} | source" if shell == "fish" else f'eval "$({code})"'
+    file = Path.home() / _COMPLETION[shell]
+    if parameter.name == "show_completion":
+        print(line)
+    elif not file.exists() or line not in file.read_text(encoding="utf-8").splitlines():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(f"\n{line}\n")
+        print(f"{file}: completion is installed, for new shells")
+    ctx.exit()
+
+
+def _help(words: Sequence[str]) -> None:
+    """Show the help of a command, or of the program."""
+    program = click.get_current_context().find_root()
+    name, inner = str(program.info_name), program.command
+    for word in words:
+        known = getattr(inner, "get_command", None)
+        if known is None:
+            raise UsageError(f"`{name}` has no command {word!r}", hint=f"{name} --help")
+        name, inner = f"{name} {word}", known(program, word)
+        if inner is None:
+            break  # click says that it is not known
+    program.command.main([*words, "--help"], prog_name=program.info_name, standalone_mode=False)
+
+
+_HELP = click.Command(
+    "help",
+    params=[Words("words", list[str], Argument("The command, such as `train mrnet`.", "[COMMAND]..."))],
+    callback=_help,
+    help=_help.__doc__,
+)
 
 
 def main() -> None:
@@ -34,11 +148,11 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
-        code = program_for(sys.argv[1:])(standalone_mode=False)
-        if code == _INTERRUPTED:  # typer turns an interruption inside a command into its code, in silence
-            code = _interrupted()
+        # which options a variable sets depends on all commands
+        program = whole() if option_variables() else _program()
+        code = program.main(standalone_mode=False)
         sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         code = _interrupted()
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our stdout went away; there is nobody left to tell
@@ -66,8 +180,7 @@ def _interrupted() -> int:
 
 def _failed(error: Exception) -> int:
     """Tell of an error that reached the top, and return its code."""
-    # usage errors are of typer's own copy of click, or of click itself: known by what they can do
-    if hasattr(error, "format_message"):
+    if isinstance(error, click.ClickException):
         return _report_usage(error)
     if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
         _drop_stdout()  # what writes files knows their names, and turns its own errors into results
@@ -80,17 +193,16 @@ def _report(error: Exception) -> int:
     """Print an error that came before or outside a batch."""
     words = sys.argv[1:]
     view = View(json="--json" in words, verbose="-v" in words or "--verbose" in words)
-    result = failed(command_of(words) or "vidsum", None, view, error)
+    command = next((word for word in words if not word.startswith("-")), "vidsum")
+    result = failed(command, None, view, error)
     render(result, view)
     return result.exit_code
 
 
 def _report_usage(error: Any) -> int:
     message, context = error.format_message(), getattr(error, "ctx", None)
-    if not message:  # a command without arguments: its help is printed already
-        return UsageError.exit_code
     command = context.command_path if context else "vidsum"
-    plain = (error.message if hasattr(error, "possibilities") else message).removesuffix(".")
+    plain = (error.message if isinstance(error, click.NoSuchOption) else message).removesuffix(".")
     return _report(UsageError(f"{plain}{_meant(error)}{_origin(error)}", hint=f"{command} --help"))
 
 
@@ -98,7 +210,7 @@ def _meant(error: Any) -> str:
     """Which option or choice was meant, if the error is a name that is not known."""
     context: Any = getattr(error, "ctx", None)
     kind: Any = getattr(getattr(error, "param", None), "type", None)
-    if hasattr(error, "possibilities") and context:  # typer's own are many, and far
+    if isinstance(error, click.NoSuchOption) and context:  # click's own guesses are many, and far
         options = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
         known = [flag for flag in options if flag.startswith("--")]
         return guess(error.option_name, known, quoted=False)

@@ -11,20 +11,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
-import typer
+from click.exceptions import Exit
 
-from vidsum.commands import assignment
-from vidsum.commands.assignment import Call, Task, Work
+from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import in_workers
-from vidsum.commands.log import LOG
-from vidsum.commands.options import Outputs, View
-from vidsum.commands.outputs import Files
+from vidsum.commands.jobs import Call, Task, Work, in_workers
+from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import claim, will_read
-from vidsum.commands.progress import Display
+from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
 from vidsum.commands.records import existing
-from vidsum.commands.result import Result, Table, print_table, printable, render, run_one
-from vidsum.commands.tally import BatchFile, Facts, Outcome, batch_files, tally
+from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
 from vidsum.errors import InputError, UsageError
 from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
 Step = Callable[[str, "Progress | None"], Result]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """Which inputs a command has beside those that are named, and how it goes through them."""
 
@@ -48,9 +44,14 @@ class Batch:
         None,
         metavar="FILE",
         shared=False,
+        panel=ADVANCED,
     )
     jobs: int = option(
-        "Worker processes. They share the cores; each loads its own models.", 1, flags=("--jobs", "-j"), min=1
+        "Worker processes. They share the cores; each loads its own models.",
+        1,
+        flags=("--jobs", "-j"),
+        min=1,
+        panel=ADVANCED,
     )
     ray: str | None = option(
         "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
@@ -64,6 +65,7 @@ class Batch:
         metavar="FILE",
         shared=False,
         writes=True,
+        panel=ADVANCED,
     )
     table: Path | None = option(
         "Also write a row per input to this CSV file: status, length, results, warnings.",
@@ -71,6 +73,7 @@ class Batch:
         metavar="FILE",
         shared=False,
         writes=True,
+        panel=ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -86,7 +89,7 @@ class Batch:
             UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
-        if assignment.current:
+        if jobs.current:
             return []
         from vidsum.pipelines.sources import expand, read_list
 
@@ -129,7 +132,7 @@ def run_batch(
         found: what the command found out before; see `find_once`.
 
     Raises:
-        typer.Exit: always, unless all went well.
+        Exit: always, unless all went well.
     """
 
     def work(task: Task, progress: "Progress | None") -> Result:
@@ -144,8 +147,8 @@ def run_batch(
     def done(number: int, result: Result) -> None:
         outcomes[number] = Outcome.of(inputs[number], result, facts)
 
-    if assignment.current:
-        assignment.current[0].serve(work)
+    if jobs.current:
+        jobs.current[0].serve(work)
         return
     call, tasks = Call.here(command, found), _tasks(inputs, targets or {})
     outcomes = [Outcome(path) for path in inputs]
@@ -183,9 +186,9 @@ def _skipped(command: str, task: Task, outputs: Outputs | None) -> Result | None
 
 
 def _leave(outcomes: Sequence[Outcome]) -> None:
-    """Raise typer.Exit if any input failed: with its own code if it is the only one, else with 1."""
+    """Raise Exit if any input failed: with its own code if it is the only one, else with 1."""
     if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
-        raise typer.Exit(codes[0] if len(outcomes) == 1 else 1)
+        raise Exit(codes[0] if len(outcomes) == 1 else 1)
 
 
 def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
@@ -222,6 +225,8 @@ def _results(
     def done(number: int, result: Result) -> None:
         display.end(labels[number])
         told(number, result)
+        if result.fatal:
+            raise result.fatal
 
     if batch and (batch.ray or jobs > 1):
         shown = (lambda number: display.of(labels[number]), done)

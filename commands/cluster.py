@@ -21,8 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
-from vidsum.commands.assignment import Call, Task
-from vidsum.commands.jobs import Worker
+from vidsum.commands.jobs import Call, Task, Worker
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
 from vidsum.packages import pip_install

@@ -16,50 +16,17 @@ Likewise `VIDSUM_SUMMARIZE_BUDGET` sets an option of one command, and `VIDSUM_DE
 the same in all commands that have it.
 """
 
-import inspect
 import os
 import sys
-from collections.abc import Iterator
-from enum import Enum
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 from platformdirs import user_config_path
 
 from vidsum.errors import InputError, UsageError
 from vidsum.names import guess
-from vidsum.options import Option, required
-
-
-def share_variables(app: typer.Typer) -> None:
-    """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
-    by_name: dict[str, list[Any]] = {}
-    for name, annotation in _declared(app):
-        by_name.setdefault(name, []).append(annotation)
-    for name, annotations in by_name.items():
-        meanings = {(_type_name(each.__origin__), each.__metadata__[1].help) for each in annotations}
-        for each in annotations if len(meanings) == 1 else ():
-            each.__metadata__[0].envvar = f"VIDSUM_{name.upper()}"
-
-
-def _type_name(kind: Any) -> str:
-    """A type, or the choices of an enumeration, in words."""
-    kind = required(kind)
-    return ", ".join(kind.__members__) if isinstance(kind, type) and issubclass(kind, Enum) else str(kind)
-
-
-def _declared(app: typer.Typer) -> Iterator[tuple[str, Any]]:
-    """Name and annotation of each option of settings, of all commands."""
-    for group in app.registered_groups:
-        if group.typer_instance:
-            yield from _declared(group.typer_instance)
-    for command in app.registered_commands:
-        for parameter in inspect.signature(command.callback or app).parameters.values():
-            notes = getattr(parameter.annotation, "__metadata__", ())
-            if any(isinstance(note, Option) and note.shared for note in notes):
-                yield parameter.name, parameter.annotation
-
 
 NAME = "vidsum.yaml"
 _OWN_VARIABLES = (
@@ -80,13 +47,43 @@ def user_file() -> Path:
     return user_config_path("vidsum") / NAME
 
 
-def use_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Typer callback of `--config`: make the values of a file the defaults of this command's options.
+def share_variables(program: Any) -> None:
+    """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
+    by_name: dict[str, list[Any]] = {}
+    for options in _options(program).values():
+        for name, option in options.items():
+            if option.leaf.option.shared:
+                by_name.setdefault(name, []).append(option)
+    for name, options_of_name in by_name.items():
+        if len({(each.type.name, tuple(each.choices), each.help) for each in options_of_name}) == 1:
+            for each in options_of_name:
+                each.envvar = f"VIDSUM_{name.upper()}"
+
+
+def _options(command: Any, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The options of settings of each command of a program, by the words that call it."""
+    if (inner := getattr(command, "commands", None)) is None:
+        return {words: _of_command(command)}
+    parts = (_options(each, (*words, name)) for name, each in inner.items())
+    return {called: options for part in parts for called, options in part.items()}
+
+
+def _of_command(command: Any) -> dict[str, Any]:
+    return {parameter.name: parameter for parameter in command.params if hasattr(parameter, "leaf")}
+
+
+def use_config(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Callback of `--config`: make the values of a file the defaults of this command's options.
 
     Raises:
-        UsageError: the file is not valid, or a variable has the name of several options.
+        UsageError: the file is not valid, or a variable has the name of options that differ.
     """
-    _refuse_unclear_variables(context)
+    for name, option in _of_command(context.command).items():
+        if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:
+            raise UsageError(
+                f"{variable}: --{name.replace('_', '-')} can only be set for one command",
+                hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
+            )
     file = path or _if_file(user_file())
     _in_force[:] = [file] if file else []
     if file:
@@ -111,8 +108,12 @@ def _if_file(path: Path) -> Path | None:
 
 def warn_of_unknown_variables(context: Any) -> None:
     """Tell of variables that begin with `VIDSUM_` and set nothing, with the known name that is most alike."""
-    found = option_variables()
-    known = {*_OWN_VARIABLES, *_variables(_program(context))} if found else set[str]()
+    if not (found := option_variables()):
+        return
+    known = set(_OWN_VARIABLES)
+    for words, options in _options(context.find_root().obj()).items():
+        known.update("_".join(("VIDSUM", *words, name)).upper() for name in options)
+        known.update(option.envvar for option in options.values() if option.envvar)
     for name in found:
         if name not in known:
             hint = guess(name, known, quoted=False)
@@ -122,31 +123,6 @@ def warn_of_unknown_variables(context: Any) -> None:
 def option_variables() -> list[str]:
     """The names of variables that set options, or are meant to."""
     return sorted(name for name in os.environ if name.startswith("VIDSUM_") and name not in _OWN_VARIABLES)
-
-
-def _program(context: Any) -> Any:
-    """The program with all its commands, of which this one may have loaded but its own."""
-    return context.find_root().obj()
-
-
-def _variables(command: Any, prefix: str = "VIDSUM") -> Iterator[str]:
-    """Those of all options of a command and of the commands below it."""
-    for name, option in _options_of(command).items():
-        yield f"{prefix}_{name.upper()}"
-        if option.envvar:
-            yield option.envvar
-    for name, inner in _subcommands(command).items():
-        yield from _variables(inner, f"{prefix}_{name.upper()}")
-
-
-def _refuse_unclear_variables(context: Any) -> None:
-    """Refuse, for the options of this command, a variable that could be meant for another one."""
-    for name, option in _options_of(context.command).items():
-        if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:
-            raise UsageError(
-                f"{variable}: --{name.replace('_', '-')} can only be set for one command",
-                hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
-            )
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -161,15 +137,15 @@ def read_config(path: Path) -> dict[str, Any]:
         loaded = read_yaml(path)
     except InputError as error:
         raise UsageError(error.message, error.hint) from error
-    return _section(loaded, path, "")
+    return _section(loaded, path, ())
 
 
-def _section(value: Any, path: Path, words: str) -> dict[str, Any]:
+def _section(value: Any, path: Path, words: tuple[str, ...]) -> dict[str, Any]:
     """A mapping of a file, its keys with underscores; none is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UsageError(f"{path}: {words or 'the file'} must be a mapping of options to values")
+        raise UsageError(f"{path}: {' '.join(words) or 'the file'} must be a mapping of options to values")
     plain = {str(key).replace("-", "_"): inner for key, inner in value.items()}
     if len(plain) < len(value):
         raise UsageError(f"{path}: a key appears twice, with - and with _")
@@ -177,74 +153,68 @@ def _section(value: Any, path: Path, words: str) -> dict[str, Any]:
 
 
 def _defaults_for(context: Any, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The file's values for the options of the command that runs, those under its own name first."""
-    program, words, above = _program(context), list[str](), context
+    """The file's values for the options of the command that runs, those under its own name first.
+
+    Raises a UsageError for what no command has, in the sections of other commands too: else a typing error
+    would wait there.
+    """
+    known, above = _options(context.find_root().obj()), context.parent
+    own: tuple[str, ...] = (context.info_name,)
     while above.parent is not None:
-        words.insert(0, above.info_name)
-        above = above.parent
-    general = {key: value for key, value in config.items() if key not in _subcommands(program)}
-    _check_general(program, general, path, words)
-    _check_sections(program, config, path, "")
-    options, own = _options_of(context.command), config
-    for word in words:
-        own = _section(own.get(word), path, word)
-    chosen = {**{key: value for key, value in general.items() if key in options}, **own}
-    return {key: _checked(key, value, options[key], path) for key, value in chosen.items()}
+        own, above = (above.info_name, *own), above.parent
+    general, chosen = dict[str, Any](), dict[str, Any]()
+    for words, key, value in _entries(config, path, known):
+        _require_known(words, key, path, known, own)
+        if words == own:
+            chosen[key] = value
+        elif not words and key in known[own]:
+            general[key] = value
+    values = {**general, **chosen}
+    return {key: _checked(key, value, known[own][key], path) for key, value in values.items()}
+
+
+_Known = Mapping[tuple[str, ...], Mapping[str, Any]]
+
+
+def _entries(
+    section: Mapping[str, Any], path: Path, known: _Known, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """The entries of a file, each with the words of its section; of general ones there are none."""
+    for key, value in section.items():
+        inner = (*words, key)
+        if any(called[: len(inner)] == inner for called in known):
+            yield from _entries(_section(value, path, inner), path, known, inner)
+        else:
+            yield words, key, value
+
+
+def _require_known(words: tuple[str, ...], key: str, path: Path, known: _Known, own: tuple[str, ...]) -> None:
+    """Refuse a key that its section cannot have, or a general one that differs between commands."""
+    if words:
+        if key in known.get(words, ()):
+            return
+        names = known.get(words) or [called[len(words)] for called in known if called[: len(words)] == words]
+        what, called = "option" if words in known else "command", f"vidsum {' '.join(words)}"
+        raise UsageError(
+            f"{path}: `{called}` has no {what} {key!r}{guess(key, names)}", hint=f"{called} --help"
+        )
+    meanings = [options[key] for options in known.values() if key in options]
+    if not meanings:
+        names = sorted({called[0] for called in known}.union(*known.values()))
+        raise UsageError(
+            f"{path}: unknown command or option {key!r}{guess(key, names)}",
+            hint="vidsum COMMAND --help lists them",
+        )
+    if any(option.envvar is None for option in meanings):
+        fault = f"{path}: {key!r} can only be set for one command"
+        raise UsageError(fault, hint=f"put it under {' '.join(own)}:")
 
 
 def _checked(key: str, value: Any, option: Any, path: Path) -> Any:
-    """A value of the file in the form that its option takes; typer's own messages would not name the file."""
+    """A value of the file in the form that its option takes; click's own messages would not name the file."""
     if isinstance(value, bool) and not option.is_flag:
         raise UsageError(f"{path}: {key} takes a value, not {str(value).lower()}")
     values = value if option.multiple and isinstance(value, list) else [value]
     if any(isinstance(each, list | dict) for each in values):
         raise UsageError(f"{path}: {key} takes {'single values' if option.multiple else 'one value'}")
     return values if option.multiple else value
-
-
-def _check_general(program: Any, general: dict[str, Any], path: Path, words: list[str]) -> None:
-    """Refuse a key outside all sections that no command has, or that differs between commands."""
-    for key in sorted(general):
-        meanings = [options[key] for options in _all_options(program) if key in options]
-        if not meanings:
-            known = {*_subcommands(program), *(name for options in _all_options(program) for name in options)}
-            raise UsageError(
-                f"{path}: unknown command or option {key!r}{guess(key, sorted(known))}",
-                hint="vidsum COMMAND --help lists them",
-            )
-        if any(option.envvar is None for option in meanings):
-            raise UsageError(
-                f"{path}: {key!r} can only be set for one command", hint=f"put it under {' '.join(words)}:"
-            )
-
-
-def _check_sections(command: Any, section: dict[str, Any], path: Path, words: str) -> None:
-    """Refuse what no command has in the sections of all commands: else a typing error would wait there."""
-    for name, inner in _subcommands(command).items():
-        here = f"{words} {name}".strip()
-        own, below = _section(section.get(name), path, here), _subcommands(inner)
-        known = below or _options_of(inner)
-        if unknown := sorted(set(own) - set(known)):
-            fault = f"has no {'command' if below else 'option'} {unknown[0]!r}{guess(unknown[0], known)}"
-            raise UsageError(f"{path}: `vidsum {here}` {fault}", hint=f"vidsum {here} --help")
-        _check_sections(inner, own, path, here)
-
-
-def _options_of(command: Any) -> dict[str, Any]:
-    """What a file may set: no arguments, and not which file it is."""
-    return {
-        str(parameter.name): parameter
-        for parameter in command.params
-        if parameter.param_type_name == "option" and parameter.name != "config"
-    }
-
-
-def _all_options(command: Any) -> Iterator[dict[str, Any]]:
-    yield _options_of(command)
-    for inner in _subcommands(command).values():
-        yield from _all_options(inner)
-
-
-def _subcommands(command: Any) -> dict[str, Any]:
-    found: dict[str, Any] = getattr(command, "commands", {})
-    return found

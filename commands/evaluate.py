@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Given, View, Without, command
+from vidsum.commands.options import Argument, Given, Group, Without
 from vidsum.commands.outputs import Files, check_outputs, require_suffix
-from vidsum.commands.own_files import require_ours
-from vidsum.commands.parsers import App
+from vidsum.commands.paths import require_ours
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, Table
+from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 from vidsum.lab.evaluation.settings import (
     HighlightsRequest,
@@ -25,13 +22,12 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.options import build, option
 
 if TYPE_CHECKING:
-    from vidsum.lab.evaluation.sources import SummaryRuns
     from vidsum.types import Progress
 
-app = App(no_args_is_help=True, help="Measure summaries, moments, highlights and retrieval against people.")
+evaluate = Group("evaluate", "Measure summaries, moments, highlights and retrieval against people.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryData:
     """The videos to evaluate on."""
 
@@ -45,7 +41,7 @@ class SummaryData:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportFiles:
     """Where the report goes."""
 
@@ -69,8 +65,7 @@ class ReportFiles:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@app.command("summary")
-@command
+@evaluate.add
 def summary(
     data: SummaryData,
     chosen: Annotated[Mapping[str, Any], Given(SummaryRequest)],
@@ -98,20 +93,18 @@ def summary(
     _evaluate("summary", sources, requests, _files(sources, report), report, view)
 
 
-@app.command("moments")
-@command
+@evaluate.add
 def moments(
     chosen: Annotated[Mapping[str, Any], Given(MomentsRequest)],
     report: ReportFiles,
     view: View,
     predictions: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Predicted moments: the JSON of `vidsum ground`, or JSON lines in QVHighlights' format.",
-            show_default=False,
-            metavar="PREDICTIONS",
+        list[Path],
+        Argument(
+            "Predicted moments: the JSON of `vidsum ground`, or JSON lines in QVHighlights' format.",
+            "PREDICTIONS",
         ),
-    ] = None,
+    ],
 ) -> None:
     """Compare moments with those of annotators: recall at an IoU, mean IoU.
 
@@ -128,19 +121,18 @@ def moments(
     _evaluate("moments", [str(request.data)], [request], files, report, view)
 
 
-@app.command("highlights")
-@command
+@evaluate.add
 def highlights(
     chosen: Annotated[Mapping[str, Any], Given(HighlightsRequest)],
     report: Annotated[ReportFiles, Without(("plot",))],
     view: View,
     sources: Annotated[
         list[Path],
-        typer.Argument(
-            help="Predicted moments and saliency in QVHighlights' format (JSON lines; left out with --run), "
+        Argument(
+            "Predicted moments and saliency in QVHighlights' format (JSON lines; left out with --run), "
             "and annotations of QVHighlights (JSON lines).",
-            show_default=False,
-            metavar="[PREDICTIONS] ANNOTATIONS",
+            "[PREDICTIONS] ANNOTATIONS",
+            required=True,
         ),
     ],
 ) -> None:
@@ -164,8 +156,7 @@ def highlights(
     _evaluate("highlights", measured, [request], files, report, view)
 
 
-@app.command("vse")
-@command
+@evaluate.add
 def vse(
     chosen: Annotated[Mapping[str, Any], Given(VSERequest)],
     report: Annotated[ReportFiles, Without(("plot",))],
@@ -218,18 +209,17 @@ def _evaluate(
     name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
 
     def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import document, table
-        from vidsum.lab.evaluation.run import evaluate
-        from vidsum.lab.evaluation.sources import provenance
+        from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
         from vidsum.results.documents import sealed, write_document
 
         request = request_of[source]
-        runs = _summary_runs(request)
-        made_from = provenance(request, runs)
+        made_from = provenance(request)
 
         def make() -> Result:
-            made = evaluate(request, progress, runs)
+            made = evaluate(request, progress)
             if "plot" in files.named and made.plot:
                 made.plot(files.named["plot"], label_of(made_from))
             facts = sealed(document(made, made_from))
@@ -252,12 +242,3 @@ def _evaluate(
         )
 
     run_batch(name, sources, view, step)
-
-
-def _summary_runs(request: Request) -> "SummaryRuns | None":
-    """What reads runs of `vidsum train fulltransnet`; with PyTorch, which the rest can do without."""
-    if not (isinstance(request, SummaryRequest) and request.runs):
-        return None
-    from vidsum.lab.training import predict
-
-    return predict

@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Only, Outputs, Replaces, View, command
-from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
-from vidsum.commands.own_files import HINT, is_as_written, note
-from vidsum.commands.result import Result
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Files, Outputs, Replaces, check_outputs, destinations, require_one_text
+from vidsum.commands.paths import HINT, is_as_written, note
+from vidsum.commands.result import Result, View
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
@@ -22,16 +20,14 @@ if TYPE_CHECKING:
 
 Results = Annotated[
     list[str],
-    typer.Argument(
-        help="JSON files of summarize, ground, highlights or shots; - for stdin.",
-        show_default=False,
-        metavar="RESULT.json",
+    Argument(
+        "JSON files of summarize, ground, highlights or shots; - for stdin.", "RESULT.json", required=True
     ),
 ]
 _MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportSettings:
     """What `vidsum export` writes."""
 
@@ -46,7 +42,7 @@ class ExportSettings:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exports:
     """What other commands export beside their JSON."""
 
@@ -76,7 +72,7 @@ class Exports:
             return dict(targets)
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export, --report or --preview"
-            raise UsageError("-o - writes the JSON alone", hint=hint)
+            raise UsageError("-o - writes JSON only", hint=hint)
         self._check_formats(targets)
         exported = {
             source: replace(files, beside=tuple(self._targets(files.record).values()))
@@ -182,10 +178,7 @@ def export(
     named = Path(output or "").suffix
     bases = destinations(results, outputs, ending, (suffix, named) if named.lower() == suffix else (suffix,))
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.timelines import timeline_text
@@ -217,9 +210,7 @@ def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool
 
     `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.
     """
-    is_same = replaces != "all" and target.is_file() and target.read_bytes() == content
-    if not is_same:
-        _require_replaceable(target, replaces, folder)
+    is_same = is_saved(content, target, replaces, folder)
     if not is_special(target):
         note(content, folder)
     if not is_same:
@@ -228,10 +219,13 @@ def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool
     return not is_same
 
 
-def _require_replaceable(target: Path, replaces: Replaces, folder: Path) -> None:
+def is_saved(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
+    """Whether the same file is there already. Raises OutputError: another is, and is not to be replaced."""
     if replaces == "all" or not target.is_file():
-        return
+        return False
+    if target.read_bytes() == content:
+        return True
     if replaces == "outdated" and is_as_written(target, folder):
-        return
+        return False
     edited = ": it was not written by vidsum, or edited since" if replaces == "outdated" else ""
     raise OutputError(f"{target}: already exists, and differs{edited}", hint=HINT)

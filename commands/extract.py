@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Outputs, Videos, View, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.options import Videos, command
+from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, View
 from vidsum.options import option
 from vidsum.settings import Extraction
 
@@ -25,7 +25,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeatureFile:
     """How features are stored."""
 
@@ -50,10 +50,7 @@ def extract(
     ending = f"_{extraction.extractor}.{file.format}"
     bases = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
     targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
-    if not outputs.to_stdout:
-        check_outputs(
-            [(video, files.all) for video, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
 
     def step(video: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.extraction import plan_extraction, save_features

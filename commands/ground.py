@@ -5,15 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from vidsum.commands import assignment
+from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Pad, Videos, View, Without, command
-from vidsum.commands.outputs import moment_files
-from vidsum.commands.parsers import lone
+from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row, printable
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
 from vidsum.settings import UNLIKELY, Extraction, Retrieval
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from vidsum.results.transcript import SpokenQuery
     from vidsum.types import Progress
 
-PARSER = lone("--clips")
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "queries": lambda data: len(data["queries"]),
@@ -34,7 +32,7 @@ _FACTS: Facts = {
 _OF_SEVERAL = "scores rank the moments of one video; they do not rank videos"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QueryOptions:
     """What to look for."""
 
@@ -48,7 +46,7 @@ class QueryOptions:
     force: bool = option("Accept unclear or long spoken queries.", False, shared=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroundOutputs:
     """What is written beside the JSON."""
 
@@ -59,6 +57,7 @@ class GroundOutputs:
         "JSON; none of queries that are probably not in the video.",
         None,
         metavar="[FOLDER]",
+        alone="",
     )
     pad_s: Pad = 0.0
     plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
@@ -100,11 +99,11 @@ def ground(
     from vidsum.pipelines.moments import plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
-        fault = "stdin is one of --from-file, --queries and --query-audio"
+        fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _tell_of_clip(retrieval, view)
-    queries, first = found = assignment.find_once(
+    queries, first = found = jobs.find_once(
         lambda: (
             read_queries(asked.query, asked.queries, _heard(asked, extraction, view)),
             sources[0] if len(sources) > 1 else None,
@@ -129,7 +128,7 @@ def ground(
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
-            lines = (*_doubts(grounding), f"{line} {by}")
+            lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result("ground", source, facts, lines, _table(grounding), messages=messages)
 
         result = (
@@ -206,7 +205,7 @@ def _table(grounding: "Grounding") -> Table:
     return Table(columns, tuple(rows))
 
 
-def _doubts(grounding: "Grounding") -> Iterator[str]:
+def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
     from vidsum.pipelines.moments import in_short
 
@@ -218,7 +217,8 @@ def _doubts(grounding: "Grounding") -> Iterator[str]:
             continue
         nothing = "" if query.moments else ", below --min-present: no moments"
         if query.present < UNLIKELY:
-            what = f"probably not in this video ({_percent(query.present)}{nothing})"
+            without = ": no clips" if has_clips and query.moments else ""
+            what = f"probably not in this video ({_percent(query.present)}{nothing}){without}"
         else:
             what = f"matches this video with {_percent(query.present)} probability{nothing}"
         yield f"'{in_short(query.query)}': {what}"

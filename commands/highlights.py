@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Pad, Videos, View, Without, command
-from vidsum.commands.outputs import moment_files
-from vidsum.commands.parsers import lone
+from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, moment_row
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
 from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
 
-PARSER = lone("--clips")
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "highlights": lambda data: len(data["moments"]),
@@ -25,7 +23,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightOptions:
     """What is found."""
 
@@ -34,7 +32,7 @@ class HighlightOptions:
     top_k: int = option("Maximum number of highlights.", 5, flags=("--top-k", "-k"), min=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightOutputs:
     """What is written beside the JSON."""
 
@@ -44,6 +42,7 @@ class HighlightOutputs:
         "Also an MP4 of each highlight, {video}_highlight_{rank}.mp4, in this folder or beside the JSON.",
         None,
         metavar="[FOLDER]",
+        alone="",
     )
     pad_s: Pad = 0.0
     plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)

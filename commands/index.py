@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from click.exceptions import Exit
 
-from vidsum.archive.wishes import ArchiveFile
-from vidsum.commands import assignment
+from vidsum.archive.wishes import ArchiveFile, is_server
+from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Videos, View, Without, command
-from vidsum.commands.result import Result, render
-from vidsum.commands.tally import Facts
+from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.progress import Facts
+from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.settings import Extraction
@@ -32,19 +32,15 @@ _FACTS: Facts = {
 _LOOK_AGAIN_S = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IndexOptions:
     """What is done beside adding."""
 
     PANEL = "Archive"
 
-    transcribe: bool = option(
-        "Also transcribe speech, of videos whose transcript is not in the cache.", False
-    )
-    prune: bool = option("Remove videos that are gone from these folders.", False)
-    watch: bool = option(
-        "Go on: add files as they appear, once their size stays the same.", False, shared=False
-    )
+    transcribe: bool = option("Also transcribe videos without a cached transcript.", False)
+    prune: bool = option("Remove videos that are missing from these folders.", False)
+    watch: bool = option("Keep running: add files once their size is stable.", False, shared=False)
 
 
 @command
@@ -58,18 +54,18 @@ def index(
     ],
     view: View,
 ) -> None:
-    """Bring videos into an archive, for vidsum search.
+    """Add videos to an archive, for vidsum search.
 
-    Adds what is new, makes anew what changed, and notices what moved or is gone. A run that was stopped goes
-    on where it was.
+    Adds new videos, updates changed ones, and marks moved and missing ones. A run that was stopped resumes.
 
     vidsum index ~/Videos --recursive
 
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
-    if batch.ray not in (None, "local"):
-        raise UsageError("an archive is written on one machine", hint="--jobs N, or --ray local")
+    if batch.ray not in (None, "local") and not is_server(where.archive):
+        hint = "--jobs N, --ray local, or --archive postgresql://..."
+        raise UsageError("a file is written on one machine", hint=hint)
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -77,7 +73,7 @@ def index(
         def step(source: str, progress: "Progress | None") -> Result:
             added = archive.add_one(source, extraction, transcribe=settings.transcribe, progress=progress)
             data = {
-                "archive": str(archive.path),
+                "archive": archive.name,
                 "video": added.video,
                 "change": added.state,
                 "duration_s": added.duration_s,
@@ -93,13 +89,13 @@ def index(
         def go_through(inputs: Sequence[str]) -> None:
             run_batch("index", inputs, view, step, batch=batch, facts=_FACTS)
 
-        if assignment.current:
+        if jobs.current:
             go_through([])
             return
         rounds = _settled(named, batch) if settings.watch else [batch.inputs(named)]
         for inputs in rounds:
             # what failed is tried again when it changes
-            with contextlib.suppress(*([typer.Exit] if settings.watch else [])):
+            with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
                     if inputs:
                         go_through(inputs)
@@ -115,9 +111,11 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
     if prune:
         archive.remove(*gone)
     if new:
-        what = "removed" if prune else "gone"
-        lines = (*(f"{path}: {what}" for path in new), *(() if prune else ("--prune removes what is gone",)))
-        render(Result("index", data={"archive": str(archive.path), what: new}, lines=lines), view)
+        state = "removed" if prune else "missing"
+        hint = () if prune else ("--prune removes missing videos",)
+        lines = (*(f"{path}: {state}" for path in new), *hint)
+        data = {"archive": archive.name, "removed" if prune else "gone": new}
+        render(Result("index", data=data, lines=lines), view)
 
 
 def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:

@@ -4,12 +4,12 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from vidsum.commands import assignment
+from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.config import files_in_force, user_file
-from vidsum.commands.options import Only, Videos, View, command
-from vidsum.commands.result import Result, run_alone
-from vidsum.commands.tally import Facts
+from vidsum.commands.options import Only, Videos, command
+from vidsum.commands.progress import Facts
+from vidsum.commands.result import Result, View, run_alone
 from vidsum.options import option
 from vidsum.packages import import_fault, pytorch_mismatch, pytorch_repair, version_of
 from vidsum.settings import Extraction
@@ -29,7 +29,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InfoOptions:
     """What to tell about."""
 
@@ -50,9 +50,9 @@ def info(
 
     vidsum info film.mp4
     """
-    if videos or batch.from_file or assignment.current:
+    if videos or batch.from_file or jobs.current:
         videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
-        config = assignment.find_once(lambda: _config() if files_in_force() else None)
+        config = jobs.find_once(lambda: _config() if files_in_force() else None)
         run_batch(
             "info",
             videos,

@@ -1,5 +1,9 @@
 """A batch in several worker processes (`--jobs`), which share the cores, the weights and the cache.
 
+A worker calls the command's function with the settings of the process that started it, and without inputs: it
+reads no command line, configuration or list of inputs, and looks into no folder. So it makes the same plan.
+Only at its batch it differs: there it takes inputs as they are handed out, and returns the results.
+
 A worker process takes pickled tasks on stdin and returns pickled results on stdout. It ends when its stdin
 does, in the middle of a task too, and leaves nothing half written then. So it does not outlive the process
 that started it.
@@ -14,23 +18,88 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from vidsum.commands import assignment
-from vidsum.commands.assignment import Assignment, Call, Task, Work
 from vidsum.commands.result import Result
 from vidsum.device import n_threads
 from vidsum.errors import VidsumError
 from vidsum.memory import use_one_arena
 
 if TYPE_CHECKING:
+    from vidsum.commands.outputs import Files
     from vidsum.types import Progress
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What another process needs to run this one's command, beside environment and current folder."""
+
+    command: str
+    arguments: Mapping[str, Any]
+    """Of its function: settings, and empty lists in place of the inputs."""
+    found: Any = None
+    """See `find_once`."""
+
+    @classmethod
+    def here(cls, command: str, found: Any = None) -> "Call":
+        """That of this process."""
+        return cls(command, dict(_arguments), found)
+
+    def run(self) -> None:
+        """Call the function."""
+        of_command_line = getattr(import_module(f"vidsum.commands.{self.command}"), self.command)
+        of_command_line.with_settings(**self.arguments)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One input of a batch."""
+
+    path: str
+    files: "Files | None" = None
+    """Its outputs, if the command writes any; their names may depend on the other inputs."""
+
+
+Work = Callable[[Task, "Progress | None"], "Result"]
+"""What a command does with one input; never raises an Exception."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a worker does in place of its batch."""
+
+    serve: Callable[[Work], None]
+    """Does the work for the inputs that are handed out, until there are no more."""
+    found: Any = None
+    """See `find_once`."""
+
+
+current: list[Assignment] = []
+"""The assignment of this process; empty unless it is a worker."""
+_arguments: dict[str, Any] = {}
+
+
+def begin(arguments: Mapping[str, Any]) -> None:
+    """Note the arguments, without inputs, of the command that runs in this process from now on."""
+    _arguments.clear()
+    _arguments.update(arguments)
+
+
+def find_once(find: Callable[[], T]) -> T:
+    """What a command finds out before its batch, and hands to `run_batch`; its workers are told it."""
+    told: T = current[0].found if current else find()
+    return told
 
 
 _PROGRAM = "import sys; sys.path[:] = {path}; from vidsum.commands.jobs import main; main()"
@@ -203,7 +272,7 @@ def _serve() -> None:
     sys.stdin = io.StringIO()
     call: Call = pickle.load(tasks)
     desk = _Desk(tasks, answers)
-    assignment.current.append(Assignment(desk.serve, call.found))
+    current.append(Assignment(desk.serve, call.found))
     try:
         call.run()
     except Exception as error:  # what failed here before the batch fails for each input

@@ -9,118 +9,39 @@ preset has the rest.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
-import typer
+import click
 
-from vidsum.commands import paths
+from vidsum.commands import jobs, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
-from vidsum.commands.log import start_log
+from vidsum.commands.result import View, start_log
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, option, required
-from vidsum.times import parse_time
+from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, required
 
-arguments_in_force: dict[str, Any] = {}
-"""Of the command that runs in this process, without inputs: see `vidsum.commands.assignment.Call`."""
+_LAST_PANELS = ("Reading and features", "Messages", ADVANCED)
+"""The panels that end the help of a command, in this order."""
+_MAX_WIDTH = 120
+_MAX_FLAGS = 19
+"""Characters of a line of help, and of the flags before its text."""
 
 
-def inputs_argument(help: str, metavar: str) -> Any:
-    """The inputs of a batch on the command line; there may be none, where `--from-file` names them."""
-    return typer.Argument(default_factory=list, help=help, show_default=False, metavar=metavar)
+@dataclass(frozen=True)
+class Argument:
+    """A word of the command line, or all where the parameter is a list."""
+
+    help: str
+    metavar: str | None = None
+    required: bool = False
 
 
 Sources = Annotated[
-    list[str],
-    inputs_argument("Videos, folders of videos, or feature files (.npz, .h5).", "VIDEO|FOLDER|FEATURES"),
+    list[str], Argument("Videos, folders of videos, or feature files (.npz, .h5).", "VIDEO|FOLDER|FEATURES")
 ]
-Videos = Annotated[list[str], inputs_argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
-
-
-Pad = Annotated[
-    float,
-    Option(
-        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
-        min=0,
-        flags=("--pad",),
-        metavar="TIME",
-        parse=parse_time,
-    ),
-]
-
-
-@dataclass(frozen=True)
-class View:
-    """How much to print, and in which form."""
-
-    PANEL = "Messages"
-
-    json: bool = option("Print one JSON object per input to stdout.", False)
-    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
-    verbose: bool = option("Show tracebacks of internal errors.", False, flags=("--verbose", "-v"))
-    no_color: bool = option("No colours, as with the variable NO_COLOR.", False)
-    log_file: Path | None = option(
-        "Also append steps, results, warnings and errors to this file.", None, metavar="FILE", writes=True
-    )
-
-
-Replaces = Literal["none", "outdated", "all"]
-"""Which outputs that exist a command replaces; outdated are those that vidsum made from something else."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where the results of a batch go."""
-
-    PANEL = "Output"
-
-    output: str | None = option(
-        "Output file or template ({stem}, {parent}, {n}); - for stdout.",
-        None,
-        flags=("--output", "-o"),
-        shown="named after the input",
-        metavar="FILE",
-        writes=True,
-    )
-    output_dir: Path | None = option("Folder for the outputs.", None, shown="the current folder")
-    overwrite: bool = option("Replace existing outputs.", False)
-    update: bool = option("Remake outputs whose input or options changed; keep the others.", False)
-    skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False)
-    fail_fast: bool = option("Stop a batch at the first bad input.", False, panel=ADVANCED)
-
-    def __post_init__(self) -> None:
-        only_one = {
-            "--update": self.update,
-            "--skip-existing": self.skip_existing,
-            "--overwrite": self.overwrite,
-            "-o -": self.to_stdout and not self.overwrite,
-        }
-        chosen = [option for option, is_chosen in only_one.items() if is_chosen]
-        if len(chosen) > 1:
-            raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
-
-    @property
-    def replaces(self) -> "Replaces":
-        """Which of the outputs that exist are replaced."""
-        return "all" if self.overwrite else "outdated" if self.update else "none"
-
-    @property
-    def to_stdout(self) -> bool:
-        """Whether the document goes to stdout, and no file is written."""
-        return self.output == "-"
-
-    @property
-    def is_template(self) -> bool:
-        """Whether `--output` names several files, with fields in braces."""
-        return self.output is not None and ("{" in self.output or "}" in self.output)
-
-    @property
-    def makes_folders(self) -> bool:
-        """Whether missing folders are made: without `--output`, and where it is a template."""
-        return self.output is None or self.is_template
+Videos = Annotated[list[str], Argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
 
 
 @dataclass(frozen=True)
@@ -138,6 +59,13 @@ class Without:
 
 
 @dataclass(frozen=True)
+class Under:
+    """The panel of a command's help that has all options of some settings."""
+
+    panel: str
+
+
+@dataclass(frozen=True)
 class Given:
     """What was given of settings: a mapping by name, without defaults."""
 
@@ -146,57 +74,188 @@ class Given:
     """Names whose default is a preset's."""
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A function for typer, with an option for each field of the settings among its parameters."""
-    own = list(inspect.signature(function).parameters.values())
-    groups = {parameter.name: list(_leaves(parameter.annotation)) for parameter in own}
+class Flag(click.Option):
+    """The option of a field."""
 
-    outputs = {leaf.parameter for group in groups.values() for leaf in group if leaf.option.writes}
-
-    def run(context: typer.Context, config: Path | None, **values: Any) -> None:
-        read = [(_named(name, groups), value) for name, value in values.items() if name not in outputs]
-        paths.begin([*read, *(("--config", file) for file in files_in_force())])
-        arguments = {}
-        for parameter in own:
-            if not (group := groups[parameter.name]):
-                arguments[parameter.name] = values[parameter.name]
-                continue
-            given = [leaf for leaf in group if _is_given(context, leaf)]
-            chosen = {leaf.name: _value(leaf, values[leaf.parameter]) for leaf in given}
-            kind = _kind(parameter.annotation)
-            arguments[parameter.name] = build(kind, chosen) if kind else chosen
-        for view in (value for value in arguments.values() if isinstance(value, View)):
-            _begin(context, view)
-        arguments_in_force.clear()
-        arguments_in_force.update((name, value if groups[name] else []) for name, value in arguments.items())
-        function(**arguments)
-
-    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    for parameter in own:
-        group = groups[parameter.name]
-        parameters += (
-            map(_parameter, group) if group else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf, self.panel, item = leaf, leaf.option.panel, item_of(leaf.kind)
+        kind = item or required(leaf.kind)
+        self.choices = () if leaf.option.parse else leaf.option.choices or choices_of(kind)
+        super().__init__(
+            [*leaf.flags, leaf.parameter],
+            type=_type(kind, leaf, self.choices),
+            is_flag=kind is bool or None,  # False would let an option stand without its value
+            multiple=bool(item),
+            required=leaf.default is MISSING,
+            help=_help(leaf.option),
+            metavar=leaf.option.metavar or (None if self.choices else _METAVARS.get(kind, "TEXT")),
         )
-    parameters.append(_CONFIG)
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.with_settings = function  # type: ignore[attr-defined]  # for workers
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    run.__name__, run.__doc__ = function.__name__, _with_examples(inspect.getdoc(function) or "")
-    return run
+
+    def value(self, given: Any) -> Any:
+        """What the field holds where the command line has `given`."""
+        if self.multiple:
+            return tuple(map(self._one, given))
+        return not given if self.leaf.is_inverted else self._one(given)
+
+    def _one(self, given: Any) -> Any:
+        option = self.leaf.option
+        parsed = option.parse(given) if option.parse and given is not None else given
+        if isinstance(parsed, int | float) and not option.hold(parsed):
+            raise UsageError(f"{self.leaf.flags[0]} must be {option.words()}, not {given}")
+        return parsed
+
+    @property
+    def range(self) -> str:
+        """The range of a number, in signs."""
+        limits = {">=": getattr(self.type, "min", None), "<=": getattr(self.type, "max", None)}
+        return " ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
+
+    @property
+    def default_in_words(self) -> str:
+        """What holds if the option is not given; empty where that is nothing."""
+        default, option = self.leaf.default, self.leaf.option
+        is_number = isinstance(default, int | float) and not option.parse
+        if default is MISSING or isinstance(default, bool):
+            return ""
+        if self.multiple or default is None or (option.shown and not is_number):
+            return option.shown
+        return str(default)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Flags with what they take, and help with range and default."""
+        takes = "" if self.is_flag else " " + (self.metavar or "|".join(self.choices))
+        notes = [self.range, f"default: {words}" if (words := self.default_in_words) else ""]
+        told, text = "; ".join(filter(None, notes)), str(self.help).removesuffix(" Can be repeated.")
+        long = next(flag for flag in self.opts if flag.startswith("--"))
+        short = [flag for flag in self.opts if not flag.startswith("--")]
+        flags = "/".join([", ".join([*short, long]), *self.secondary_opts])
+        again = "..." if self.multiple else ""
+        return f"{flags}{takes}{again}", f"{text} [{told}]" if told else text
 
 
-def _named(parameter: str, groups: Mapping[str, Sequence[Leaf]]) -> str:
-    """The flag of a parameter of the command line; an argument has none."""
-    leaf = next((leaf for group in groups.values() for leaf in group if leaf.parameter == parameter), None)
-    return leaf.flags[0] if leaf else ""
+class Words(click.Argument):
+    """One or all words of the command line that are no options."""
+
+    panel = "Inputs"
+
+    def __init__(self, name: str, kind: Any, argument: Argument) -> None:
+        several = get_origin(kind) is list
+        super().__init__(
+            [name],
+            nargs=-1 if several else 1,
+            type=_type(get_args(kind)[0] if several else required(kind)),
+            required=argument.required,
+            metavar=argument.metavar or name.upper(),
+        )
+        self.help = argument.help
 
 
-def _begin(context: typer.Context, view: View) -> None:
-    """What a command does first."""
-    if view.log_file:
-        start_log(view.log_file)
-    if not view.quiet:
-        warn_of_unknown_variables(context)
+class Command(click.Command):
+    """A function as a command, with an option for each field of the settings among its parameters."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.with_settings = function  # for workers
+        self._annotations = {
+            name: parameter.annotation for name, parameter in inspect.signature(function).parameters.items()
+        }
+        self._groups = {name: list(_flags(each)) for name, each in self._annotations.items()}
+        params: list[Any] = []
+        for name, each in self._annotations.items():
+            is_word = get_origin(each) is Annotated and isinstance(each.__metadata__[0], Argument)
+            params += [Words(name, each.__origin__, each.__metadata__[0])] if is_word else self._groups[name]
+        super().__init__(
+            function.__name__,
+            params=[*params, _config()],
+            help=_with_examples(inspect.getdoc(function) or ""),
+            short_help=(inspect.getdoc(function) or "").partition("\n\n")[0],
+            context_settings={"max_content_width": _MAX_WIDTH},
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Call the function with the settings that were chosen."""
+        flags = {flag.name: flag for group in self._groups.values() for flag in group}
+        read = [
+            (flags[name].opts[0] if name in flags else "", value)
+            for name, value in ctx.params.items()
+            if name != "config" and not (name in flags and flags[name].leaf.option.writes)
+        ]
+        paths.begin([*read, *(("--config", file) for file in files_in_force())])
+        arguments = {name: self._argument(ctx, name) for name in self._annotations}
+        for view in (value for value in arguments.values() if isinstance(value, View)):
+            if view.log_file:
+                start_log(view.log_file)
+            if not view.quiet:
+                warn_of_unknown_variables(ctx)
+        jobs.begin({name: value if self._groups[name] else [] for name, value in arguments.items()})
+        self.with_settings(**arguments)
+
+    def _argument(self, ctx: click.Context, name: str) -> Any:
+        """What the function gets for a parameter."""
+        if not self._groups[name]:
+            value = ctx.params[name]
+            return list(value) if isinstance(value, tuple) else value
+        given = [flag for flag in self._groups[name] if _is_given(ctx, flag)]
+        chosen = {flag.leaf.name: flag.value(ctx.params[str(flag.name)]) for flag in given}
+        kind = _kind(self._annotations[name])
+        return build(kind, chosen) if kind else chosen
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; a flag that may stand without its value gets the one that it means then."""
+        flags = [flag for group in self._groups.values() for flag in group]
+        alone = {flag.opts[0]: flag for flag in flags if flag.leaf.option.alone is not None}
+        words = [
+            f"{word}={alone[word].leaf.option.alone}"
+            if word in alone and not _is_value(after, alone[word].choices)
+            else word
+            for word, after in zip(args, [*args, ""][1:], strict=True)
+        ]
+        return super().parse_args(ctx, words)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the options in their panels: the command's own first, the advanced ones last."""
+        panels: dict[str, list[Any]] = {}
+        for parameter in self.get_params(ctx):
+            panels.setdefault(getattr(parameter, "panel", ADVANCED), []).append(parameter)
+        last = {panel: place for place, panel in enumerate(_LAST_PANELS, 1)}
+        for panel in sorted(panels, key=lambda each: last.get(each, 0)):
+            with formatter.section(panel):
+                for words in (each for each in panels[panel] if isinstance(each, Words)):
+                    formatter.write_text(str(words.help))
+                options = [each for each in panels[panel] if isinstance(each, click.Option)]
+                rows = [row for each in options if (row := each.get_help_record(ctx))]
+                if rows:
+                    formatter.write_dl(rows, col_max=_MAX_FLAGS)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print nothing: they are among the options."""
+
+
+command = Command
+
+
+class Group(click.Group):
+    """A command of commands."""
+
+    def __init__(self, name: str, help: str, **details: Any) -> None:
+        super().__init__(name, help=help, short_help=help, **details)
+
+    def add(self, function: Callable[..., None]) -> Command:
+        """Add a command: decorates its function."""
+        added = Command(function)
+        self.add_command(added, str(added.name).removesuffix("_"))
+        return added
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; without any, print the help and leave."""
+        if not (args or ctx.resilient_parsing):
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(UsageError.exit_code)
+        return super().parse_args(ctx, args)
+
+
+def _is_value(word: str, choices: Sequence[str]) -> bool:
+    """Whether a word after a flag is its value: one of its choices, or neither a flag nor a file."""
+    return word in choices if choices else word[:1] not in ("", "-") and not paths.is_file(word)
 
 
 def _with_examples(text: str) -> str:
@@ -214,111 +273,59 @@ def _kind(annotation: Any) -> type[Any] | None:
     return kind if is_dataclass(kind) and isinstance(kind, type) else None
 
 
-def _leaves(annotation: Any) -> Iterator[Leaf]:
+def _flags(annotation: Any) -> Iterator[Flag]:
     """The options of a parameter; none where it is no settings."""
-    notes = annotation.__metadata__ if get_origin(annotation) is Annotated else ()
-    given = next((note for note in notes if isinstance(note, Given)), None)
+    notes = {type(note): note for note in getattr(annotation, "__metadata__", ())}
+    given = notes.get(Given)
     kind = given.kind if given else _kind(annotation)
-    if kind is None:
-        return
-    only = next((note.names for note in notes if isinstance(note, Only)), None)
-    without = next((note.names for note in notes if isinstance(note, Without)), ())
-    for leaf in leaves(kind):
-        if leaf.name in without or (only is not None and leaf.name not in only):
+    for leaf in leaves(kind) if kind else ():
+        if leaf.name in getattr(notes.get(Without), "names", ()):
             continue
+        if Only in notes and leaf.name not in notes[Only].names:
+            continue
+        if Under in notes:
+            leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under].panel))
         if given and leaf.name in given.of_preset and not leaf.option.shown:
             leaf = replace(leaf, default=None, option=replace(leaf.option, shown="the preset's"))
-        yield leaf
+        yield Flag(leaf)
 
 
-def _parameter(leaf: Leaf) -> inspect.Parameter:
-    """What typer makes a flag of."""
-    option, item = leaf.option, item_of(leaf.kind)
-    base = _base(leaf, item or required(leaf.kind))
-    is_number = base in (int, float)
-    default = leaf.default
-    if item and default is not MISSING:
-        default = None  # typer's own for a list
-    elif leaf.is_inverted:
-        default = False
-    elif option.shown and not is_number and base is not bool:
-        default = None
-    annotation: Any = list[base] if item else base  # type: ignore[valid-type]
-    words = option.shown if default is None or not is_number else ""
-    info = typer.Option(
-        *leaf.flags,
-        help=_help(option),
-        min=option.min if is_number else None,
-        max=option.max if is_number else None,
-        metavar=_METAVARS.get(base) if option.metavar is None else option.metavar,
-        rich_help_panel=option.panel or None,
-        show_default=words or default not in (None, MISSING),
-        show_envvar=False,
-    )
-    return inspect.Parameter(
-        leaf.parameter,
-        inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[annotation | None if default is None else annotation, info, option],
-        default=inspect.Parameter.empty if default is MISSING else default,
-    )
+def _type(kind: Any, leaf: Leaf | None = None, choices: Sequence[str] = ()) -> Any:
+    """What click reads one value as."""
+    if choices:
+        return click.Choice(choices)
+    if kind in (int, float) and leaf and not leaf.option.parse:
+        of_range: Any = click.IntRange if kind is int else click.FloatRange
+        return of_range(leaf.option.min, leaf.option.max)
+    return {bool: bool, Path: click.Path(path_type=Path)}.get(kind, str)
 
 
 def _help(option: Option) -> str:
-    """The help with the range, where typer cannot show it."""
+    """The help with the range, where signs do not show it."""
     has_open_end = (option.above is not None or option.below is not None) and not option.parse
     return f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help
 
 
-_METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+_METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
 """What stands for a value in `--help`; choices are listed."""
 
 
-def _base(leaf: Leaf, kind: Any) -> Any:
-    """The type of one value on the command line."""
-    if leaf.option.parse:
-        return str
-    if choices := leaf.option.choices or choices_of(kind):
-        return Enum(leaf.name, {choice: choice for choice in choices}, type=str)
-    return kind if kind in (bool, int, float, str, Path) else str
-
-
-def _is_given(context: typer.Context, leaf: Leaf) -> bool:
+def _is_given(ctx: click.Context, flag: Flag) -> bool:
     """Whether a flag, a variable or a file sets an option; null in a file does not."""
-    source = context.get_parameter_source(leaf.parameter)
-    return source is not None and source.name != "DEFAULT" and context.params[leaf.parameter] is not None
+    source = ctx.get_parameter_source(str(flag.name))
+    is_set = source not in (None, click.core.ParameterSource.DEFAULT)
+    return is_set and ctx.params[str(flag.name)] is not None
 
 
-def _value(leaf: Leaf, value: Any) -> Any:
-    """What the field holds where the command line has `value`."""
-    if item_of(leaf.kind):
-        return tuple(_item(leaf.option, each) for each in value or ())
-    if leaf.is_inverted:
-        return not value
-    return _item(leaf.option, value)
-
-
-def _item(option: Option, value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    return option.parse(value) if option.parse and value is not None else value
-
-
-_CONFIG = inspect.Parameter(
-    "config",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            help="YAML file with defaults for options.",
-            show_default=False,
-            metavar="FILE",
-            callback=use_config,
-            is_eager=True,
-            rich_help_panel=View.PANEL,
-            envvar="VIDSUM_CONFIG",
-            show_envvar=False,
-        ),
-    ],
-)
+def _config() -> click.Option:
+    option = click.Option(
+        ["--config"],
+        type=click.Path(path_type=Path),
+        help="YAML file with defaults for options.",
+        metavar="FILE",
+        callback=use_config,
+        is_eager=True,
+        envvar="VIDSUM_CONFIG",
+    )
+    option.panel = ADVANCED  # type: ignore[attr-defined]
+    return option

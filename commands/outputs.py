@@ -6,13 +6,90 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from vidsum.commands.options import Outputs
 from vidsum.commands.paths import will_read, will_write
 from vidsum.errors import OutputError, UsageError
+from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import check_name, make_folder
 from vidsum.text_files import STDIN
+from vidsum.times import parse_time
+
+Pad = Annotated[
+    float,
+    Option(
+        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
+        min=0,
+        flags=("--pad",),
+        metavar="TIME",
+        parse=parse_time,
+    ),
+]
+
+
+Replaces = Literal["none", "outdated", "all"]
+"""Which outputs that exist a command replaces; outdated are those that vidsum made from something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Where the results of a batch go."""
+
+    PANEL = "Output"
+
+    output: str | None = option(
+        "Output file or template ({stem}, {parent}, {n}); - for stdout.",
+        None,
+        flags=("--output", "-o"),
+        shown="named after the input",
+        metavar="FILE",
+        writes=True,
+    )
+    output_dir: Path | None = option("Folder for the outputs.", None, shown="the current folder")
+    overwrite: bool = option("Replace existing outputs.", False)
+    update: bool = option(
+        "Remake outputs whose input or options changed; keep the others.", False, panel=ADVANCED
+    )
+    skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False, panel=ADVANCED)
+    fail_fast: bool = option("Stop a batch at the first bad input.", False, panel=ADVANCED)
+
+    def __post_init__(self) -> None:
+        only_one = {
+            "--update": self.update,
+            "--skip-existing": self.skip_existing,
+            "--overwrite": self.overwrite,
+            "-o -": self.to_stdout and not self.overwrite,
+        }
+        chosen = [option for option, is_chosen in only_one.items() if is_chosen]
+        if len(chosen) > 1:
+            raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
+
+    @property
+    def replaces(self) -> "Replaces":
+        """Which of the outputs that exist are replaced."""
+        return "all" if self.overwrite else "outdated" if self.update else "none"
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the document goes to stdout, and no file is written."""
+        return self.output == "-"
+
+    def check(self, targets: "Mapping[str, Files]") -> None:
+        """`check_outputs` of all files of each source, unless stdout gets the document."""
+        if not self.to_stdout:
+            outputs = [(source, files.all) for source, files in targets.items()]
+            check_outputs(outputs, make_folders=self.makes_folders)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether `--output` names several files, with fields in braces."""
+        return self.output is not None and ("{" in self.output or "}" in self.output)
+
+    @property
+    def makes_folders(self) -> bool:
+        """Whether missing folders are made: without `--output`, and where it is a template."""
+        return self.output is None or self.is_template
+
 
 _FIELDS = ("stem", "parent", "n")
 """What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
@@ -42,8 +119,9 @@ def destinations(
         place = outputs.output_dir or Path()
         return {source: place / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
     if not outputs.is_template and len(sources) > 1:
+        more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
         raise UsageError(
-            "--output names one file, but there are several inputs",
+            f"--output names one file, but there are several inputs: {', '.join(sources[:2])}{more}",
             hint=f"-o '{{stem}}{ending}', or --output-dir FOLDER",
         )
     targets = {
@@ -224,9 +302,9 @@ def moment_files(
             `check_outputs`.
     """
     if outputs.to_stdout and (plot or clips is not None):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with --plot or --clips")
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
     if pad_s and clips is None:
-        raise UsageError("--pad makes clips longer, and none are asked for", hint="--clips")
+        raise UsageError("--pad needs --clips", hint="--clips")
     targets = {}
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
@@ -234,11 +312,8 @@ def moment_files(
         named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
-        _check_clips(targets)
+    outputs.check(targets)
+    _check_clips(targets)
     return targets
 
 

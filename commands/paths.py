@@ -1,15 +1,21 @@
-"""One rule for every path that a command writes, whichever option names it.
+"""Which paths a command may write, whichever option names them, and which files that exist are its own.
 
-A path is refused where the command reads it, or writes it for something else too. Whether a file that exists
-may be replaced is for whoever writes it to say (`records`, `tally`, `log`): only they know their own files.
+A path is refused where the command reads it, or writes it for something else too. MP4, PNG and SVG files have
+a label, JSON documents a digest, features their provenance. Subtitles, timelines, lists, pages and previews
+have none of these: their hashes are noted in a hidden file in the folder of the outputs, and `--update`
+replaces them only if they still are as vidsum wrote them.
 """
 
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from vidsum.errors import UsageError
-from vidsum.outputs import is_special
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.outputs import check_name, is_special
+from vidsum.text_files import read_bytes
 
 _Key = str | tuple[int, int]
 _read: dict[_Key, str] = {}
@@ -29,7 +35,7 @@ def begin(named: Iterable[tuple[str, object]]) -> None:
     _written.clear()
     for option, value in named:
         for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, str | Path) and _is_file(each):
+            if isinstance(each, str | Path) and is_file(each):
                 will_read(each, option)
 
 
@@ -38,7 +44,7 @@ def will_read(path: str | Path, option: str = "") -> None:
     for key in _keys(path):
         _read.setdefault(key, option)
         if key in _written:
-            raise UsageError(f"{path}: is read, and would be written for {_written[key]}", hint=_HINT)
+            raise UsageError(f"{path}: is read, and would be written for {_written[key]}", hint=_OTHER_NAME)
 
 
 def will_write(path: Path, owner: str) -> str | None:
@@ -54,14 +60,14 @@ def will_write(path: Path, owner: str) -> str | None:
     for key in keys:
         if key in _read:
             what = f"the file of {_read[key]}" if _read[key] else "the input"
-            raise UsageError(f"{path}: would be written over {what}", hint=_HINT)
+            raise UsageError(f"{path}: would be written over {what}", hint=_OTHER_NAME)
     before = next((_written[key] for key in keys if key in _written), None)
     for key in keys:
         _written.setdefault(key, owner)
     return before
 
 
-_HINT = "-o FILE, or --output-dir FOLDER"
+_OTHER_NAME = "-o FILE, or --output-dir FOLDER"
 
 
 def claim(path: Path, option: str) -> None:
@@ -82,8 +88,128 @@ def _keys(path: str | Path) -> list[_Key]:
     return [os.path.realpath(path), (status.st_dev, status.st_ino)]
 
 
-def _is_file(path: str | Path) -> bool:
+def is_file(path: str | Path) -> bool:
     try:
         return Path(path).is_file()
     except (OSError, ValueError):  # too long for a name, or no name
         return False
+
+
+_NAME = ".vidsum.sha256"
+_HEAD = b"# SHA-256 of files that vidsum wrote here; --update may replace these\n"
+
+
+def note(written: bytes, folder: Path) -> None:
+    """Remember what vidsum writes, or wrote; nothing is remembered in a folder that cannot be written to."""
+    log = folder / _NAME
+    if (known := _content(log)) is None:
+        return
+    line = _line(hashlib.sha256(written).hexdigest())
+    if line not in known:
+        with suppress(OSError), log.open("ab") as file:
+            file.write((b"" if known else _HEAD) + line)
+
+
+def is_as_written(path: Path, folder: Path) -> bool:
+    """Whether vidsum wrote a file, and nobody edited it since; see `note`."""
+    from vidsum.provenance import hash_file
+
+    known = _content(folder / _NAME) or b""
+    return path.is_file() and _line(hash_file(path)) in known
+
+
+def _content(log: Path) -> bytes | None:
+    """What is remembered; None if the file is another's."""
+    if log.is_symlink():
+        return None
+    try:
+        content = read_bytes(log) if log.exists() else b""
+    except InputError:
+        return None
+    return content if not content or content.startswith(_HEAD) else None
+
+
+def _line(sha256: str) -> bytes:
+    return f"{sha256}\n".encode()
+
+
+HINT = "--overwrite, or -o FILE"
+_LABELLED = (".mp4", ".png", ".svg")
+
+
+def require_ours(path: Path, *, overwrite: bool) -> None:
+    """See to it that a picture may be drawn again: vidsum drew it, or it is not there.
+
+    Raises:
+        OutputError: it is something else, and `overwrite` does not allow to replace it.
+    """
+    if path.is_file() and not overwrite and not _has_label(path):
+        raise OutputError(f"{path}: already exists, and was not drawn by vidsum", hint=HINT)
+
+
+def require_own(paths: Iterable[Path], record: Path) -> None:
+    """See to it that files may be replaced: vidsum wrote those that exist, and nobody edited them since.
+
+    Raises:
+        OutputError: it did not write one, or somebody did.
+    """
+    from vidsum.pipelines.export import read_record_of
+
+    for path in paths:
+        check_name(path)
+        if not path.exists() or path.is_dir():  # in the folder of key frames, only these are replaced
+            continue
+        if path == record:
+            try:
+                read_record_of(path)
+            except InputError as error:
+                raise OutputError(f"{path}: already exists, and {error.message}", hint=HINT) from error
+        elif not (_has_label(path) if path.suffix in _LABELLED else is_as_written(path, path.parent)):
+            fault = f"{path}: already exists, and was not written by vidsum, or edited since"
+            raise OutputError(fault, hint=HINT)
+
+
+def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form: str = "") -> None:
+    """See to it that the MP4, PNG and SVG files among some say that they were made from `provenance`.
+
+    Raises:
+        OutputError: one that exists was not, or a name is too long for a file.
+    """
+    from vidsum.pipelines.export import form_of
+
+    for path in paths:
+        check_name(path)
+        if path.suffix not in _LABELLED or not path.exists():
+            continue
+        found = form_of(path, provenance)
+        if found is None:
+            raise OutputError(f"{path}: already exists, and differs from what would be written", hint=HINT)
+        if path.suffix == ".mp4" and found != form:
+            raise OutputError(f"{path}: already exists, made {_other_form(found, form)}", hint=HINT)
+
+
+def _other_form(found: str, wanted: str) -> str:
+    """How a file of one form was made, in options, where another form is wanted."""
+    had, asked = _options_of(found), _options_of(wanted)
+    more = [option for option in had if option not in asked]
+    fewer = [option for option in asked if option not in had]
+    return f"with {' and '.join(more)}" if more else f"without {' and '.join(fewer)}"
+
+
+def _options_of(form: str) -> list[str]:
+    """The options that a form stands for."""
+    encoding = form.removesuffix("chapters").removesuffix("-")
+    options = [] if encoding == form else ["--chapters"]
+    codec, _, rest = encoding.partition("-")
+    if codec == "pad":
+        options.append(f"--pad {rest}")
+    elif codec:
+        options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
+    return options
+
+
+def _has_label(path: Path) -> bool:
+    from vidsum.pipelines.export import label_on
+    from vidsum.provenance import is_label
+
+    return is_label(label_on(path) or "")

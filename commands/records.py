@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.commands.options import Replaces
-from vidsum.commands.outputs import Files
-from vidsum.commands.own_files import HINT, note, require_made_from, require_own
+from vidsum.commands.outputs import Files, Replaces
+from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
+from vidsum.settings import with_defaults
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding, Highlights
@@ -104,7 +104,7 @@ def _up_to_date(
         return None
     _refuse_other_playlist(document, source, files.record)
     clips = files.clips(document)
-    require_made_from(clips, provenance, files.clip_form)
+    require_made_from(clips, document["provenance"], files.clip_form)
     is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
     if part:
         part.check(document, files.record, is_rewritten=not is_whole)
@@ -198,10 +198,10 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     except InputError as error:
         place = record if record.exists() else existing[0]
         raise OutputError(f"{place}: already exists, and {error.message}", hint=HINT) from error
-    if document["provenance"] != provenance:
-        how = difference(document["provenance"], provenance)
-        raise OutputError(f"{existing[0]}: already exists, made {how}", hint=HINT)
-    require_made_from(existing, provenance, form)
+    before, now = map(with_defaults, (document["provenance"], provenance))
+    if before != now:
+        raise OutputError(f"{existing[0]}: already exists, made {difference(before, now)}", hint=HINT)
+    require_made_from(existing, document["provenance"], form)
     return document
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 from vidsum.commands.export import Results, save_text
-from vidsum.commands.options import Only, View, command
+from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import check_outputs, require_suffix
-from vidsum.commands.result import Result, run_alone
+from vidsum.commands.result import Result, View, run_alone
 from vidsum.options import option
 from vidsum.settings import Extraction
 from vidsum.text_files import STDIN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """Where the page goes."""
 

@@ -1,25 +1,36 @@
-"""What a command returns for one input, and the one place that prints it: text or JSON."""
+"""What a command returns for one input, and the one place that prints it, as text or JSON, and logs it."""
 
 import json
+import logging
+import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from logging import ERROR, INFO, WARNING
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import typer
+from click.exceptions import Exit
 
-from vidsum.commands.log import LOG
-from vidsum.commands.options import View
-from vidsum.errors import VidsumError
+from vidsum.commands.paths import claim
+from vidsum.errors import OutputError, VidsumError
+from vidsum.options import ADVANCED, option
+from vidsum.outputs import check_target, is_special, open_existing
 from vidsum.packages import import_fault
 from vidsum.times import format_time
+from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Moment  # with NumPy, which --help can do without
     from vidsum.types import Interval  # with NumPy, which --help can do without
+
+LOG = logging.getLogger("vidsum.commands")
+"""Silent until `start_log`."""
+LOG.propagate = False
+LOG.addHandler(logging.NullHandler())
 
 SCHEMA = "vidsum.result/1"
 
@@ -31,6 +42,27 @@ UTF-8: a file's name may hold it."""
 def printable(text: str) -> str:
     r"""A text for one line of a terminal: control characters as escapes such as `\x1b`."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """How much to print, and in which form."""
+
+    PANEL = "Output"
+
+    json: bool = option("Print one JSON object per input to stdout.", False)
+    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
+    verbose: bool = option(
+        "Show tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
+    )
+    no_color: bool = option("No colours, as with the variable NO_COLOR.", False, panel=ADVANCED)
+    log_file: Path | None = option(
+        "Also append steps, results, warnings and errors to this file.",
+        None,
+        metavar="FILE",
+        writes=True,
+        panel=ADVANCED,
+    )
 
 
 @dataclass(frozen=True)
@@ -98,13 +130,16 @@ class Result:
     """Warnings and notes."""
     errors: tuple[Problem, ...] = ()
     exit_code: int = 0
+    fatal: VidsumError | None = None
+    """The error, where it ends a batch."""
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
         """The result of a command that an exception ended."""
         error = import_fault(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
-        return cls(command, input, errors=(Problem.of(error),), exit_code=code)
+        fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
+        return cls(command, input, errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
@@ -112,7 +147,7 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
     result = run_one(command, None, view, step)
     render(result, view)
     if result.exit_code:
-        raise typer.Exit(result.exit_code)
+        raise Exit(result.exit_code)
 
 
 def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
@@ -219,3 +254,75 @@ def print_table(table: Table, stream: TextIO) -> None:
             for cell, width, to_right in zip(row, widths, right, strict=True)
         ]
         print("  ".join(cells).rstrip(), file=stream)
+
+
+_LINE = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) ")
+_LINE_BYTES = 40
+"""What `_LINE` matches is shorter."""
+
+
+def start_log(path: Path) -> None:
+    """Append to a file what this process does; the log of a command before it in this process ends.
+
+    Raises:
+        UsageError: the command reads the file, or writes it for something else.
+        OutputError: it exists and is not a log, or cannot be written.
+    """
+    for handler in LOG.handlers[1:]:
+        LOG.removeHandler(handler)
+        handler.close()
+    claim(path, "--log-file")
+    check_target(path)
+    if not _may_be_appended_to(path):
+        raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")
+    try:
+        handler = _Handler(_opened(path), path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    handler.raises = True  # a full disk is told before any work
+    LOG.info(f"vidsum {__version__}")
+    handler.raises = False
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes lines as long as it can; then it says so once, and the command goes on without a log."""
+
+    raises = False
+
+    def __init__(self, stream: TextIO, path: Path) -> None:
+        super().__init__(stream)
+        self._path = path
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """End the log."""
+        error = sys.exc_info()[1]
+        LOG.removeHandler(self)
+        self.close()
+        reason = error.strerror if isinstance(error, OSError) else error
+        fault = f"{self._path}: cannot be written ({reason})"
+        if self.raises:
+            raise OutputError(fault)
+        print(f"warning: {fault}; the log ends here", file=sys.stderr)
+
+    def close(self) -> None:
+        """Close the file; what a full disk did not take is lost."""
+        super().close()
+        with suppress(OSError):
+            self.stream.close()
+
+
+def _opened(path: Path) -> TextIO:
+    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
+    return os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
+
+
+def _may_be_appended_to(path: Path) -> bool:
+    """Whether a path is a log, is empty or not there yet, or is no regular file."""
+    if not path.is_file():
+        return True
+    with path.open("rb") as file:
+        head = file.read(_LINE_BYTES)
+    return not head or _LINE.match(head) is not None

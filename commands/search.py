@@ -1,20 +1,18 @@
 """`vidsum search`: the moments of an archive that a text or a picture describes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from vidsum.archive.wishes import ArchiveFile, Wishes
-from vidsum.commands.export import save, save_text
-from vidsum.commands.options import Only, Outputs, View, command
-from vidsum.commands.outputs import check_outputs, require_suffix
-from vidsum.commands.own_files import require_ours
-from vidsum.commands.result import Result, Table, run_alone
-from vidsum.errors import UsageError
+from vidsum.commands.export import is_saved, save, save_text
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Outputs, check_outputs, require_suffix
+from vidsum.commands.paths import require_ours
+from vidsum.commands.result import Problem, Result, Table, View, run_alone
+from vidsum.errors import InputError, UsageError
 from vidsum.options import option
 from vidsum.outputs import make_folder
 from vidsum.settings import UNLIKELY
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = "vidsum.search/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchOutputs:
     """What is written beside the list."""
 
@@ -39,7 +37,6 @@ class SearchOutputs:
         shared=False,
         writes=True,
     )
-
     clips: Path | None = option(
         "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
     )
@@ -51,18 +48,29 @@ class SearchOutputs:
     )
 
 
+@dataclass(frozen=True)
+class ListOutputs(Outputs):
+    """Where the list goes."""
+
+    output: str | None = option(
+        "Also the list, as .json or .csv; - for JSON to stdout.",
+        None,
+        flags=("--output", "-o"),
+        metavar="FILE",
+        writes=True,
+    )
+
+
 @command
 def search(
     where: ArchiveFile,
     wishes: Wishes,
-    outputs: Annotated[Outputs, Only(("output", "overwrite"))],
+    outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
-    text: Annotated[
-        str | None, typer.Argument(help="What to look for, in English.", show_default=False, metavar="TEXT")
-    ] = None,
+    text: Annotated[str | None, Argument("What to look for, in English.", "TEXT")],
 ) -> None:
-    """Find the moments that a text describes, in all videos of an archive.
+    """Find moments in all videos of an archive that match a text query.
 
     Prints them, most probable first. vidsum index makes the archive.
 
@@ -78,30 +86,35 @@ def search(
     target = _target(outputs, extra)
 
     def step() -> Result:
-        from vidsum.archive.answers import as_csv, cuts_of
+        from vidsum.archive.answers import cuts_of
         from vidsum.archive.archive import Archive
         from vidsum.pipelines.timelines import film_format, film_text
 
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, wishes)
-            rows = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, 1)]
+            rows = _rows(matches, extra)
+            asked = {"like": wishes.like, "and": wishes.also, "not": wishes.without, "then": wishes.then}
+            facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **asked}
+            document = {**facts, "moments": rows}
+            if target:  # refused, if at all, before there are clips
+                is_saved(_content(document, target).encode(), target, outputs.replaces, target.parent)
             messages = [*archive.doubts(text, wishes)]
-            messages += _save_files(archive, matches, rows, extra, outputs)
+            more, problems = _save_files(archive, matches, rows, outputs)
+            messages += more
             if outdated := archive.n_outdated():
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
-            facts = {"schema": SCHEMA, "archive": str(archive.path), "query": text}
-        document = {**facts, "moments": rows}
         shown = document if outputs.to_stdout else None
-        lines = _remarks(matches, extra)
+        lines = _remarks(matches, rows, extra)
         if extra.export:
             cuts = cuts_of(matches, text or "")
             timeline, warnings = film_text(cuts, film_format(extra.export), extra.export)
             lines.append(save_text(timeline, extra.export, replaces=outputs.replaces))
             messages += warnings
         if target:
-            content = as_csv(rows) if target.suffix == ".csv" else json.dumps(document, indent=1) + "\n"
-            lines.append(save_text(content, target, replaces=outputs.replaces))
-        return Result("search", text, document, tuple(lines), _table(matches), shown, tuple(messages))
+            lines.append(save_text(_content(document, target), target, replaces=outputs.replaces))
+        code = 1 if problems else 0
+        told = (tuple(messages), tuple(problems), code)
+        return Result("search", text, document, tuple(lines), _table(matches), shown, *told)
 
     run_alone("search", view, step)
 
@@ -109,7 +122,7 @@ def search(
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
     if outputs.to_stdout and (extra.clips or extra.pictures or extra.export):
-        raise UsageError("-o - writes the JSON alone", hint="-o FILE.json, with other files")
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
     target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
     if target:
         require_suffix(target, (".json", ".csv"))
@@ -121,36 +134,45 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     return target
 
 
+def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, Any]]:
+    """The moments as data, with the names of the files that are to be written of each."""
+    rows = []
+    for rank, match in enumerate(matches, 1):
+        stem = f"{rank:02}_{Path(match.video).stem}"
+        folders = (("picture", extra.pictures, ".jpg"), ("clip", extra.clips, ".mp4"))
+        files = {kind: str(folder / f"{stem}{suffix}") for kind, folder, suffix in folders if folder}
+        rows.append({"rank": rank, **asdict(match), **files})
+    return rows
+
+
 def _save_files(
-    archive: "Archive",
-    matches: Sequence["Match"],
-    rows: Sequence[dict[str, Any]],
-    extra: SearchOutputs,
-    outputs: Outputs,
-) -> list[str]:
-    """Write pictures and clips, and note them in the rows; return warnings."""
-    warnings = list[str]()
-    for kind, folder, suffix in (("picture", extra.pictures, ".jpg"), ("clip", extra.clips, ".mp4")):
-        if folder is None:
-            continue
-        make_folder(folder)
-        for match, row in zip(matches, rows, strict=True):
-            path = folder / f"{row['rank']:02}_{Path(match.video).stem}{suffix}"
-            if kind == "picture":
-                save(archive.picture(match), path, outputs.replaces, folder)
-            else:
-                require_ours(path, overwrite=outputs.overwrite)
+    archive: "Archive", matches: Sequence["Match"], rows: Sequence[dict[str, Any]], outputs: Outputs
+) -> tuple[list[str], list[Problem]]:
+    """Write pictures and clips; return warnings, and the faults of videos, whose rows have no clip then."""
+    warnings, problems = list[str](), list[Problem]()
+    for match, row in zip(matches, rows, strict=True):
+        if "picture" in row:
+            path = Path(row["picture"])
+            make_folder(path.parent)
+            save(archive.picture(match), path, outputs.replaces, path.parent)
+        if "clip" in row:
+            path = Path(row["clip"])
+            make_folder(path.parent)
+            require_ours(path, overwrite=outputs.overwrite)
+            try:
                 warnings += archive.write_clip(match, path)
-            row[kind] = str(path)
-    return warnings
+            except InputError as error:
+                del row["clip"]
+                problems += {Problem.of(error)} - {*problems}
+    return warnings, problems
 
 
-def _remarks(matches: Sequence["Match"], extra: SearchOutputs) -> list[str]:
+def _remarks(matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs) -> list[str]:
     lines = [] if matches else ["nothing found"]
     if any(match.present is not None and match.present < UNLIKELY for match in matches):
         lines.append(f"below {100 * UNLIKELY:.0f} %: probably something else")
-    for kind, folder in (("pictures", extra.pictures), ("clips", extra.clips)):
-        lines += [f"{len(matches)} {kind} in {folder}"] if folder else []
+    for kind, folder in (("picture", extra.pictures), ("clip", extra.clips)):
+        lines += [f"{sum(kind in row for row in rows)} {kind}s in {folder}"] if folder else []
     return lines
 
 
@@ -169,3 +191,12 @@ def _table(matches: Sequence["Match"]) -> Table:
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "match" if is_known else "score", "start", "end", "video")
     return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
+
+
+def _content(document: Mapping[str, Any], target: Path) -> str:
+    """The text of the list in the format of its file."""
+    if target.suffix == ".json":
+        return json.dumps(document, indent=1) + "\n"
+    from vidsum.archive.answers import as_csv
+
+    return as_csv(document["moments"])

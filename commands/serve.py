@@ -4,30 +4,32 @@ import webbrowser
 from dataclasses import dataclass
 
 from vidsum.archive.wishes import ArchiveFile
-from vidsum.commands.options import View, command
-from vidsum.commands.result import Result, render, run_alone
+from vidsum.commands.options import command
+from vidsum.commands.result import Result, View, render, run_alone
 from vidsum.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Address:
     """Where the page is."""
 
     PANEL = "Address"
 
-    host: str = option("Address to listen at. All but this machine's own need a token.", "127.0.0.1")
-    port: int = option("Port; 0 for any that is free.", 8348, min=0, max=65535)
+    host: str = option(
+        "Address to listen on. Other addresses than this machine's own require a token.", "127.0.0.1"
+    )
+    port: int = option("Port; 0 for a free one.", 8348, min=0, max=65535)
     token: str | None = option(
-        "Secret that the address must have once.", None, shown="none here, else made and printed"
+        "Token that the first visit must have.", None, shown="none on 127.0.0.1, else a random one"
     )
     open: bool = option("Open the page in a browser.", False, shared=False)
 
 
 @command
 def serve(where: ArchiveFile, address: Address, view: View) -> None:
-    """Show an archive as a page: search, look, play, save clips and timelines.
+    """Show an archive in a browser: search, play, save clips and timelines.
 
-    vidsum index makes the archive. Ctrl-C ends the page.
+    vidsum index makes the archive. Ctrl-C stops the server.
 
     vidsum serve --open
 
@@ -38,9 +40,9 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
         from vidsum.archive.serve import Server
 
         server = Server(where.archive, address.host, address.port, address.token)
-        data = {"url": server.url, "archive": str(server.archive.path)}
+        data = {"url": server.url, "archive": server.archive.name}
         try:
-            render(Result("serve", data=data, lines=(server.url, "Ctrl-C ends it")), view)
+            render(Result("serve", data=data, lines=(server.url, "Ctrl-C stops it")), view)
             if address.open:
                 webbrowser.open(server.url)
             server.serve_forever()
@@ -48,6 +50,6 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
             pass
         finally:
             server.server_close()
-        return Result("serve", data={**data, "ended": True}, lines=("ended",))
+        return Result("serve", data={**data, "stopped": True}, lines=("stopped",))
 
     run_alone("serve", view, step)

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Sources, View, Without, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
+from vidsum.commands.options import Sources, Without, command
+from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, interval_table
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, View, interval_table
 from vidsum.settings import Extraction, ShotSettings
 
 if TYPE_CHECKING:
@@ -43,10 +43,7 @@ def shots(
     bases = destinations(sources, outputs, "_shots.json", (".json",))
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     targets = exports.beside(targets, outputs)
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots

@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
-from vidsum.commands.options import Outputs, Sources, View, Without, command
-from vidsum.commands.outputs import Files, check_outputs, destinations
-from vidsum.commands.parsers import lone
+from vidsum.commands.options import Sources, Under, Without, command
+from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, interval_table
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, check, option
 from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 
 Plot = Literal["importance", "attention"]
-PARSER = lone("--plot", "importance", get_args(Plot))
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "kept_s": lambda data: data["budget"]["used_s"],
@@ -33,7 +31,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryOutputs:
     """What is written of a summary beside the MP4 and the JSON."""
 
@@ -47,6 +45,7 @@ class SummaryOutputs:
         "Also {video}_importance.png, or an attention map. Can be repeated.",
         (),
         metavar="[importance|attention]",
+        alone="importance",
     )
     plot_format: Literal["png", "svg"] = option("Format of the plots.", "png", panel=ADVANCED)
     attention_of: str = option(
@@ -62,7 +61,7 @@ class SummaryOutputs:
     def __post_init__(self) -> None:
         check(self)
         parse_attention_part(self.attention_of)
-        if self.copy and self.encoding not in (Encoding(), Encoding("copy")):
+        if self.copy and self.encoding not in (Encoding(), Encoding(codec="copy")):
             raise UsageError("--copy does not encode: leave out --codec, --encoder, --crf and --preset")
         if self.attention_of != "mean" and "attention" not in self.plot:
             raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
@@ -76,8 +75,8 @@ def summarize(
     outputs: Outputs,
     extra: SummaryOutputs,
     exports: Exports,
-    shots: ShotSettings,
-    extraction: Annotated[Extraction, Without(("logits",))],
+    shots: Annotated[ShotSettings, Under(ADVANCED)],
+    extraction: Annotated[Extraction, Without(("logits",)), Under(ADVANCED)],
     view: View,
 ) -> None:
     """Summarize videos.
@@ -92,7 +91,7 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    encoding = Encoding("copy") if extra.copy else extra.encoding
+    encoding = Encoding(codec="copy") if extra.copy else extra.encoding
     if extra.subtitles and selection.snap == "auto":
         selection = replace(selection, snap="speech")
     writes = not (outputs.to_stdout or extra.dry_run)
@@ -102,9 +101,7 @@ def summarize(
         targets = exports.beside(targets, outputs)
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+        outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_summary, require_attention

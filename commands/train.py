@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from vidsum.commands.annotated import SplitOptions, next_result, read_annotated
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Given, View, Without, command
-from vidsum.commands.parsers import App
-from vidsum.commands.result import Result, render
+from vidsum.commands.options import Given, Group, Without
+from vidsum.commands.result import Result, View, render
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
-app = App(no_args_is_help=True, help="Train models on annotated videos.")
+train = Group("train", "Train models on annotated videos.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunFolder:
     """Where a run goes."""
 
@@ -46,8 +45,7 @@ def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
     return tuple(sizes.union(*(preset for preset in kind.PRESETS.values())))
 
 
-@app.command("fulltransnet")
-@command
+@train.add
 def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSettings, view: View) -> None:
     """Train FullTransNet, one model per split.
 
@@ -68,8 +66,7 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
 
 
-@app.command("ridge")
-@command
+@train.add
 def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: View) -> None:
     """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
 
@@ -94,8 +91,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
     _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
 
 
-@app.command("mrnet")
-@command
+@train.add
 def mrnet(
     data: Annotated[DataSettings, Without(("text_features",))],
     run: RunFolder,
@@ -125,8 +121,7 @@ def mrnet(
     run_batch("train mrnet", [str(run.out)], view, step)
 
 
-@app.command("detr")
-@command
+@train.add
 def detr(
     data: Annotated[DataSettings, Without(("query_features",))],
     run: RunFolder,
@@ -158,8 +153,7 @@ def detr(
     run_batch("train detr", [str(run.out)], view, step)
 
 
-@app.command("vse")
-@command
+@train.add
 def vse(
     data: VSEData,
     run: RunFolder,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Only, Outputs, View, command, inputs_argument
-from vidsum.commands.outputs import Files, check_outputs, destinations, require_one_text
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
+from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
-from vidsum.commands.result import Result, Table
-from vidsum.commands.tally import Facts
+from vidsum.commands.result import Result, Table, View
 from vidsum.options import option
 from vidsum.settings import Extraction, Transcription
 from vidsum.times import format_time
@@ -26,7 +26,7 @@ _FACTS: Facts = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TranscriptOutputs:
     """What is written."""
 
@@ -43,7 +43,7 @@ class TranscriptOutputs:
 @command
 def transcribe(
     sources: Annotated[
-        list[str], inputs_argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
+        list[str], Argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
     ],
     batch: Batch,
     settings: Transcription,
@@ -111,10 +111,7 @@ def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files
     for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
         texts = {} if form == "json" else {form: named.with_suffix(f".{form}")}
         targets[source] = Files({"json": named.with_suffix(".json"), **texts})
-    if not outputs.to_stdout:
-        check_outputs(
-            [(source, files.all) for source, files in targets.items()], make_folders=outputs.makes_folders
-        )
+    outputs.check(targets)
     return targets
 
 

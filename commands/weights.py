@@ -4,32 +4,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import View, command
-from vidsum.commands.parsers import App
-from vidsum.commands.result import Problem, Result, Table, run_alone
+from vidsum.commands.options import Argument, Group
+from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.options import Option, option
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
     from vidsum.types import Progress
 
-app = App(no_args_is_help=True, help="List, fetch, check and find the pretrained weights.")
+weights = Group("weights", "List, fetch, check and find the pretrained weights.")
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Names as `vidsum weights list` shows them.", show_default=False, metavar="[NAME]..."
-    ),
-]
-Name = Annotated[str, typer.Argument(help="A name as `vidsum weights list` shows it.", show_default=False)]
+Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "[NAME]...")]
+Name = Annotated[str, Argument("A name as `vidsum weights list` shows it.", required=True)]
 
 
-@app.command("list")
-@command
-def list_weights(view: View) -> None:
+@weights.add
+def list_(view: View) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
 
     def step() -> Result:
@@ -52,16 +43,15 @@ def list_weights(view: View) -> None:
     run_alone("weights list", view, step)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PullOptions:
     """Which weights."""
 
     all: bool = option("Every checkpoint that can be fetched.", False, shared=False)
 
 
-@app.command("pull")
-@command
-def pull(options: PullOptions, view: View, names: Names = None) -> None:
+@weights.add
+def pull(options: PullOptions, view: View, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     vidsum weights pull i3d
@@ -79,9 +69,8 @@ def pull(options: PullOptions, view: View, names: Names = None) -> None:
     run_batch("weights pull", wanted, view, step)
 
 
-@app.command("verify")
-@command
-def verify(view: View, names: Names = None) -> None:
+@weights.add
+def verify(view: View, names: Names) -> None:
     """Check the SHA-256 of weights; without a name, of all installed ones."""
     from vidsum import checkpoints
 
@@ -98,8 +87,7 @@ def verify(view: View, names: Names = None) -> None:
     run_batch("weights verify", wanted, view, step)
 
 
-@app.command("path")
-@command
+@weights.add
 def path(name: Name, view: View) -> None:
     """Print the path of a checkpoint (no download)."""
 
@@ -115,7 +103,7 @@ def path(name: Name, view: View) -> None:
     run_alone("weights path", view, step)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AddOptions:
     """What the file is."""
 
@@ -130,12 +118,9 @@ class AddOptions:
     )
 
 
-@app.command("add")
-@command
+@weights.add
 def add(
-    file: Annotated[Path, typer.Argument(help="Local weights file.", show_default=False)],
-    options: AddOptions,
-    view: View,
+    file: Annotated[Path, Argument("Local weights file.", required=True)], options: AddOptions, view: View
 ) -> None:
     """Import a local weights file after verifying its SHA-256.
 

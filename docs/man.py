@@ -11,17 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from docs.options import commands, value_of
-from vidsum.commands.program import whole
+from vidsum.commands.app import whole
 from vidsum.version import __version__
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Name and text of each page: that of the program, and one for each command."""
     inner = dict(commands())
-    program: Any = typer.main.get_command(whole())
+    program: Any = whole()
     listed = "".join(
         f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(one))}\n" for words, one in inner.items()
     )

@@ -6,9 +6,7 @@ python -m docs.options [> options.md]
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
-from vidsum.commands.program import whole
+from vidsum.commands.app import whole
 
 _HEAD = """# Options
 
@@ -24,7 +22,7 @@ def page() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """The words after `vidsum`, and the command, of each command that does something."""
-    yield from _below("", typer.main.get_command(whole()))
+    yield from _below("", whole())
 
 
 def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -56,16 +54,14 @@ def _row(option: Any) -> str:
 
 def value_of(option: Any) -> str:
     """What an option takes: choices, a placeholder, limits."""
-    kind = option.type
-    limits = [(sign, getattr(kind, end, None)) for sign, end in (("≥", "min"), ("≤", "max"))]
-    told = [f"{sign} {limit:g}" for sign, limit in limits if limit is not None]
-    return " ".join(filter(None, [", ".join(getattr(kind, "choices", ())) or option.metavar or "", *told]))
+    values = ", ".join(getattr(option, "choices", ())) or option.metavar or ""
+    return f"{values} {getattr(option, 'range', '')}".strip()
 
 
 def _default(option: Any) -> str:
-    value = getattr(option.default, "value", option.default)
-    shown = option.show_default if isinstance(option.show_default, str) else value
-    return "" if shown in (None, False) else "on" if shown is True else str(shown)
+    if not hasattr(option, "leaf"):
+        return ""
+    return "on" if option.leaf.default is True and not option.leaf.is_inverted else option.default_in_words
 
 
 if __name__ == "__main__":

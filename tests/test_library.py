@@ -3,7 +3,6 @@
 import gc
 import inspect
 import pickle
-import typing
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +14,10 @@ import pytest
 import vidsum
 from tests import media
 from tests.results.made import results
-from vidsum import memory, settings
+from vidsum import memory
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.options import leaves
 from vidsum.results.documents import to_text
 from vidsum.results.features import Features
-from vidsum.settings import Retrieval, Selection, ShotSettings
 
 CALLS = {
     name: value if inspect.isfunction(value) else value.__init__
@@ -56,18 +53,6 @@ def test_help_fits_a_screen_and_names_types_as_the_source_does(name: str) -> Non
     assert "numpy." not in signature
     assert "collections.abc" not in signature
     assert len(signature) < 700
-
-
-@pytest.mark.parametrize("name", ["ground", "summarize", "find_shots", "Grounder", "Summarizer"])
-def test_a_type_checker_knows_the_choices(name: str) -> None:
-    """`space="clipp"` is an error of mypy: the keyword has the Literal of the setting."""
-    names = {**vars(settings), "Unpack": typing.Optional}
-    hints = typing.get_type_hints(CALLS[name], {**CALLS[name].__globals__, **names})
-    kinds = {leaf.name: leaf.kind for kind in (Selection, Retrieval, ShotSettings) for leaf in leaves(kind)}
-    del kinds["snap"]  # of two settings
-    chosen = [each for each in hints if typing.get_origin(kinds.get(each)) is typing.Literal]
-    assert chosen
-    assert {each: hints[each] for each in chosen} == {each: kinds[each] for each in chosen}
 
 
 def test_results_that_were_pickled_are_equal(made: dict[str, Any]) -> None:

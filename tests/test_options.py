@@ -2,19 +2,21 @@
 
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.keywords import page
+from vidsum import keywords
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves
-from vidsum.settings import Extraction, ExtractionOptions, Retrieval, Selection, ShotSettings
+from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves, without_defaults
+from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
 
@@ -183,5 +185,19 @@ def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant
         call("film.mp4", **{wrong: 3})
 
 
-def test_typed_keywords_are_the_fields_of_the_settings() -> None:
-    assert get_type_hints(ExtractionOptions) == get_type_hints(Extraction)
+def test_typed_keywords_are_made_from_the_settings() -> None:
+    renew = "python -m docs.keywords > vidsum/keywords.py"
+    assert page() == Path(keywords.__file__).read_text(encoding="utf-8"), renew
+
+
+def test_a_record_has_what_differs_from_the_defaults() -> None:
+    chosen = Selection(seed=3, keep=((1.0, 2.0),), min_segment_s=1)
+    assert without_defaults(chosen) == {"seed": 3, "keep": [[1.0, 2.0]]}
+    assert without_defaults(chosen, "seed") == {"keep": [[1.0, 2.0]]}
+    assert without_defaults(Selection()) == {}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_settings_are_built_by_keyword_alone(kind: Any) -> None:
+    with pytest.raises(TypeError, match="positional"):
+        kind(1)

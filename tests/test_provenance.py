@@ -52,5 +52,5 @@ def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
     older = {"speech": {"model": "whisper_base", "beams": 5}}
     newer = {"speech": {"model": "whisper_base", "beams": 5, "certain": 0.6}}
     assert provenance.difference(older, newer) == "with other rules for speech"
-    spoken = {"summary": {"budget": 0.15, "snap": "auto", "speech": {"model": "whisper_base"}}}
+    spoken = {"summary": {"budget": 0.15, "speech": {"model": "whisper_base"}}}
     assert "--snap none" in provenance.difference({"summary": {"budget": 0.15}}, spoken)

@@ -16,6 +16,8 @@ class VidsumError(Exception):
     """Base of all errors that vidsum raises on purpose."""
 
     exit_code = 1
+    ends_batch = False
+    """Whether every input that follows would meet the same fault."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

@@ -68,7 +68,7 @@ def kept(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper[T]"]:
 
 
 def unload() -> None:
-    """Free the networks that are kept for the next call. What an object in use holds stays."""
+    """Free the networks in memory, except those of objects in use."""
     for loader in _loaders:
         loader.cache_clear()
     gc.collect()  # networks are circles of objects, whose memory is free only now

@@ -50,7 +50,7 @@ def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
     except UsageError as error:
         raise InputError(f"{path}: not a {kind} ({error})") from error
     except _UNREADABLE as error:  # what the libraries say speaks of their internals
-        raise InputError(f"{path}: not a {kind} (damaged, or of another kind)") from error
+        raise InputError(f"{path}: not a {kind} (damaged, or another format)") from error
 
 
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:

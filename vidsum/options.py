@@ -14,15 +14,17 @@ A type that several settings share may hold its `Option`: `Annotated[int, Option
 configuration file or a page of the documentation.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from keyword import iskeyword
 from numbers import Integral, Real
+from operator import ge, gt, le, lt
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError
 from vidsum.names import guess
@@ -44,17 +46,21 @@ class Limits:
 
     def words(self) -> str:
         """The range in words: `at least 1`."""
-        limits = {"at least": self.min, "above": self.above, "at most": self.max, "below": self.below}
-        return " and ".join(f"{words} {limit:g}" for words, limit in limits.items() if limit is not None)
+        return " and ".join(f"{words} {limit:g}" for words, _, limit in self._limits())
 
     def hold(self, value: float) -> bool:
         """Whether a number is in the range."""
-        return not (
-            (self.min is not None and value < self.min)
-            or (self.max is not None and value > self.max)
-            or (self.above is not None and value <= self.above)
-            or (self.below is not None and value >= self.below)
-        )
+        return all(holds(value, limit) for _, holds, limit in self._limits())
+
+    def _limits(self) -> Iterator[tuple[str, Callable[[float, float], bool], float]]:
+        for words, holds, limit in (
+            ("at least", ge, self.min),
+            ("above", gt, self.above),
+            ("at most", le, self.max),
+            ("below", lt, self.below),
+        ):
+            if limit is not None:
+                yield words, holds, limit
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Option(Limits):
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
+    alone: str | None = None
+    """What the flag means without a value, where it may stand so."""
     writes: bool = False
     """Whether it names a file to write: any other option that names a file has it read."""
 
@@ -111,7 +119,7 @@ class Leaf:
     @property
     def is_inverted(self) -> bool:
         """Whether its flag turns the field off: `--no-cache` of `cache`."""
-        return required(self.kind) is bool and self.parameter.startswith("no_")
+        return self.parameter == f"no_{self.name}"
 
 
 def check(settings: Any) -> None:
@@ -222,22 +230,42 @@ def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Map
         TypeError: the function has no such argument; said as Python says it, and with the nearest name.
         UsageError: a value is not allowed.
     """
-    known = [leaf.name for leaf in leaves(kind)]
+    return cast("Settings", all_from_keywords(function, (kind,), given)[0])
+
+
+def all_from_keywords(
+    function: Callable[..., Any], kinds: Sequence[type[Any]], given: Mapping[str, Any]
+) -> list[Any]:
+    """The same where the arguments are those of several settings."""
+    known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
     if unknown := next((name for name in given if name not in known), None):
         hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
-    return build(kind, given)
+    values = {name: _several(known[name].kind, value) for name, value in given.items()}
+    parts = [{leaf.name: values[leaf.name] for leaf in leaves(kind) if leaf.name in values} for kind in kinds]
+    return [build(kind, part) for kind, part in zip(kinds, parts, strict=True)]
 
 
-def several_texts(name: str, given: object) -> list[str]:
-    """One text or several of an argument as a list. Raises UsageError: it is neither."""
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise UsageError(f"{name} must be a text or several, not {given!r}")
-    texts = list(texts)
-    if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise UsageError(f"{name} must be texts, not {wrong[0]!r}")
-    return texts
+def _several(kind: Any, value: Any) -> Any:
+    """A list or another iterable as a tuple, and one text as one of several, where a field holds several."""
+    if item_of(kind) is str and isinstance(value, str):
+        return (value,)
+    return tuple(value) if item_of(kind) and isinstance(value, Iterable) else value
+
+
+def as_record(settings: Any) -> dict[str, Any]:
+    """Settings as JSON has them: tuples as lists."""
+    record: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return record
+
+
+def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
+    """The record of the fields that differ from their defaults, but for some.
+
+    What a result was made from is recorded so: an option that is added later leaves the record as it is.
+    """
+    defaults, record = as_record(type(settings)()), as_record(settings)
+    return {name: value for name, value in record.items() if name not in besides and value != defaults[name]}
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:

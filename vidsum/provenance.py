@@ -22,7 +22,10 @@ _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 _OPTIONS = {"evidence": "--in"}
 """Options of other names than what they set."""
 _SPEECH_OPTIONS = ("language", "translate")
-_NO_SPEECH = {("grounding", "evidence"): "--in seen", ("summary", "snap"): "--snap none"}
+_NO_SPEECH: Mapping[tuple[str, ...], str] = {
+    ("grounding", "evidence"): "--in seen",
+    ("summary", "speech"): "--snap none",
+}
 """What is not recorded where speech does not count, and the option that says so."""
 
 
@@ -91,6 +94,9 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     old, new = dict(flat(before)), dict(flat(now))
     differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
     path = min(differing, key=_weight, default=())
+    silent = _NO_SPEECH.get(path[:2])
+    if silent and all(value is None for each, value in old.items() if each[:2] == path[:2]):
+        return f"with {silent}, the default without a transcript"
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
 
 
@@ -128,8 +134,6 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
     if "speech" in path[:-1] and name not in _SPEECH_OPTIONS:
         on_other_device = f"by Whisper in {value}, on another --device"
         return on_other_device if name == "precision" else "with other rules for speech"
-    if value is None and path in _NO_SPEECH:
-        return f"with {_NO_SPEECH[path]}, the default until a transcript is at hand"
     option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")
     if value is None or value is False or value == []:
         return f"without {option}"

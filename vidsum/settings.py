@@ -2,15 +2,15 @@
 
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, check, option
+from vidsum.options import ADVANCED, Option, as_record, check, option
 from vidsum.times import parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
@@ -69,7 +69,7 @@ EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name
 """The extractors, by the names of their files, which are their only list; the first is the default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Extraction:
     """How features are made. None stands for the extractor's own value."""
 
@@ -117,36 +117,7 @@ class Extraction:
             raise UsageError(f"--fast and {other} exclude each other")
 
 
-class ReadingOptions(TypedDict, total=False):
-    """The fields of `Extraction` that any command has, as keyword arguments."""
-
-    precision: PrecisionChoice
-    backend: Backend
-    device: str
-    reader: Reader
-    hwaccel: HwAccel
-    fast: bool
-    strict: bool
-    cache: bool
-    allow_playlists: bool
-
-
-class SamplingOptions(ReadingOptions, total=False):
-    """The same and what the extractor sees of a video."""
-
-    fps: float | None
-    clip_frames: int | None
-    stride_frames: int | None
-    logits: bool
-
-
-class ExtractionOptions(SamplingOptions, total=False):
-    """All fields of `Extraction`, as keyword arguments."""
-
-    extractor: str
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShotSettings:
     """How a video is cut into shots. None stands for the method's own value."""
 
@@ -177,7 +148,7 @@ class ShotSettings:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
     """What goes into a summary."""
 
@@ -192,7 +163,7 @@ class Selection:
         "or a trained checkpoint.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
-        metavar="NAME|FILE",
+        metavar="MODEL",
     )
     seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
     beams: Beams = 1
@@ -210,7 +181,7 @@ class Selection:
         "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
     )
     snap: Literal["auto", "speech", "none"] = option(
-        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False
+        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False, panel=ADVANCED
     )
 
     min_segment_s: float = option(
@@ -229,6 +200,7 @@ class Selection:
         above=0,
         flags=("--max-segment",),
         shown="5s",
+        panel=ADVANCED,
         metavar="TIME|none",
         parse=parse_limit,
     )
@@ -245,7 +217,7 @@ class Selection:
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Retrieval:
     """How the moments of queries are found."""
 
@@ -289,7 +261,7 @@ class Retrieval:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Transcription:
     """How speech is turned into text."""
 
@@ -302,7 +274,7 @@ class Transcription:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encoding:
     """How the pictures of an MP4 are stored."""
 
@@ -345,6 +317,17 @@ class Encoding:
         """The choices in one word, for the label of a file; none for the defaults without chapters."""
         parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
         return "-".join(str(part) for part in (*parts, "chapters" if chapters else None) if part is not None)
+
+
+def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A provenance block with the options that it leaves out, as earlier versions recorded them."""
+    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
+    filled = {
+        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
+    }
+    if "grounding" in filled:  # where speech is not searched, nothing is recorded
+        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
+    return {**provenance, **filled}
 
 
 def parse_attention_part(text: str) -> AttentionPart:

@@ -28,7 +28,7 @@ from docs.benchmarks.joined import HALVES, KINDS, embed, known_clips, names_of
 from vidsum.archive.archive import Archive
 from vidsum.archive.index import _axes
 from vidsum.archive.packed import Records, clip_type, pack_clips, pack_pieces, rows_of, set_rows, unpack_clips
-from vidsum.archive.store import connect, made_from, space_of, transaction
+from vidsum.archive.store import connect, made_from, space_of
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.presence import evidence, probabilities
@@ -84,13 +84,13 @@ def fill(file: Path, hours: int) -> None:
     for number in range(2 * hours):
         clips, starts = simulated(real, videos, rng, factor)
         video = unpack_clips(clips, names, float(len(clips)), 1.0)
-        with transaction(connection):
+        with connection.transaction():
             space, axes = space_of(connection, made_from(), video.rows.shape[1], _axes)
             scan, edges = (pack_pieces(video, starts, axes), np.array([*starts, len(clips)], np.float64))
             (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
             facts = (str(number), 0, float(len(clips)), space, 0.0, edges.tobytes(), last + 1, len(starts))
             connection.execute(
-                "INSERT INTO videos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                "INSERT INTO videos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)",
                 (number + 1, *facts, scan.tobytes()),
             )
             bounds = [*starts.tolist(), len(clips)]

@@ -32,7 +32,7 @@ from vidsum.summary.importance import SCORERS, highlights
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe
 
-HOW = Extraction("mobilenet_v2", precision="bf16")
+HOW = Extraction(extractor="mobilenet_v2", precision="bf16")
 """The extractor that the rule was chosen with."""
 MOTION = replace(HOW, extractor="i3d", stride_frames=32, logits=True)
 OBJECTS = replace(HOW, extractor="efficientnet_lite0", logits=True)

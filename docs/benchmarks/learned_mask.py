@@ -83,7 +83,7 @@ def encoders() -> dict[str, Encoder]:
         **{f"STAMP, depth {depth}": MaskConfig(depth=depth) for depth in (1, 2, 8, DEEP)},
         **{f"STAMP, depth {depth}, shared": MaskConfig(depth=depth, shared=True) for depth in (2, DEEP)},
         **{f"STAMP, depth {depth}, sum": MaskConfig(depth=depth, fusion="sum") for depth in (2, DEEP)},
-        **{f"LAM, depth {depth}": MaskConfig("lam", depth) for depth in (2, DEEP)},
+        **{f"LAM, depth {depth}": MaskConfig(kind="lam", depth=depth) for depth in (2, DEEP)},
     }
     return {
         "plain": Encoder(SIZES),

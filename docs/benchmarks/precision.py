@@ -29,10 +29,10 @@ from vidsum.features.extract import iter_clips
 from vidsum.features.onnx_lite import LiteGraph
 from vidsum.grounding.spaces import embed_queries, similarity
 from vidsum.intervals import iou
+from vidsum.keywords import ReadingOptions
 from vidsum.pipelines.moments import seen
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
-from vidsum.settings import ReadingOptions
 from vidsum.shots import find
 from vidsum.types import FloatArray
 from vidsum.video.read import read_frames

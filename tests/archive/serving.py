@@ -24,7 +24,7 @@ class Answer:
 
 
 @contextmanager
-def serving(archive: Path, token: str | None = None, host: str = "127.0.0.1") -> Iterator[Server]:
+def serving(archive: str | Path, token: str | None = None, host: str = "127.0.0.1") -> Iterator[Server]:
     """A server in a thread, at a free port."""
     server = Server(archive, host, 0, token)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -186,6 +186,66 @@ def test_other_networks_see_the_videos_again(
     assert archive.search("red")
 
 
+def test_what_key_frames_gave_is_made_again_in_full(archive: Archive, videos: Path) -> None:
+    copy = shutil.copy(videos / "a.mp4", videos / "copy.mp4")
+
+    def add(*, fast: bool) -> tuple[str, int]:
+        (added,) = archive.add(videos / "a.mp4", fast=fast)
+        return added.state, count(archive, "videos WHERE fast = 1")
+
+    archive.add(copy, fast=True)
+    assert add(fast=True) == ("added", 1)
+    assert add(fast=True) == ("unchanged", 1)
+    assert add(fast=False) == ("changed", 0)
+    assert add(fast=True) == ("unchanged", 0)
+    assert add(fast=False) == ("unchanged", 0)
+    assert count(archive, "videos") == 1
+    assert count(archive, "shots") == count(archive, "pictures")
+    assert len(archive.videos()) == 2  # the copy has the same
+
+
+def test_a_file_that_was_spoiled_is_not_found_any_more(archive: Archive, videos: Path) -> None:
+    archive.add(videos)
+    content = (videos / "a.mp4").read_bytes()
+    (videos / "a.mp4").write_bytes(b"no video")
+    with pytest.raises(InputError, match=r"a\.mp4"):
+        archive.add(videos / "a.mp4")
+    assert archive.videos() == [str(videos / "b.mp4")]
+    (videos / "a.mp4").write_bytes(content)
+    assert states(archive, videos)["a.mp4"] == "unchanged"
+    assert len(archive.videos()) == 2
+
+
+def test_relative_paths_are_those_of_the_same_files(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(videos)
+    (added,) = archive.add("../videos/a.mp4")
+    assert added.video == str(videos / "a.mp4")
+    assert archive.remove("../videos/a.mp4", "b.mp4") == 1
+
+
+def test_transcripts_that_came_to_the_cache_are_taken(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcripts = list[str]()
+
+    def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
+        return spoken("we paint it green.") if transcripts else None
+
+    def is_transcribed(path: str, extraction: Extraction, source: dict[str, object]) -> bool:
+        return source["sha256"] in transcripts
+
+    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "is_transcribed", is_transcribed)
+    archive.add(videos)
+    assert set(states(archive, videos).values()) == {"unchanged"}
+    transcripts.append(index.of_file(videos / "a.mp4")["sha256"])
+    assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
+    assert set(states(archive, videos).values()) == {"unchanged"}
+    assert count(archive, "sentences") == 1
+
+
 def test_transcripts_are_added_when_they_are_asked_for(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,9 @@
 
 import io
 import os
+import shutil
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +130,39 @@ def test_filters(archive: Archive, videos: Path) -> None:
     assert archive.search("green", min_present=1.0) == []
     assert len(archive.search("green", 2)) == 2
     assert len(archive.search("green", per_video=1, path=["*film*"])) == 1
+    assert archive.search("green", after="9999-01-01") == []
+    os.utime(videos / "grass.mp4", (-86400, -86400))
+    archive.add(videos)
+    assert "grass.mp4" in names(archive.search("green", duplicates=True))
+    assert "grass.mp4" in names(archive.search("green", duplicates=True, after="1969-12-01"))
+    assert "grass.mp4" not in names(archive.search("green", duplicates=True, after="1970-01-01"))
+
+
+@pytest.mark.parametrize(
+    ("glob", "is_found"),
+    [
+        ("videos/gr*.mp4", True),
+        ("./videos/gr*.mp4", True),
+        ("grass.mp4", True),
+        ("*/grass.mp4", True),
+        ("{folder}/grass.mp4", True),
+        ("rass.mp4", False),
+        ("*/nowhere/*", False),
+    ],
+)
+def test_a_glob_matches_a_path_or_its_end(archive: Archive, videos: Path, glob: str, is_found: bool) -> None:
+    assert bool(archive.search("green", path=[glob.format(folder=videos)])) == is_found
+
+
+def test_identical_files_are_listed_each_if_asked_for(archive: Archive, videos: Path) -> None:
+    shutil.copy(videos / "grass.mp4", videos / "copy.mp4")
+    archive.add(videos)
+    wishes = {"path": ["grass.mp4", "copy.mp4"], "per_video": 1}
+    (one,) = archive.search("yellow", **wishes)  # type: ignore[arg-type]
+    assert len(one.also) == 1
+    found = archive.search("yellow", duplicates=True, **wishes)  # type: ignore[arg-type]
+    assert names(found) == ["copy.mp4", "grass.mp4"]
+    assert [match.also for match in found] == [(), ()]
 
 
 def test_a_part_of_a_video_is_a_query(archive: Archive, videos: Path) -> None:
@@ -173,22 +208,28 @@ def test_what_is_said_is_found_by_words_and_meaning(
     assert heard.score < found[0].score
     assert {one.evidence for one in archive.search("blue", evidence="seen")} == {"seen"}
     assert archive.search("blue", evidence="said", path=["*grass*"]) == []
+    sure = archive.search("blue", evidence="said", min_present=0.3)
+    assert sure == [one for one in archive.search("blue", evidence="said") if one.score >= 0.3] != []
+    for count in (1, 2):
+        assert max(Counter(names(archive.search("blue", per_video=count))).values()) == count
 
 
 @pytest.mark.parametrize(
     ("wishes", "fault"),
     [
         ({"text": None}, "nothing to search"),
-        ({"text": "  ?! "}, "no text"),
+        ({"text": "  ?! "}, "nothing to search"),
         ({"text": "red", "top_k": 0}, "top_k"),
         ({"text": "red", "evidence": "heard"}, "evidence"),
         ({"text": "red", "after": "May"}, "not a date"),
         ({"text": "red", "min_present": 2.0}, "min_present"),
-        ({"text": "red", "evidence": "said", "then": ["blue"]}, "pictures alone"),
-        ({"text": "red", "evidence": "said", "min_present": 0.5}, "pictures alone"),
-        ({"text": "red", "then": [""]}, "no text"),
-        ({"like": ["none.jpg"]}, "no such file"),
-        ({"like": ["none.mp4@1-x"]}, "not a time"),
+        ({"text": "red", "evidence": "said", "then": ["blue"]}, "the picture only"),
+        ({"text": "red", "evidence": "said"}, "none of its videos has a transcript"),
+        ({"text": "red", "then": [""]}, "--then: holds no text"),
+        ({"text": "red", "without": ["?"]}, "--not: holds no text"),
+        ({"like": ["none.jpg"]}, "none.jpg: no such file"),
+        ({"like": ["none@home.jpg"]}, "none@home.jpg: no such file"),
+        ({"like": [f"{__file__}@1-x"]}, "not a time"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_one_line(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.full_disk import files_up_to
 from vidsum.archive import store
-from vidsum.archive.store import APPLICATION_ID, connect, faults, transaction
+from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
 
 
@@ -35,7 +35,7 @@ def insert(connection: sqlite3.Connection, name: str, size: int = 10) -> None:
 def test_a_new_archive_says_what_it_is(file: Path) -> None:
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
     assert [each.name for each in file.parent.iterdir()] == ["a.vidsum"]
@@ -69,17 +69,45 @@ def test_a_file_that_is_no_archive_stays_as_it_is(tmp_path: Path, content: bytes
 def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 1")
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
-    with pytest.raises(InputError, match="not an archive"):
-        connect(path, create=True)
+    before = path.read_bytes()
+    for create in (True, False):
+        with pytest.raises(InputError, match="not an archive"):
+            connect(path, create=create)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_empty_file_becomes_an_archive(tmp_path: Path) -> None:
+def test_an_empty_file_becomes_an_archive_when_it_is_to_be_written(tmp_path: Path) -> None:
     path = tmp_path / "a.vidsum"
     path.touch()
+    with pytest.raises(InputError, match="no such archive"):
+        connect(path, create=False)
+    assert path.stat().st_size == 0
     connect(path, create=True).close()
     assert spaces(path) == 0
+
+
+def test_a_folder_is_no_archive(tmp_path: Path) -> None:
+    for create in (True, False):
+        with pytest.raises(InputError, match="is a folder"):
+            connect(tmp_path, create=create)
+
+
+def test_an_older_archive_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.vidsum"
+    with monkeypatch.context() as context:
+        context.setattr(store, "_MIGRATIONS", store._MIGRATIONS[:1])
+        connection = connect(path, create=True)
+        insert(connection, "kept")
+        values = "(1, 'x', 5, 9.0, 1, 0.0, x'', 1, 0, x'', NULL)"
+        connection.execute(f"INSERT INTO videos VALUES {values}")
+        connection.close()
+    connection = connect(path, create=False)
+    assert connection.execute("SELECT sha256, fast FROM videos").fetchall() == [("x", 0)]
+    connection.close()
 
 
 def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
@@ -100,12 +128,12 @@ def test_a_damaged_file_is_told_in_one_line(file: Path) -> None:
 def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_WAIT_S", 0.05)
     one, other = connect(file, create=False), connect(file, create=False)
-    with transaction(one):
+    with one.transaction():
         insert(one, "first")
         assert other.execute("SELECT count(*) FROM spaces").fetchone() == (0,)  # readers go on
-        with pytest.raises(OutputError, match="another process"), faults(file), transaction(other):
+        with pytest.raises(OutputError, match="another process"), faults(file), other.transaction():
             pass
-    with transaction(other):
+    with other.transaction():
         insert(other, "second")
     one.close()
     other.close()
@@ -114,14 +142,14 @@ def test_an_archive_that_is_written_elsewhere_is_told(file: Path, monkeypatch: p
 
 def test_a_full_disk_costs_the_transaction_only(file: Path) -> None:
     connection = connect(file, create=False)
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "kept")
     limit = file.stat().st_size + 200_000
     with (
         pytest.raises(OutputError, match="cannot be used"),
         files_up_to(limit),
         faults(file),
-        transaction(connection),
+        connection.transaction(),
     ):
         insert(connection, "lost", 4_000_000)
     assert connection.execute("SELECT made_from FROM spaces").fetchall() == [("kept",)]
@@ -139,9 +167,9 @@ def test_a_process_that_is_killed_leaves_whole_transactions(file: Path) -> None:
 
 def _die_in_the_middle(file: Path) -> None:
     connection = connect(file, create=False)
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "whole")
-    with transaction(connection):
+    with connection.transaction():
         insert(connection, "half", 1_000_000)
         os.kill(os.getpid(), signal.SIGKILL)
 

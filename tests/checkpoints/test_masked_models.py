@@ -23,14 +23,16 @@ CONFIGS: dict[str, Any] = {
     **dict.fromkeys(MODELS, DETRConfig(dim_video=DIM, dim_query=DIM, clips=T, words=4, d=8, heads=2, d_ff=8)),
 }
 MASKS = {
-    f"{kind}-{fusion}{'-shared' if shared else ''}": MaskConfig(kind, 2, fusion, shared)
+    f"{kind}-{fusion}{'-shared' if shared else ''}": MaskConfig(
+        kind=kind, depth=2, fusion=fusion, shared=shared
+    )
     for kind in ("lam", "stamp")
     for fusion in ("product", "sum")
     for shared in (False, True)
 }
 MASKS |= {
-    "xavier-bounded": MaskConfig("lam", 2, init="xavier", bound="sigmoid"),
-    "he-bounded-sum": MaskConfig("stamp", 2, "sum", init="he", bound="sigmoid"),
+    "xavier-bounded": MaskConfig(kind="lam", depth=2, init="xavier", bound="sigmoid"),
+    "he-bounded-sum": MaskConfig(kind="stamp", depth=2, fusion="sum", init="he", bound="sigmoid"),
 }
 
 
@@ -84,7 +86,9 @@ def test_it_learns_and_comes_back_from_its_checkpoint(name: str, mask: MaskConfi
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_mask_that_starts_as_none_changes_nothing(name: str, fusion: Any, kind: Any) -> None:
     plain = made(name, CONFIGS[name]).eval()
-    extended = made(name, replace(CONFIGS[name], mask=MaskConfig(kind, 3, fusion, identity=True))).eval()
+    extended = made(
+        name, replace(CONFIGS[name], mask=MaskConfig(kind=kind, depth=3, fusion=fusion, identity=True))
+    ).eval()
     missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
     assert missing
     assert all(".mask.layers." in key for key in missing)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from vidsum.commands.assignment import Task
+from vidsum.commands.jobs import Task
 from vidsum.commands.result import Result
 
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.commands.options import View
 from vidsum.commands.progress import Display
+from vidsum.commands.result import View
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "vidsum/schemas/batch.schema.json").read_text())
 COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "highlights": (), "info": ()}

@@ -10,8 +10,8 @@ import pytest
 from tests.commands import stub_ray
 from tests.commands.conftest import Run
 from tests.commands.stub_ray import StubRay
-from vidsum.commands.assignment import Call, Task
 from vidsum.commands.cluster import on_cluster
+from vidsum.commands.jobs import Call, Task
 from vidsum.commands.result import Result
 from vidsum.settings import Extraction
 

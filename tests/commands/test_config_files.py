@@ -27,7 +27,7 @@ def users(tmp_path: Path) -> Path:
 
 
 def seed_of(run: Run, *arguments: object) -> int:
-    seed: int = run("summarize", *arguments, "-o", "-").json["provenance"]["summary"]["seed"]
+    seed: int = run("summarize", *arguments, "-o", "-").json["provenance"]["summary"].get("seed", 0)
     return seed
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, write_json, write_lines
 from vidsum.lab.evaluation.settings import MomentsRequest
-from vidsum.lab.evaluation.sources import provenance
+from vidsum.lab.sources import provenance
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(ROOT.joinpath("vidsum/schemas/moment_evaluation.schema.json").read_text())
@@ -120,7 +120,7 @@ def test_runs_are_known_by_their_names(data: Path) -> None:
     for row in ("one", "two"):
         Path(row).mkdir()
         Path(row, "best.safetensors").write_bytes(b"weights")
-    requests = [MomentsRequest(data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
+    requests = [MomentsRequest(data=data, runs=(Path(row),), features=(data,)) for row in ("one", "two")]
     names = [[file["name"] for file in provenance(request)["files"]] for request in requests]
     assert names == [["made.json", "one"], ["made.json", "two"]]
 

@@ -110,6 +110,11 @@ def test_a_query_that_is_probably_absent_gets_no_clips(
     assert "up to date" in run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips").out
 
 
+def test_clips_that_are_left_out_are_told(run: Run, film: Path, likely: dict[str, float]) -> None:
+    ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips")
+    assert "'green': probably not in this video (12 %): no clips" in ran.out.splitlines()
+
+
 def test_a_query_that_is_not_present_enough_has_no_moments(
     run: Run, film: Path, likely: dict[str, float]
 ) -> None:
@@ -233,7 +238,7 @@ def test_what_makes_no_sense_is_said_in_a_line(
 @pytest.fixture
 def detr() -> Path:
     """A checkpoint with the mask lam that reads colours, untrained."""
-    mask = MaskConfig("lam")
+    mask = MaskConfig(kind="lam")
     config = DETRConfig(dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=mask)
     with torch.random.fork_rng():
         torch.manual_seed(0)

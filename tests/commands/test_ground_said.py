@@ -16,6 +16,7 @@ from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
+from vidsum.video import pyav_reader
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ASK = ("--device", "cpu", "-k", "2")
@@ -112,7 +113,7 @@ def test_a_transcript_made_in_between_is_told_of(run: Run, film: Path) -> None:
     run("transcribe", film)
     changed = run("ground", film, *how)
     assert changed.code == 1
-    assert "made with --in seen, the default until a transcript is at hand" in " ".join(changed.err.split())
+    assert "made with --in seen, the default without a transcript" in " ".join(changed.err.split())
     assert "up to date" in run("ground", film, *how, "--in", "seen").out
     said = run("ground", film, *how, "--in", "said", "-o", "said.json")
     assert said.code == 0
@@ -145,3 +146,17 @@ def test_features_do_not_tell_what_is_said(run: Run, tmp_path: Path) -> None:
     write_features(Features.from_array(rows, fps=1.0, extractor="clip"), tmp_path / "clip.npz")
     asked = run("ground", tmp_path / "clip.npz", *ASK, "--query", "green", "--in", "said")
     assert (asked.code, "features have no speech" in asked.err) == (2, True)
+
+
+def test_a_video_is_probed_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    probed: list[object] = []
+
+    def counted(path: object, **how: object) -> object:
+        probed.append(path)
+        return pyav_reader.open_video(path, **how)
+
+    monkeypatch.setattr("vidsum.video.probe.open_video", counted)
+    ran = run("ground", film, *ASK, "--query", "word3", "--in", "both", "--clips", "--plot")
+    assert (ran.code, len(probed)) == (0, 1), ran.err
+    ran = run("summarize", film, "--device", "cpu", "--snap", "speech", "--subtitles", "-o", "made.mp4")
+    assert (ran.code, len(probed)) == (0, 1), ran.err

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tests.archive.made import film, use_archive
+from tests.archive.servers import started
 from tests.commands.conftest import Run
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
@@ -81,9 +82,9 @@ def test_what_is_gone_is_told_and_pruned(run: Run, videos: Path) -> None:
     run("index", videos, "-r", "--device", "cpu")
     (videos / "film.mp4").unlink()
     ran = run("index", videos, "-r", "--device", "cpu")
-    assert f"{videos / 'film.mp4'}: gone" in ran.out
+    assert f"{videos / 'film.mp4'}: missing" in ran.out
     assert "--prune" in ran.out
-    assert "gone" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
+    assert "missing" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
     assert "film.mp4: removed" in run("index", videos, "-r", "--prune", "--device", "cpu").out
     assert "film" not in run("search", "red").out
 
@@ -123,6 +124,59 @@ def test_clips_of_others_are_not_replaced(run: Run, videos: Path) -> None:
     assert own.read_bytes() == b"mine"
 
 
+def test_a_list_of_others_is_not_replaced_and_no_clip_is_written(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    Path("found.json").write_text("my own")
+    ran = run("search", "blue", "-o", "found.json", "--clips", "clips", "--pictures", "pictures")
+    assert ran.code == 1
+    assert "already exists" in ran.err
+    assert not Path("clips").exists()
+    assert not Path("pictures").exists()
+
+
+def test_clips_of_a_video_that_vanished_are_left_out(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    (videos / "film.mp4").unlink()
+    options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")
+    ran = run("search", "blue", *options)
+    assert ran.code == 1
+    assert [line for line in ran.err.splitlines() if "error" in line] == [
+        f"error: {videos / 'film.mp4'}: no such file"
+    ]
+    assert "film.mp4" in ran.out
+    moments = json.loads(Path("found.json").read_text())["moments"]
+    assert [("clip" in one) for one in moments] == ["sea.mp4" in one["video"] for one in moments]
+    assert {Path(one["clip"]) for one in moments if "clip" in one} == {*Path("clips").glob("*.mp4")}
+    assert len([*Path("pictures").glob("*.jpg")]) == len(moments)
+
+
+def test_the_list_tells_what_was_asked_for(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    asked = ("--and", "blue", "--not", "red", "--then", "green")
+    found = run("search", "blue", *asked, "--like", f"{videos / 'film.mp4'}@4-6", "--json").json["data"]
+    texts = {"query": "blue", "and": ["blue"], "not": ["red"], "then": ["green"]}
+    assert found == found | texts | {"like": [f"{videos / 'film.mp4'}@4-6"]}
+
+
+@pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
+def test_a_damaged_archive_is_told_once(run: Run, videos: Path, jobs: tuple[str, ...]) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    size = 4096 * 3
+    content = Path("a.vidsum").read_bytes()
+    Path("a.vidsum").write_bytes(content[:size] + b"\xa5" * (len(content) - size))
+    ran = run("index", videos, "-r", "--device", "cpu", *jobs)
+    assert ran.code == 3
+    assert [line for line in ran.err.splitlines() if "error" in line] == [ran.err.splitlines()[0]]
+    assert "a.vidsum: is damaged" in ran.err
+
+
+def test_a_missing_folder_is_named_once_beside_what_is_there(run: Run, videos: Path) -> None:
+    ran = run("index", videos.with_name("video"), videos / "film.mp4", "--device", "cpu")
+    assert ran.code == 1
+    message = f"error: {videos.with_name('video')}: no such file"
+    assert ran.err.splitlines() == [message, f"  try: {videos}"]
+
+
 def test_without_an_archive_a_line_tells_how_to_make_one(run: Run) -> None:
     ran = run("search", "red")
     assert ran.code == 3
@@ -149,10 +203,10 @@ def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> N
         (("red", "--min-present", "7"), "min-present"),
         (("red", "--min-length", "x"), "time"),
         (("red", "--per-video", "0"), "per-video"),
-        (("red", "--in", "said", "--not", "blue"), "pictures"),
+        (("red", "--in", "said", "--not", "blue"), "the picture"),
         (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
         (("red", "-o", "a.txt"), "output must end"),
-        (("red", "-o", "-", "--clips", "x"), "JSON alone"),
+        (("red", "-o", "-", "--clips", "x"), "JSON only"),
         (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
     ],
 )
@@ -175,6 +229,16 @@ def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--ray", "10.0.0.1:6379")
     assert ran.code == 2
     assert "one machine" in ran.err
+
+
+def test_an_archive_may_be_on_a_server(run: Run, videos: Path) -> None:
+    with started() as server:
+        ran = run("index", videos, "--archive", server, "--device", "cpu")
+        assert ran.code == 0, ran.err
+        ran = run("search", "red", "-k", "1", "--archive", server, "--json")
+        assert ran.code == 0, ran.err
+        assert ran.json["data"]["archive"] == "postgresql:///postgres"
+        assert Path(ran.json["data"]["moments"][0]["video"]).name == "film.mp4"
 
 
 def test_watching_takes_files_whose_size_has_stopped_changing(

@@ -19,8 +19,7 @@ from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from tests.speech import stub
 from vidsum.commands import jobs
-from vidsum.commands.assignment import Call, Task
-from vidsum.commands.jobs import Worker
+from vidsum.commands.jobs import Call, Task, Worker
 from vidsum.commands.outputs import Files
 
 ROOT = Path(__file__).parents[2]

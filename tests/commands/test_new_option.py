@@ -1,21 +1,29 @@
 """A new option is one line, a field: flag, variable, key in a file, range, help and keyword follow."""
 
 import inspect
+import re
+from collections.abc import Callable
 from dataclasses import make_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
-import typer
 
+import docs.keywords
+import docs.options
 import vidsum
+from tests.grounding.colours import use_colours
+from vidsum import keywords
 from vidsum.commands.config import share_variables
-from vidsum.commands.options import View, command
-from vidsum.commands.parsers import App
+from vidsum.commands.options import Group
+from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
 from vidsum.options import from_keywords, leaves, option
+from vidsum.pipelines.moments import plan_moments, queries_of
+from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.summary import plan_shots, plan_summary
 from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
 
 USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
@@ -24,7 +32,7 @@ TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, Ridg
 
 def with_option(kind: type[Any]) -> type[Any]:
     new = ("new_number", int, option("A new number.", 3, min=2))
-    return make_dataclass(kind.__name__, [new], bases=(kind,), frozen=True)
+    return make_dataclass(kind.__name__, [new], bases=(kind,), frozen=True, kw_only=True)
 
 
 @pytest.mark.parametrize("kind", [*USED, *TRAINED])
@@ -37,15 +45,12 @@ def test_a_new_option_is_one_line(
         numbers.append(settings.new_number)
 
     made.__annotations__["settings"] = own = with_option(kind)
-    app = App(
-        callback=lambda: None,
-        context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: typer.main.get_command(app)},
-    )
-    app.command("made")(command(made))
+    app = Group("vidsum", "All.", context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: app})
+    app.add(made)
     share_variables(app)
 
     def run(*words: str) -> None:
-        app(["made", *words], standalone_mode=False)
+        app.main(["made", *words], standalone_mode=False)
 
     run()
     run("--new-number", "4")
@@ -62,7 +67,10 @@ def test_a_new_option_is_one_line(
         run("--new-number", "1")
     capsys.readouterr()
     run("--help")
-    assert {"--new-number", "new"} <= set(capsys.readouterr().out.split())
+    assert "--new-number N A new number. [>= 2; default: 3]" in " ".join(capsys.readouterr().out.split())
+    assert "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |" in docs.options._section(
+        "made", app.commands["made"]
+    )
     assert from_keywords(run, own, {"new_number": 9}).new_number == 9
     with pytest.raises(UsageError, match="new_number must be at least 2"):
         own(new_number=1)
@@ -71,8 +79,10 @@ def test_a_new_option_is_one_line(
 @pytest.mark.parametrize(
     ("function", "kinds"),
     [
-        (vidsum.summarize, [Selection, ShotSettings]),
-        (vidsum.find_shots, [ShotSettings]),
+        (vidsum.extract, [Extraction]),
+        (vidsum.find_shots, [Extraction, ShotSettings]),
+        (vidsum.summarize, [Extraction, ShotSettings, Selection]),
+        (vidsum.Summarizer, [Extraction, ShotSettings, Selection]),
         (vidsum.ground, [Retrieval]),
         (vidsum.Grounder, [Retrieval]),
         (vidsum.transcribe, [Transcription]),
@@ -80,6 +90,39 @@ def test_a_new_option_is_one_line(
     ],
 )
 def test_python_has_the_options_of_the_command_line(function: Any, kinds: list[type[Any]]) -> None:
-    fields = {leaf.name: leaf.default for kind in kinds for leaf in leaves(kind)}
-    keywords = inspect.signature(function).parameters
-    assert fields == {name: keywords[name].default for name in fields}
+    parameters = inspect.signature(function).parameters
+    typed = re.search(r"Unpack\[(\w+)\]", str(parameters["options"]))
+    assert typed
+    names = {leaf.name for kind in kinds for leaf in leaves(kind)}
+    assert names <= {*parameters, *get_type_hints(getattr(keywords, typed[1]))}
+
+
+def test_a_new_option_becomes_a_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.keywords.Selection", kind := with_option(Selection))
+    changed = {
+        name: (base, kind if of is Selection else of, names)
+        for name, (base, of, names) in docs.keywords._TYPES.items()
+    }
+    monkeypatch.setattr("docs.keywords._TYPES", changed)
+    assert "    new_number: int\n" in docs.keywords.page()
+
+
+PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
+    Selection: lambda own, film: plan_summary(film, own, ShotSettings(), Extraction()),
+    ShotSettings: lambda own, film: plan_shots(film, own, Extraction()),
+    Extraction: lambda own, film: plan_shots(film, ShotSettings(), own),
+    Retrieval: lambda own, film: plan_moments(film, queries_of("red"), own, Extraction()),
+    Transcription: lambda own, film: plan_transcript(film, own, Extraction()),
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_a_new_option_leaves_what_was_made_before_up_to_date(
+    kind: type[Any], film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_colours(monkeypatch)
+    monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: name)
+    plan, own = PLANS[kind], with_option(kind)
+    before = plan(kind(), film).provenance
+    assert plan(own(), film).provenance == before
+    assert plan(own(new_number=4), film).provenance != before

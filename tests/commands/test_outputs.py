@@ -146,6 +146,12 @@ def test_a_template_that_gives_one_name_twice_is_refused(run: Run, film: Path, t
     assert (ran.code, "both" in ran.err) == (2, True)
 
 
+def test_one_name_for_several_inputs_is_refused_with_their_names(run: Run, film: Path) -> None:
+    ran = run("shots", film, "nonsense", "third", "-o", "s.json")
+    assert ran.code == 2
+    assert f"there are several inputs: {film}, nonsense and 1 more" in ran.err
+
+
 def test_an_output_folder_keeps_the_folders_of_the_inputs(run: Run, film: Path, tmp_path: Path) -> None:
     films = [same_name(film, tmp_path / name) for name in ("one", "two")]
     assert run("summarize", *films, "--output-dir", "out").code == 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.commands import tally
-from vidsum.commands.log import start_log
+from vidsum.commands import progress
+from vidsum.commands.result import start_log
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
 from vidsum.results.load import load, read_document
@@ -58,7 +58,7 @@ def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, 
     assert run("shots", film, "--summary-json", "all.json").code == 1
     assert Path("all.json").read_text() == "mine"
     assert run("shots", film, "--summary-json", "all.json", "--overwrite").code == 0
-    assert read_document("all.json")["schema"] == tally.SCHEMA
+    assert read_document("all.json")["schema"] == progress.BATCH_SCHEMA
 
 
 def test_a_file_that_comes_while_the_batch_runs_is_not_replaced(
@@ -107,7 +107,7 @@ def test_a_log_that_fails_later_ends_and_the_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from vidsum.commands import paths
-    from vidsum.commands.log import LOG
+    from vidsum.commands.result import LOG
 
     paths.begin(())
     start_log(tmp_path / "log")
@@ -141,7 +141,7 @@ def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pyte
 
 
 def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:
-    from vidsum.commands.own_files import require_ours
+    from vidsum.commands.paths import require_ours
     from vidsum.errors import OutputError
 
     picture = tmp_path / "plot.png"

@@ -120,7 +120,7 @@ def test_captions_of_clips_are_features(
             return [np.ones((3, 4), np.float32) for _ in texts]
 
     for module in ("datasets.clip_captions", "evaluation.models", "training.data"):
-        monkeypatch.setattr(f"vidsum.{module}.load_text_encoder", lambda *_: Encoder)
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: Encoder)
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
     captions = Path("captions.jsonl.gz")
     lines = [
@@ -287,7 +287,7 @@ BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", "--videos 9", 2, "--videos has no effect without --recipe captions", "leave it out"),
     ("both", "--clip-s 1 --plain", 2, "--clip-s and --guided or --plain have no effect", "leave them out"),
     ("both", "--recipe captions --text glove", 2, "--text has no effect with --recipe", "leave it out"),
-    ("both", "--recipe captions --features c.h5", 2, "takes captions of clips alone", CLIPS),
+    ("both", "--recipe captions --features c.h5", 2, "accepts captions of clips only", CLIPS),
     ("both", FEATURES + "--joined 0", 2, "--joined has no effect without --recipe", "leave it out"),
     ("both", FEATURES + "--start nothing", 3, "nothing", None),
     ("both", "--recipe captions --validation v.json", 2, "is a fraction of the", "--validation 0.1"),

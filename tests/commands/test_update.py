@@ -1,7 +1,9 @@
 """`--update`: what changed is made again, the rest is kept, and nothing is lost that is not vidsum's."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import av
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
-from vidsum.commands import own_files
+from vidsum.commands import paths
 from vidsum.video.write import write_segments
 
 pytestmark = pytest.mark.usefixtures("loads")
@@ -228,21 +230,42 @@ def test_updating_excludes_the_others(run: Run, film: Path, other: list[str]) ->
 def test_what_vidsum_wrote_is_known_until_it_is_edited(tmp_path: Path) -> None:
     mine, log = tmp_path / "cut.edl", tmp_path / ".vidsum.sha256"
     mine.write_text("one")
-    assert not own_files.is_as_written(mine, tmp_path)
+    assert not paths.is_as_written(mine, tmp_path)
     for _ in range(2):
-        own_files.note(mine.read_bytes(), tmp_path)
-    assert (own_files.is_as_written(mine, tmp_path), log.read_text().count("\n")) == (True, 2)
+        paths.note(mine.read_bytes(), tmp_path)
+    assert (paths.is_as_written(mine, tmp_path), log.read_text().count("\n")) == (True, 2)
     mine.write_text("two")
-    assert not own_files.is_as_written(mine, tmp_path)
+    assert not paths.is_as_written(mine, tmp_path)
 
 
 def test_a_file_of_that_name_which_is_not_vidsums_is_left_alone(tmp_path: Path) -> None:
     mine, log, notes = tmp_path / "cut.edl", tmp_path / ".vidsum.sha256", tmp_path / "notes"
     mine.write_text("one")
     log.write_text("my own sums\n")
-    own_files.note(mine.read_bytes(), tmp_path)
+    paths.note(mine.read_bytes(), tmp_path)
     assert log.read_text() == "my own sums\n"
     log.unlink()
     log.symlink_to(notes)
-    own_files.note(mine.read_bytes(), tmp_path)
+    paths.note(mine.read_bytes(), tmp_path)
     assert not notes.exists()
+
+
+@pytest.mark.parametrize("command", ["summarize", "shots", "ground"])
+def test_outputs_that_record_defaults_too_are_up_to_date(
+    command: str, run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions before wrote such records; and a newer one may have options that this one has not."""
+
+    def full(settings: Any, *besides: str) -> dict[str, Any]:
+        record = json.loads(json.dumps(asdict(settings)))
+        return {name: value for name, value in record.items() if name not in besides}
+
+    use_colours(monkeypatch)
+    how = (command, film, *(["--query", "red", "--plot"] if command == "ground" else ["--max-shots", 3]))
+    with monkeypatch.context() as before:
+        for module in ("summary", "moments"):
+            before.setattr(f"vidsum.pipelines.{module}.without_defaults", full)
+        run(*how)
+    assert states(run, *how) == ["up to date"]
+    ran = run(*how, *(["--snap", "kts"] if command == "ground" else ["--max-shots", 2]))
+    assert (ran.code, "made with --snap none" in ran.err or "made with --max-shots 3" in ran.err) == (1, True)

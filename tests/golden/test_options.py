@@ -13,8 +13,11 @@ from typing import Any
 from docs.options import commands
 
 _STORED = Path(__file__).with_name("options.json")
-_TYPES = {"boolean": "bool", "path": "Path", "integer": "int", "int range": "int", "float range": "float"}
-"""What typer calls a type, where that is not Python's name."""
+_TYPES = {
+    **{"boolean": "bool", "path": "Path", "text": "str"},
+    **{"integer": "int", "integer range": "int", "float range": "float"},
+}
+"""What click calls a type, where that is not Python's name."""
 
 
 def test_options_of_every_command() -> None:
@@ -38,13 +41,13 @@ def facts_of(parameter: Any) -> dict[str, Any]:
     facts = {
         "flags": [*parameter.opts, *parameter.secondary_opts],
         "type": _TYPES.get(kind.name, kind.name),
-        "choices": list(getattr(kind, "choices", ())),
+        "choices": list(getattr(parameter, "choices", ())),
         "min": getattr(kind, "min", None),
         "max": getattr(kind, "max", None),
         "default": _shown_default(parameter),
         "several": parameter.nargs != 1 or getattr(parameter, "multiple", False),
         "required": parameter.required,
-        "panel": getattr(parameter, "rich_help_panel", None),
+        "panel": getattr(parameter, "panel", None),
         "metavar": parameter.metavar,
         "variable": parameter.envvar,
     }
@@ -53,9 +56,14 @@ def facts_of(parameter: Any) -> dict[str, Any]:
 
 def _shown_default(parameter: Any) -> str | None:
     """The default as `--help` shows it."""
-    told = getattr(parameter, "show_default", None)
-    value = getattr(parameter.default, "value", parameter.default)
-    return told if isinstance(told, str) else None if value is None else str(value)
+    if not hasattr(parameter, "leaf"):
+        return None
+    is_switch = isinstance(parameter.leaf.default, bool)
+    return (
+        str(parameter.leaf.default is not parameter.leaf.is_inverted)
+        if is_switch
+        else parameter.default_in_words or None
+    )
 
 
 def _lines(found: dict[str, dict[str, Any]]) -> str:

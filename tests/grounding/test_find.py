@@ -42,7 +42,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse") -> str:
     """A checkpoint, untrained."""
-    mask = None if kind is None else MaskConfig(kind)
+    mask = None if kind is None else MaskConfig(kind=kind)
     config = DETRConfig(dim_video=6, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -52,7 +52,7 @@ def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space:
 
 
 def mrnet(path: Path, kind: MaskKind | None = None) -> str:
-    mask = None if kind is None else MaskConfig(kind)
+    mask = None if kind is None else MaskConfig(kind=kind)
     config = MRNetConfig(dim_video=4, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
     features = {"space": "vse", "clip_s": 1.0}
     save_trained(path, Trained("mrnet", asdict(config), features, {}, MRNet(config).state_dict()))

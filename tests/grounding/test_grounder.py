@@ -286,7 +286,7 @@ def test_a_top_k_of_none_is_refused(family: str) -> None:
 @BY_FAMILY
 def test_a_guided_model_needs_embeddings_and_room_for_the_guide(family: str) -> None:
     grounder = oracle(family, guided=True)
-    with pytest.raises(UsageError, match="oracle reads a guide"):
+    with pytest.raises(UsageError, match="oracle reads the similarity curve"):
         ground_video(grounder, noisy(4), QUERIES[:1])
     with pytest.raises(UsageError, match="clips of 4 numbers, not of 5"):
         ground_video(grounder, noisy(4), QUERIES[:1], VECTORS[:1])
@@ -439,7 +439,7 @@ def test_half_precision_checkpoints_run_in_single_precision(tmp_path: Path, name
         ({"model": "fulltransnet"}, "fulltransnet, which finds no moments"),
         ({"config": {"clips": 0}}, "do not fit together"),
         ({"config": {"colour": 1}}, "do not fit together"),
-        ({"config": {"mask": asdict(MaskConfig("lam", depth=5))}}, "do not fit together"),
+        ({"config": {"mask": asdict(MaskConfig(kind="lam", depth=5))}}, "do not fit together"),
         ({"tensors": {"norm.weight": torch.ones(2)}}, "do not fit together"),
         ({"features": {"space": "vse"}}, "does not say what features it reads"),
         ({"features": {"space": "vse", "clip_s": "long"}}, "does not say what features it reads"),

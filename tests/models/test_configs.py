@@ -13,10 +13,10 @@ from vidsum.options import from_mapping
 @pytest.mark.parametrize(
     "config",
     [
-        MaskConfig("lam", 32, "sum", shared=True, identity=True),
+        MaskConfig(kind="lam", depth=32, fusion="sum", shared=True, identity=True),
         FullTransNetConfig(mask=MaskConfig(depth=3)),
-        MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig("lam", 3, shared=True)),
-        DETRConfig(clips=50, mask=MaskConfig("lam", depth=4, init="he", bound="sigmoid")),
+        MRNetConfig(regions=("vv", "qq"), counts=(15, 2), mask=MaskConfig(kind="lam", depth=3, shared=True)),
+        DETRConfig(clips=50, mask=MaskConfig(kind="lam", depth=4, init="he", bound="sigmoid")),
     ],
 )
 def test_a_config_survives_json(config: Any) -> None:
@@ -26,13 +26,17 @@ def test_a_config_survives_json(config: Any) -> None:
 
 def test_an_optional_mask_comes_from_a_mapping() -> None:
     assert from_mapping(MaskConfig, None) is None
-    assert from_mapping(MaskConfig, {}) == MaskConfig("stamp", 2, "product", shared=False, identity=False)
+    assert from_mapping(MaskConfig, {}) == MaskConfig(
+        kind="stamp", depth=2, fusion="product", shared=False, identity=False
+    )
 
 
 def test_a_mask_stored_before_it_had_a_start_and_a_bound_is_as_it_was() -> None:
     stored = {"kind": "lam", "depth": 8, "fusion": "sum", "shared": True, "identity": False}
     config = DETRConfig(**{**asdict(DETRConfig()), "mask": stored})
-    assert config.mask == MaskConfig("lam", 8, "sum", shared=True, init="default", bound="none")
+    assert config.mask == MaskConfig(
+        kind="lam", depth=8, fusion="sum", shared=True, init="default", bound="none"
+    )
 
 
 MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, DETRConfig

@@ -29,10 +29,10 @@ SIZES = {
 MASKS = {
     "none": None,
     "stamp": MaskConfig(),
-    "lam": MaskConfig("lam", depth=3, fusion="sum"),
-    "shared": MaskConfig("lam", shared=True),
-    "bounded": MaskConfig("lam", init="he", bound="sigmoid"),
-    "static": MaskConfig("static"),
+    "lam": MaskConfig(kind="lam", depth=3, fusion="sum"),
+    "shared": MaskConfig(kind="lam", shared=True),
+    "bounded": MaskConfig(kind="lam", init="he", bound="sigmoid"),
+    "static": MaskConfig(kind="static"),
 }
 
 each_model = pytest.mark.parametrize("name", MODELS)
@@ -152,11 +152,11 @@ def test_masks_are_of_the_encoders_keys(name: str, layers: int, columns: set[int
 def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
     plain = {name: set(small(name).state_dict()) for name in ("moment-detr", "qd-detr")}
     for name, n_keys in (("moment-detr", 9 + 4), ("qd-detr", 1 + 9)):
-        model = small(name, mask=MaskConfig("static"))
+        model = small(name, mask=MaskConfig(kind="static"))
         added = {key: tuple(model.state_dict()[key].shape) for key in set(model.state_dict()) - plain[name]}
         assert added == {f"encoder.{layer}.mask.weights": (n_keys, n_keys) for layer in range(2)}
     with pytest.raises(UsageError, match="a sparse mask of their own"):
-        small("mrnet-detr", mask=MaskConfig("static"))
+        small("mrnet-detr", mask=MaskConfig(kind="static"))
 
 
 def test_published_sizes() -> None:

@@ -15,7 +15,11 @@ from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_t
 SMALL = {"dim_in": 12, "d": 16, "layers": 2, "heads": 4, "d_ff": 24, "window": 3, "t_max": 40}
 N_SAMPLES = 18
 PATTERNS = ("full", "local", "global", "local-global")
-MASKS = [MaskConfig(kind, 2, fusion) for kind in ("lam", "stamp") for fusion in ("product", "sum")]
+MASKS = [
+    MaskConfig(kind=kind, depth=2, fusion=fusion)
+    for kind in ("lam", "stamp")
+    for fusion in ("product", "sum")
+]
 MASKS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 
 

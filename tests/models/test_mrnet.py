@@ -7,7 +7,11 @@ from vidsum.models.configs import HEADS, Fusion, MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
-MASKS = [MaskConfig(kind, 2, fusion) for kind in ("lam", "stamp") for fusion in ("product", "sum")]
+MASKS = [
+    MaskConfig(kind=kind, depth=2, fusion=fusion)
+    for kind in ("lam", "stamp")
+    for fusion in ("product", "sum")
+]
 MASKS += [MaskConfig(depth=1), MaskConfig(shared=True)]
 SMALL_HEAD = {"dim_map": 8, "hidden": 8, "kernel": 3, "convolutions": 2, "dim_joint": 8}
 

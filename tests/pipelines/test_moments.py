@@ -113,7 +113,7 @@ def test_key_frames_alone_are_looked_at_if_asked(film: Path, colours: list[int])
     assert "fast" not in whole.provenance["extractions"][0]["parameters"]
     assert whole.warnings == ()
     for how in ({"thorough": True}, {"snap": "transnetv2"}):
-        with pytest.raises(UsageError, match="--fast sees key frames alone"):
+        with pytest.raises(UsageError, match="--fast decodes key frames only"):
             pipeline.ground(film, "green", fast=True, **how)
 
 
@@ -239,7 +239,7 @@ def test_feature_files_are_refused_unless_texts_compare_with_them(
 ) -> None:
     features = Features.from_array(np.eye(8), fps=2.0, extractor="googlenet")
     write_features(features, tmp_path / name)
-    with pytest.raises(UsageError, match="nothing is known that reads texts") as caught:
+    with pytest.raises(UsageError, match="no text encoder is known") as caught:
         pipeline.ground(tmp_path / name, "green")
     assert "video" in str(caught.value.hint)
     with pytest.raises(InputError, match="no such file"):
@@ -314,7 +314,9 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(
     film: Path, colours: list[int], tmp_path: Path
 ) -> None:
-    config = DETRConfig(5, 3, 8, 4, d=16, heads=2, d_ff=16, mask=MaskConfig("lam"))
+    config = DETRConfig(
+        dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16, mask=MaskConfig(kind="lam")
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         tensors = build("qd-detr", config).state_dict()

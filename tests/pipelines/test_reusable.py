@@ -108,10 +108,10 @@ def test_moments_are_found_in_features_by_their_own_text_encoder(tmp_path: Path)
 @pytest.mark.parametrize(
     ("how", "fault"),
     [
-        ({}, "nothing is known that reads texts"),
+        ({}, "no text encoder is known"),
         ({"encode_text": lambda texts: np.ones((1, 2))}, r"vectors of shape \[1, 2\], not \[1, 3\]"),
-        ({"encode_text": colour_names, "model": "mrnet"}, "searched by similarity"),
-        ({"encode_text": colour_names, "snap": "transnetv2"}, "searched by similarity"),
+        ({"encode_text": colour_names, "model": "mrnet"}, "by similarity only"),
+        ({"encode_text": colour_names, "snap": "transnetv2"}, "by similarity only"),
         ({"encode_text": colour_names, "space": "clip"}, "in the space own"),
         ({"encode_text": colour_names, "min_present": 0.5}, "without presence"),
         ({"encode_text": colour_names, "evidence": "said"}, "have no speech"),

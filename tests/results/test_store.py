@@ -162,7 +162,7 @@ def test_a_bare_npz_made_elsewhere_is_read(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    reason = "no such file" if content is None else "not a feature file (damaged, or of another kind)"
+    reason = "no such file" if content is None else "not a feature file (damaged, or another format)"
     with pytest.raises(InputError) as refused:
         read_features(tmp_path / name)
     assert refused.value.message == f"{tmp_path / name}: {reason}"

@@ -84,6 +84,6 @@ def test_values_of_another_kind_are_refused(key: str, value: Any) -> None:
 
 @pytest.mark.parametrize("old", [{"centred": True}, {"extractor": "efficientnet_lite0-evidence"}])
 def test_models_of_class_evidence_are_to_be_trained_anew(old: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="evidence of classes") as found:
+    with pytest.raises(InputError, match="class scores") as found:
         inputs_of({"extractor": "efficientnet_lite0", "ends": True, **old}, "x.safetensors")
-    assert "train it anew" in str(found.value.hint)
+    assert "train it again" in str(found.value.hint)

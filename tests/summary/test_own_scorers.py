@@ -52,7 +52,7 @@ def test_scores_of_any_range_keep_their_order(scores: np.ndarray) -> None:
 
 def test_flat_scores_are_said_to_be_flat() -> None:
     (warning,) = made_of(np.full(60, 7.0)).warnings
-    assert warning.startswith("scores is flat on this video")
+    assert warning.startswith("importance of scores is constant on this video")
 
 
 @pytest.mark.parametrize(

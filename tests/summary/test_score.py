@@ -109,7 +109,7 @@ def test_a_flat_curve_of_a_named_model_comes_with_a_warning(
     curves[model] = curve
     found = best_score([model], FEATURES, SHOTS, Selection(model=model), 0.15)
     assert (found.model, bool(found.warnings)) == (model, warns)
-    assert all("flat" in warning and "--model highlights" in warning for warning in found.warnings)
+    assert all("is constant" in warning and "--model highlights" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:
         candidates("auto", DEFAULT_EXTRACTOR, 2.0, 1280), still, None, Selection(), 0.15, "cpu"
     )
     assert scored.model == "uniform"
-    assert "ridge, highlights and contrastive are flat" in scored.warnings[0]
+    assert "importance of ridge, highlights and contrastive is constant" in scored.warnings[0]
 
 
 def test_highlights_are_found_by_the_scores_of_summaries() -> None:

@@ -144,6 +144,14 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     assert_refused(tmp_path / "none.mp4", "no such file")
 
 
+def test_a_missing_file_is_named_beside_the_nearest_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "holiday.mp4").touch()
+    for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", None)):
+        with pytest.raises(InputError, match="no such file") as raised:
+            probe(tmp_path / name)
+        assert raised.value.hint == hint
+
+
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert_refused(tmp_path, "is a folder")
 
@@ -151,7 +159,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
-    assert_refused(tmp_path / "pipe.mp4", "is not a file")
+    assert_refused(tmp_path / "pipe.mp4", "is a pipe")
 
 
 def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def overview(archive: Archive) -> dict[str, Any]:
     (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_LIVE})")
     return {
         "version": __version__,
-        "archive": str(archive.path),
+        "archive": archive.name,
         "outdated": archive.n_outdated(),
         "unlikely": UNLIKELY,
         "latest": _named([*videos.values()], "id", "video", "duration_s", "shot"),

@@ -9,7 +9,8 @@ with vidsum.Archive("videos.vidsum") as archive:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from vidsum.archive.packed import clip_type, rows_of
-from vidsum.archive.search import Found, Request, Search, Step
+from vidsum.archive.postgres import name_of
+from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
 from vidsum.archive.store import connect, default_path, faults, made_from, space_of
-from vidsum.archive.wishes import Wishes
+from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
     from vidsum.archive.index import Added
     from vidsum.archive.wishes import WishOptions
-    from vidsum.settings import ReadingOptions
+    from vidsum.keywords import ReadingOptions
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
@@ -70,12 +72,16 @@ class Match:
 
 
 class Archive:
-    """Many videos in one file. Raises InputError where the file is no archive, is damaged or of a newer
-    schema; OutputError where it cannot be made or written.
+    """Many videos in one file, or on a server (`postgresql://USER@HOST/DATABASE`).
+
+    Raises InputError where the file is no archive, is damaged or of a newer schema; OutputError where it
+    cannot be made or written.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
-        self.path = default_path() if path is None else Path(path)
+        self.path: Path | str = default_path() if path is None else Path(path)
+        if isinstance(path, str) and is_server(path):
+            self.path = path
         self._connection = connect(self.path, create=create)
 
     def __enter__(self) -> Archive:
@@ -86,8 +92,13 @@ class Archive:
     ) -> None:
         self.close()
 
+    @property
+    def name(self) -> str:
+        """Its path, or its address without user and password."""
+        return name_of(str(self.path)) if is_server(self.path) else str(self.path)
+
     def close(self) -> None:
-        """Close the file."""
+        """Close it."""
         self._connection.close()
 
     def add(
@@ -99,12 +110,12 @@ class Archive:
         progress: Progress | None = None,
         **how: Unpack[ReadingOptions],
     ) -> list[Added]:
-        """Bring videos, or those of folders, into the archive, unless they are there and have not changed.
+        """Add videos, or those of folders, to the archive; skip unchanged ones.
 
         Args:
             videos: files and folders.
-            recursive: go into the folders below.
-            transcribe: write down what is said, where no transcript is in the cache.
+            recursive: include subfolders.
+            transcribe: transcribe speech if no transcript is in the cache.
             progress: called while it runs.
             **how: fields of `vidsum.settings.Extraction`.
 
@@ -125,17 +136,21 @@ class Archive:
         from vidsum.archive import index
 
         with faults(self.path):
-            return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
+            try:
+                return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
+            except InputError:
+                index.mark_failed(self._connection, path)
+                raise
 
     def remove(self, *paths: str | os.PathLike[str]) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""
         from vidsum.archive import index
 
         with faults(self.path):
-            return index.remove(self._connection, [str(Path(path).absolute()) for path in paths])
+            return index.remove(self._connection, paths)
 
     def mark_gone(self, *folders: str | os.PathLike[str]) -> list[str]:
-        """Mark the videos below folders that are not there any more: no search finds them. Return them."""
+        """Mark the missing videos of folders, which searches then skip, and return them."""
         from vidsum.archive import index
 
         with faults(self.path):
@@ -147,7 +162,7 @@ class Archive:
             return sorted(path for paths in self._files(Wishes()).values() for path in paths)
 
     def n_outdated(self) -> int:
-        """Number of videos that other networks than today's have seen: no search finds them."""
+        """Number of videos indexed with other networks, which searches skip."""
         query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
         with faults(self.path):
             return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
@@ -155,24 +170,24 @@ class Archive:
     def search(
         self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
     ) -> list[Match]:
-        """The moments of all videos that a text describes, best first.
+        """Moments in all videos that match a text query, best first.
 
         Args:
-            text: what is to be seen or said, in English; None with `like`.
+            text: the query, in English; None with `like`.
             top_k: maximum number of moments.
             **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
 
         Raises:
-            UsageError: nothing is asked for, or a value is not allowed.
+            UsageError: there is no query, or a value is out of range.
             InputError: a picture or video of `like` cannot be read, or the archive is damaged.
         """
         return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))
 
     def find(self, text: str | None, wishes: Wishes) -> list[Match]:
         """`search` with its settings."""
-        if not text and not wishes.like:
+        if not (has_words(text) if text else wishes.like):
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
-        with faults(self.path):
+        with faults(self.path), self._connection.snapshot():
             space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
             if not space or not files:
@@ -184,25 +199,27 @@ class Archive:
             if evidence == "auto":
                 with_speech = text and not wishes.is_of_pictures and has_speech(self._connection, space)
                 evidence = "both" if with_speech else "seen"
+            elif evidence != "seen" and not has_speech(self._connection, space):
+                hint = "vidsum index FOLDER --transcribe"
+                raise InputError(f"{self.name}: none of its videos has a transcript", hint=hint)
             matches = list[Match]()
             if evidence != "seen" and text:
                 heard = said_in(
                     self._connection, space, (text, request.vectors[0]), set(files), wishes.per_video
                 )
-                heard = [one for one in heard if one.end_s - one.start_s >= wishes.min_length_s]
                 if evidence == "both":  # as `vidsum.grounding.said.both` ranks them: said, and not seen
                     sure = (one for one in heard if one.score >= UNLIKELY)
                     heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]
-                matches += [
-                    Match(files[one.video][0], one.start_s, one.end_s, one.score, one.score, "said", one.text)
-                    for one in heard
-                ]
+                for one in heard:
+                    match = Match("", one.start_s, one.end_s, one.score, one.score, "said", one.text)
+                    matches += _of_files(match, files[one.video], each=wishes.duplicates)
             if evidence != "said":
-                matches += [
-                    self._seen(one, files, is_probability=not wishes.like)
-                    for one in search.run(space, axes, set(files))
-                ]
-            return sorted(matches, key=lambda match: -match.score)[: wishes.top_k]
+                for found in search.run(space, axes, set(files)):
+                    present, also = None if wishes.like else found.present, [files[n] for n in found.also]
+                    match = Match("", found.start_s, found.end_s, present, found.present, parts=found.parts)
+                    match = replace(match, also=tuple(path for paths in also for path in paths))
+                    matches += _of_files(match, files[found.video], each=wishes.duplicates)
+            return _best(matches, wishes)
 
     @staticmethod
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
@@ -241,10 +258,11 @@ class Archive:
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
         """The paths of each video that passes the filters, by its id."""
         found: dict[int, list[str]] = {}
-        query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns >= ? ORDER BY path"
-        for video, path in self._connection.execute(query, (int(wishes.after_s * 1e9),)):
+        query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns / 1e9 >= ? ORDER BY path"
+        for video, path in self._connection.execute(query, (wishes.after_s,)):
             name = os.fsdecode(path)
-            if not wishes.path or any(fnmatchcase(name, glob) for glob in wishes.path):
+            globs = [part for glob in wishes.path for part in (glob, f"*/{glob.removeprefix('./')}")]
+            if not globs or any(fnmatchcase(name, glob) for glob in globs):
                 found.setdefault(video, []).append(name)
         return found
 
@@ -272,12 +290,12 @@ class Archive:
         from vidsum.features.pictures import Still, features_of_views
 
         path, at, part = like.rpartition("@")
-        if at and not Path(like).exists():
+        if Path(like).is_file():
+            path, start_s, end_s = like, 0.0, np.inf
+        elif at and Path(path).is_file():
             start_s, end_s = parse_interval(part)
         else:
-            path, start_s, end_s = like, 0.0, np.inf
-        if not Path(path).is_file():
-            raise InputError(f"{path}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
+            raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
         if Path(path).suffix.lower() in _PICTURES:
             (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
             if np.isnan(row).any():
@@ -307,13 +325,22 @@ class Archive:
         within = rows[(times + STEP_S > start_s) & (times < end_s)]
         return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None
 
-    def _seen(self, one: Found, files: dict[int, list[str]], *, is_probability: bool) -> Match:
-        return Match(
-            files[one.video][0],
-            one.start_s,
-            one.end_s,
-            one.present if is_probability else None,
-            one.present,
-            parts=one.parts,
-            also=(*files[one.video][1:], *(path for video in one.also for path in files[video])),
-        )
+
+def _of_files(match: Match, paths: Sequence[str], *, each: bool) -> list[Match]:
+    """A moment in the first of some identical files, the others beside; or one in each of them."""
+    if each:
+        return [replace(match, video=path) for path in paths]
+    return [replace(match, video=paths[0], also=(*paths[1:], *match.also))]
+
+
+def _best(matches: Iterable[Match], wishes: Wishes) -> list[Match]:
+    """The best moments of what is seen and what is said, in order."""
+    kept, counts = list[Match](), Counter[str]()
+    for match in sorted(matches, key=lambda match: -match.score):
+        is_short = match.end_s - match.start_s < wishes.min_length_s
+        if is_short or (match.present is not None and match.present < wishes.min_present):
+            continue
+        counts[match.video] += 1
+        if counts[match.video] <= wishes.per_video:
+            kept.append(match)
+    return kept[: wishes.top_k]

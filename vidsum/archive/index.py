@@ -2,7 +2,6 @@
 
 import io
 import os
-import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
-from vidsum.archive.store import made_from, space_of, transaction
+from vidsum.archive.store import Database, made_from, space_of
 from vidsum.errors import InputError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
@@ -20,7 +19,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
 from vidsum.pipelines.moments import MomentsPlan, plan_moments
-from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.speech import is_transcribed, plan_transcript
 from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval, Transcription
 from vidsum.types import FloatArray, Progress, VideoInfo
@@ -54,6 +53,8 @@ class _Seen:
     starts: Sequence[int]
     """The first clip of each shot; shots without the middle of a clip have no part in it."""
     pictures: Sequence[bytes]
+    fast: bool
+    """Whether key frames alone were read."""
     warnings: tuple[str, ...]
 
 
@@ -67,7 +68,7 @@ class _Spoken:
 
 
 def add(
-    connection: sqlite3.Connection,
+    connection: Database,
     path: str | os.PathLike[str],
     extraction: Extraction,
     *,
@@ -82,33 +83,36 @@ def add(
         InputError: it cannot be read, or holds no video.
         WeightsError: weights are missing and cannot be fetched.
     """
-    video = os.path.abspath(path)  # noqa: PTH100  # no links are followed, and .. goes
+    path = os.fspath(path)
+    key, space, video = _key(path), made_from(), os.fsdecode(_key(path))
     try:
-        status = Path(video).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
-        plan_of(video, extraction)
+        plan_of(path, extraction)
         raise
-    key, space = os.fsencode(video), made_from()
     before = connection.execute(
-        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, spoken IS NULL "
-        "FROM files JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
+        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, fast, spoken IS NULL, "
+        "sha256 FROM files JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space "
+        "WHERE path = ?",
         (key,),
     ).fetchone()
     facts = (status.st_size, status.st_mtime_ns)
-    if before and (before[1:3], before[5]) == (facts, space) and not (transcribe and before[6]):
-        with transaction(connection):
-            connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
-        return Added(video, "unchanged", before[4], before[3])
-    sha256 = of_file(Path(video))["sha256"]
-    known = _known(connection, sha256, space)
-    seen = _see(video, extraction, progress) if known is None else None
-    lacks_spoken = known is None or (transcribe and known[3])
-    spoken = _hear(video, extraction, progress, transcribe=transcribe) if lacks_spoken else None
-    with transaction(connection):
-        known = _known(connection, sha256, space)  # another process may have been first
+    if before and (before[1:3], before[5]) == (facts, space) and before[6] <= extraction.fast:
+        source = {"bytes": facts[0], "sha256": before[8]}
+        if not before[7] or not (transcribe or is_transcribed(path, extraction, source)):
+            with connection.transaction():
+                connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
+            return Added(video, "unchanged", before[4], before[3])
+    sha256 = of_file(Path(path))["sha256"]
+    known = _known(connection, sha256, space, fast=extraction.fast)
+    seen = _see(path, extraction, progress) if known is None else None
+    is_silent = known is None or known[3]
+    spoken = _hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
+    with connection.transaction():
+        known = _known(connection, sha256, space, fast=extraction.fast)  # another process may have been first
         if known is None:
             if seen is None:
-                raise InputError(f"{video}: was removed from the archive meanwhile", hint="try again")
+                raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
             known = _insert(connection, sha256, status.st_size, space, seen)
         if spoken and known[3]:
             _set_spoken(connection, known[0], spoken)
@@ -120,7 +124,8 @@ def add(
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    if before and seen is None and before[0] == known[0]:
+    heard = spoken is not None and spoken.sentences
+    if before and seen is None and not heard and before[0] == known[0]:
         state = "unchanged"
     return Added(video, state, known[2], known[1], moved_from, seen.warnings if seen else ())
 
@@ -132,50 +137,71 @@ def plan_of(video: str, extraction: Extraction) -> MomentsPlan:
     return plan
 
 
-def mark_gone(connection: sqlite3.Connection, folders: Iterable[str]) -> list[str]:
+def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
     """Mark the files below some folders that are not there any more, and return all so marked."""
     gone = []
-    with transaction(connection):
+    with connection.transaction():
         for folder in folders:
-            prefix = os.fsencode(os.path.abspath(folder).rstrip(os.sep) + os.sep)  # noqa: PTH100
+            prefix = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
             for (path,) in connection.execute(
                 "SELECT path FROM files WHERE substr(path, 1, ?) = ?", (len(prefix), prefix)
             ).fetchall():
                 if not os.path.lexists(path):
                     gone.append(os.fsdecode(path))
-                    connection.execute(
-                        "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?", (time.time(), path)
-                    )
+                    _mark(connection, path)
     return gone
 
 
-def remove(connection: sqlite3.Connection, paths: Iterable[str]) -> int:
+def mark_failed(connection: Database, path: str | os.PathLike[str]) -> None:
+    """Mark a file that cannot be read any more: what the archive has of it is gone."""
+    with connection.transaction():
+        _mark(connection, _key(path))
+
+
+def _mark(connection: Database, key: bytes) -> None:
+    query = "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?"
+    connection.execute(query, (time.time(), key))
+
+
+def _key(path: str | os.PathLike[str]) -> bytes:
+    """The absolute path of a file: no links are followed, and .. goes."""
+    return os.fsencode(os.path.abspath(path))  # noqa: PTH100
+
+
+def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int:
     """Remove files from the archive, not from the disk; return how many were in it."""
-    with transaction(connection):
+    with connection.transaction():
         count = sum(
-            connection.execute("DELETE FROM files WHERE path = ?", (os.fsencode(path),)).rowcount
-            for path in paths
+            connection.execute("DELETE FROM files WHERE path = ?", (_key(path),)).rowcount for path in paths
         )
         drop_orphans(connection)
     return count
 
 
-def drop_orphans(connection: sqlite3.Connection) -> None:
+def drop_orphans(connection: Database) -> None:
     """Remove the videos that no file holds any more; inside a transaction."""
     orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
     for video, first, count in connection.execute(orphans).fetchall():
-        for table, key in (("pictures", "shot"), ("shots", "id")):
-            connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
+        _drop_shots(connection, first, count)
         connection.execute("DELETE FROM sentences WHERE video = ?", (video,))
         connection.execute("DELETE FROM videos WHERE id = ?", (video,))
 
 
-def _known(connection: sqlite3.Connection, sha256: str, space: str) -> tuple[int, int, float, bool] | None:
-    """Id, number of shots and length of a video, and whether it lacks a transcript; None if it is new."""
+def _drop_shots(connection: Database, first: int, count: int) -> None:
+    for table, key in (("pictures", "shot"), ("shots", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
+
+
+def _known(
+    connection: Database, sha256: str, space: str, *, fast: bool
+) -> tuple[int, int, float, bool] | None:
+    """Id, number of shots and length of a video, and whether it lacks a transcript; None if it is new, or
+    was seen by its key frames alone and that is not enough.
+    """
     found: tuple[int, int, float, bool] | None = connection.execute(
         "SELECT videos.id, n_shots, duration_s, spoken IS NULL FROM videos "
-        "JOIN spaces ON spaces.id = space WHERE sha256 = ? AND made_from = ?",
-        (sha256, space),
+        "JOIN spaces ON spaces.id = space WHERE sha256 = ? AND made_from = ? AND fast <= ?",
+        (sha256, space, int(fast)),
     ).fetchone()
     return found
 
@@ -189,7 +215,8 @@ def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     warnings = tuple(dict.fromkeys(warning for one in features for warning in one.warnings))
-    return _Seen(clips, starts.tolist(), _pictures(info, middles.tolist()), warnings)
+    pictures = _pictures(info, middles.tolist())
+    return _Seen(clips, starts.tolist(), pictures, extraction.fast, warnings)
 
 
 def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
@@ -223,21 +250,35 @@ def _hear(
 
 
 def _insert(
-    connection: sqlite3.Connection, sha256: str, size: int, made: str, seen: _Seen
+    connection: Database, sha256: str, size: int, made: str, seen: _Seen
 ) -> tuple[int, int, float, bool]:
-    """Write a video; what `_known` says of it then."""
+    """Write a video, in place of what its key frames gave; what `_known` says of it then."""
     clips, shots_s = seen.clips, seen.clips.shots_s
     assert shots_s is not None
     space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
+    coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
+    for span in connection.execute(coarse, (sha256, space)).fetchall():
+        _drop_shots(connection, *span)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-    scan = pack_pieces(clips, np.array(seen.starts), axes)
-    facts = (sha256, size, clips.duration_s, space, time.time(), shots_s.tobytes())
-    video = connection.execute(
-        "INSERT INTO videos (sha256, bytes, duration_s, space, added_s, edges, first_shot, n_shots, scan) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*facts, last + 1, len(seen.starts), scan.tobytes()),
-    ).lastrowid
-    assert video is not None
+    pieces = pack_pieces(clips, np.array(seen.starts), axes)
+    values = {
+        "sha256": sha256,
+        "bytes": size,
+        "duration_s": clips.duration_s,
+        "space": space,
+        "fast": int(seen.fast),
+        "added_s": time.time(),
+        "edges": shots_s.tobytes(),
+        "first_shot": last + 1,
+        "n_shots": len(seen.starts),
+        "scan": pieces.tobytes(),
+    }
+    connection.execute(
+        f"INSERT INTO videos ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) "
+        "ON CONFLICT (sha256, space) DO UPDATE SET "
+        f"{', '.join(f'{name} = excluded.{name}' for name in values)}",
+        tuple(values.values()),
+    )
     records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
     for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):
         end_s = min(clips.timestamps[end - 1] + clips.step_s, clips.duration_s)
@@ -246,7 +287,10 @@ def _insert(
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    return video, len(seen.starts), clips.duration_s, True
+    known = _known(connection, sha256, made, fast=seen.fast)
+    assert known is not None
+    connection.add_pieces(space, known[0], pieces)
+    return known
 
 
 def _axes() -> FloatArray:
@@ -256,13 +300,13 @@ def _axes() -> FloatArray:
     return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
 
 
-def _set_spoken(connection: sqlite3.Connection, video: int, spoken: _Spoken) -> None:
+def _set_spoken(connection: Database, video: int, spoken: _Spoken) -> None:
     rows = [(one.text, video, one.start_s, one.end_s, one.certain) for one in spoken.sentences]
     connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
     connection.execute("UPDATE videos SET spoken = ? WHERE id = ?", (spoken.content, video))
 
 
-def _forget_moved(connection: sqlite3.Connection, video: int) -> str | None:
+def _forget_moved(connection: Database, video: int) -> str | None:
     """Remove a file of a video that is gone, and return its path: the video has moved."""
     paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
     for (path,) in paths:

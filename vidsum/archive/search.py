@@ -4,13 +4,13 @@ All shots are scanned by their records; the clips of the likeliest are then scor
 moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vidsum.archive.packed import CLASSES, Records, clip_type, piece_type, shares_of, unpack_clips
+from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
@@ -76,7 +76,7 @@ class Found:
 class Search:
     """A request, and what its vectors are compared with."""
 
-    connection: sqlite3.Connection
+    connection: Database
     request: Request
     names: FloatArray
     """[K, D] of the classes."""
@@ -95,8 +95,10 @@ class Search:
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
         """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
         rows, logs, shots = list[tuple[int, int, int]](), list[FloatArray](), list[Records]()
+        wanted = [number for step in self.request.steps for number in step.wanted]
+        near = self.connection.near(space, self.request.vectors[wanted] @ axes, videos)
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
-        for block in self._blocks(space, videos):
+        for block in self._blocks(space, videos, near):
             rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
             records = np.frombuffer(b"".join(content for _, _, content in block), layout)
             logs.append(self._by_records(records, axes))
@@ -114,11 +116,14 @@ class Search:
             candidates[video] = (first + np.unique(shot_of[own][places])).tolist()
         return candidates
 
-    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[tuple[int, int, bytes]]]:
+    def _blocks(
+        self, space: int, videos: set[int], near: set[int] | None
+    ) -> Iterator[list[tuple[int, int, bytes]]]:
         """Videos with the id of the first shot, and their records."""
         block, size = list[tuple[int, int, bytes]](), 0
-        query = "SELECT id, first_shot, scan FROM videos WHERE space = ?"
-        for row in self.connection.execute(query, (space,)):
+        only = "" if near is None else f" AND id IN ({', '.join(map(str, near or {0}))})"
+        query = f"SELECT id, first_shot, scan FROM videos WHERE space = ?{only} ORDER BY id"
+        for row in self.connection.stream(query, (space,)):
             if row[0] in videos:
                 block.append(row)
                 size += len(row[2])

@@ -13,7 +13,6 @@ import socket
 import socketserver
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, quote, urlsplit
@@ -59,7 +58,9 @@ class Server(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 128
     allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
 
-    def __init__(self, archive: Path | None, host: str, port: int, token: str | None = None) -> None:
+    def __init__(
+        self, archive: str | os.PathLike[str] | None, host: str, port: int, token: str | None = None
+    ) -> None:
         self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
         self.is_local = host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))

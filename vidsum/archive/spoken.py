@@ -1,12 +1,12 @@
 """The moments of an archive in which a text is said, or something that means the same."""
 
 import re
-import sqlite3
 from dataclasses import dataclass
 
 import numpy as np
 
 from vidsum.archive.packed import row_type, rows_of
+from vidsum.archive.store import Database
 from vidsum.grounding.said import Passage, evidence_of, moments_said, passages_of
 from vidsum.types import FloatArray
 
@@ -26,25 +26,19 @@ class Said:
     text: str
 
 
-def has_speech(connection: sqlite3.Connection, space: int) -> bool:
+def has_speech(connection: Database, space: int) -> bool:
     """Whether a video of the archive has a transcript in which something is said."""
     query = "SELECT 1 FROM videos WHERE space = ? AND length(spoken) > 0 LIMIT 1"
     return connection.execute(query, (space,)).fetchone() is not None
 
 
 def said_in(
-    connection: sqlite3.Connection,
-    space: int,
-    query: tuple[str, FloatArray],
-    videos: set[int],
-    per_video: int,
+    connection: Database, space: int, query: tuple[str, FloatArray], videos: set[int], per_video: int
 ) -> list[Said]:
     """The moments of some videos in which a text with its vector [D] is said, surest first."""
     text, vector = query
     cosines = dict[int, FloatArray]()
-    rows = connection.execute(
-        "SELECT id, spoken FROM videos WHERE space = ? AND length(spoken) > 0", (space,)
-    )
+    rows = connection.stream("SELECT id, spoken FROM videos WHERE space = ? AND length(spoken) > 0", (space,))
     for video, content in rows:
         if video in videos:
             cosines[video] = rows_of(np.frombuffer(content, row_type(len(vector)))) @ vector
@@ -63,14 +57,12 @@ def said_in(
     return sorted(found, key=lambda one: -one.score)
 
 
-def _with_words(connection: sqlite3.Connection, text: str) -> list[int]:
+def _with_words(connection: Database, text: str) -> list[int]:
     """The videos in which words of a text are said, best first."""
-    words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
-    rows = connection.execute("SELECT video FROM sentences WHERE sentences MATCH ? ORDER BY rank", (words,))
-    return list(dict.fromkeys(row[0] for row in rows))
+    return list(dict.fromkeys(video for (video,) in connection.with_words(re.findall(r"\w+", text))))
 
 
-def _sentences(connection: sqlite3.Connection, video: int) -> list[Passage]:
-    query = "SELECT start_s, end_s, text, certain FROM sentences WHERE video = ? ORDER BY rowid"
+def _sentences(connection: Database, video: int) -> list[Passage]:
+    query = "SELECT start_s, end_s, text, certain FROM sentences WHERE video = ? ORDER BY start_s, end_s"
     rows = connection.execute(query, (video,))
     return [Passage(start_s, end_s, text, certain=certain) for start_s, end_s, text, certain in rows]

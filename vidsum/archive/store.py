@@ -1,19 +1,24 @@
-"""The file of an archive: an SQLite database, its tables and versions, and its faults in one line.
+"""Where an archive is kept: its tables and versions, in an SQLite file or on a server.
 
 docs/formats.md lists the tables. A writer changes one video per transaction, so that a run that is killed
-leaves whole videos, and several processes can write and read at once.
+leaves whole videos, and several processes can write and read at once. Faults of a file are one line here,
+those of a server in `vidsum.archive.postgres`.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import InputError, OutputError
+from vidsum.archive import postgres
+from vidsum.archive.packed import Records
+from vidsum.archive.wishes import is_server
+from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.outputs import check_target, make_folder
@@ -64,8 +69,51 @@ _MIGRATIONS = (
         text, video UNINDEXED, start_s UNINDEXED, end_s UNINDEXED, certain UNINDEXED
     );
     """,
+    "ALTER TABLE videos ADD COLUMN fast INTEGER NOT NULL DEFAULT 0",  # 1: key frames alone were read
 )
 """From each version of the schema to the next; `PRAGMA user_version` counts them."""
+
+
+class SQLite(sqlite3.Connection):
+    """The file of an archive. `vidsum.archive.postgres` has the same of a server."""
+
+    def stream(self, statement: str, values: Sequence[Any], /) -> Iterable[Any]:
+        """The rows of a statement one by one: all of them may not fit into memory."""
+        return self.execute(statement, values)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All changes, or none; no other process writes meanwhile."""
+        return self._within("BEGIN IMMEDIATE")
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Whoever reads sees nothing of what others write meanwhile."""
+        return self._within("BEGIN")
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[None]:
+        self.execute(begin)
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+            raise
+
+    def with_words(self, words: Sequence[str]) -> Iterable[tuple[int]]:
+        """The videos of the sentences that hold some words, best first."""
+        query = "SELECT video FROM sentences WHERE sentences MATCH ? ORDER BY rank"
+        return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
+
+    def add_pieces(self, space: int, video: int, pieces: Records) -> None:
+        """Index the pieces of a video: a file needs no index, for all are scanned."""
+
+    def near(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
+        """The videos of the pieces that are next to [M, d]; None: all are scanned."""
+        return None
+
+
+Database = SQLite | postgres.Postgres
 
 
 def default_path() -> Path:
@@ -75,29 +123,36 @@ def default_path() -> Path:
     return Path(platformdirs.user_data_dir("vidsum", appauthor=False)) / "archive.vidsum"
 
 
-def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Open the file of an archive; an older schema is brought up to date.
+def connect(path: Path | str, *, create: bool) -> Database:
+    """Open an archive; an older schema is brought up to date.
 
     Args:
-        path: of the file.
+        path: of its file, or the address of a server.
         create: make it, and its folder, if it is missing.
 
     Raises:
         InputError: it is missing, damaged, not an archive, or of a newer schema.
         OutputError: it cannot be made or written, or another process holds it.
     """
+    if is_server(path):
+        return postgres.connect(str(path), _MIGRATIONS, create=create)
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder", hint="--archive FILE")
     if create and not path.exists():
         make_folder(path.parent)
         check_target(path)
-    elif not path.is_file():
+    elif not path.is_file() or (not create and not path.stat().st_size):
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
+    elif path.stat().st_size:
+        _require_ours(path)  # before SQLite touches it
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     # without permission to write, SQLite reads what nobody is writing
     fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
     mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
     with faults(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
-        connection = sqlite3.connect(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
+        connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
         try:
             _prepare(connection, path, may_write=may_write or create)
         except BaseException:
@@ -106,59 +161,57 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All changes, or none; no other process writes meanwhile."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+def faults(path: Path | str) -> AbstractContextManager[None]:
+    """Turn the errors of a database into those of vidsum, each a line that names it."""
+    return postgres.faults(str(path)) if is_server(path) else _faults(Path(path))
 
 
 @contextmanager
-def faults(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into those of vidsum, each a line that names the file."""
+def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
         raise
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            fault = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
-            raise OutputError(fault, hint="try again when it is done") from error
-        raise OutputError(f"{path}: cannot be used ({reason})") from error
     except sqlite3.DatabaseError as error:
-        what = "is not an archive of vidsum" if "not a database" in str(error) else "is damaged"
-        hint = "--archive FILE" if "not a database" in str(error) else "remove it, and index the videos again"
-        raise InputError(f"{path}: {what} ({error})", hint=hint) from error
+        is_whole, reason = isinstance(error, sqlite3.OperationalError), str(error)
+        if is_whole and ("locked" in reason or "busy" in reason):
+            reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
+            raise OutputError(reason, hint="try again when it is done") from error
+        fault: VidsumError = OutputError(f"{path}: cannot be used ({reason})")
+        if not is_whole:
+            fault = InputError(f"{path}: is damaged ({reason})", hint="remove it, and index the videos again")
+        fault.ends_batch = True
+        raise fault from error
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, *, may_write: bool) -> None:
+def _require_ours(path: Path) -> None:
+    """Refuse a file that another program made, by its header."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    if head[68:] != APPLICATION_ID.to_bytes(4, "big"):
+        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
+
+
+def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
-    if may_write:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
     if _version(connection, path) < len(_MIGRATIONS):
-        with transaction(connection):
+        with connection.transaction():  # before WAL: the header of the file is written by its end
             for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
                 for statement in script.split(";\n"):
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    if may_write:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     """The version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application != APPLICATION_ID and (version or tables):
-        raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
     if version > len(_MIGRATIONS):
         fault = f"{path}: was made by a newer vidsum (schema {version}; this one reads {len(_MIGRATIONS)})"
         raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
@@ -173,7 +226,7 @@ def made_from() -> str:
 
 
 def space_of(
-    connection: sqlite3.Connection, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
+    connection: Database, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
 ) -> tuple[int, FloatArray]:
     """The number and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
 

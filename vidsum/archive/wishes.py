@@ -1,9 +1,9 @@
 """What can be chosen about an archive and a search; the fields are the options of the command line."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TypedDict
 
 from vidsum.errors import UsageError
@@ -18,9 +18,17 @@ class ArchiveFile:
 
     PANEL = "Search"
 
-    archive: Path | None = option(
-        "Archive file.", None, metavar="FILE", shown="archive.vidsum in your data folder"
+    archive: str | None = option(
+        "Archive file, or database on a server (requires vidsum[postgres]).",
+        None,
+        metavar="FILE|postgresql://...",
+        shown="archive.vidsum in your data folder",
     )
+
+
+def is_server(archive: object) -> bool:
+    """Whether an archive is named by the address of a server."""
+    return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class Wishes:
     )
     then: tuple[str, ...] = option("Seen later in the same video. Can be repeated.", (), metavar="TEXT")
     path: tuple[str, ...] = option(
-        "Only videos whose path matches, such as '*/2024/*'. Can be repeated.",
+        "Only videos whose path, or its end, matches, such as '2024/*.mp4'. Can be repeated.",
         (),
         metavar="GLOB",
         shared=False,
@@ -58,25 +66,26 @@ class Wishes:
         "Only files changed on this date or later, such as 2024-05-31.", None, metavar="DATE"
     )
     min_length_s: float = option(
-        "Leave out shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
+        "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
     )
     min_present: float = option(
-        "Leave out moments that are less probable than this.", 0.0, min=0, max=1, shared=False
+        "Skip moments with a match probability below this (0: keep all).", 0.0, min=0, max=1, shared=False
     )
     per_video: int = option("Maximum number of moments per video.", 3, min=1)
-    duplicates: bool = option("List moments that look the same in several videos each.", False)
+    duplicates: bool = option("List near-identical moments of several videos separately.", False)
 
     def __post_init__(self) -> None:
         check(self)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
         if self.evidence in ("said", "both") and self.is_of_pictures:
-            fault = "--like, --and, --not and --then look at the pictures alone"
+            fault = "--like, --and, --not and --then search the picture only"
             raise UsageError(fault, hint="--in seen")
         if self.like and self.min_present:
-            raise UsageError("how likely a picture is present is not known", hint="leave out --min-present")
-        if self.evidence == "said" and self.min_present:
-            raise UsageError("how likely a text is present is known of pictures alone", hint="--in both")
+            raise UsageError("--like has no match probability", hint="leave out --min-present")
+        for flag, texts in (("--and", self.also), ("--not", self.without), ("--then", self.then)):
+            if not all(map(has_words, texts)):
+                raise UsageError(f"{flag}: holds no text", hint=f'{flag} "a dog"')
 
     @property
     def is_of_pictures(self) -> bool:
@@ -85,13 +94,18 @@ class Wishes:
 
     @property
     def after_s(self) -> float:
-        """Seconds since 1970 at the start of `after`, in local time; 0 where there is none."""
+        """Seconds since 1970 at the start of `after`, in local time; -inf where there is none."""
         if self.after is None:
-            return 0.0
+            return -math.inf
         try:
             return datetime.fromisoformat(self.after).timestamp()
         except (ValueError, OverflowError, OSError) as error:
             raise UsageError(f"not a date: {self.after!r}", hint="write 2024-05-31") from error
+
+
+def has_words(text: str) -> bool:
+    """Whether a text holds a letter or digit."""
+    return any(map(str.isalnum, text))
 
 
 class WishOptions(TypedDict, total=False):

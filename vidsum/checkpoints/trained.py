@@ -119,7 +119,7 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
         with safe_open(source, framework="numpy" if facts.get("model") in IN_NUMPY else "pt") as file:
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError, TypeError) as error:  # NumPy knows no bfloat16
-        raise InputError(f"{source}: cannot be read as safetensors (damaged, or of another kind)") from error
+        raise InputError(f"{source}: cannot be read as safetensors (damaged, or another format)") from error
 
 
 def _facts(text: str | None, source: Path) -> dict[str, Any]:

@@ -254,7 +254,7 @@ class OwnExtractor:
 
 
 def register_extractor(extractor: OwnExtractor) -> None:
-    """Let `extract`, `summarize` and the like use an extractor by its name; the last of a name counts.
+    """Let `extract`, `summarize` and the like use an extractor by its name; a later one replaces it.
 
     Raises UsageError for a name of vidsum's own.
     """

@@ -301,7 +301,8 @@ def _outputs(
     if not grounder.guided:
         by_query = repeat(clips(video.rows[:, :0]), len(tokens))
     elif vectors is None:
-        raise UsageError(f"{grounder.name} reads a guide, which needs embeddings", hint="vidsum ground VIDEO")
+        fault = f"{grounder.name} reads the similarity curve, which needs embeddings"
+        raise UsageError(fault, hint="vidsum ground VIDEO")
     else:
         by_query = (clips(guide_of(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)

@@ -45,7 +45,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
     heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
-        heading += " (orange: what is said)"
+        heading += " (orange: speech)"
     _finish(figure, panels[-1], grounding.video_duration_s, heading)
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS

@@ -42,7 +42,7 @@ FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MaskConfig:
     """A learned mask of the attention, with the defaults of the papers where they have one."""
 
@@ -89,7 +89,7 @@ class MaskConfig:
             raise UsageError(fault, hint=f"leave out --mask-{name}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FullTransNetConfig:
     """FullTransNet; defaults of its Table IV, last row."""
 
@@ -139,7 +139,7 @@ class FullTransNetConfig:
         return self.t_max if self.head == "linear" or self.mask else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RidgeConfig:
     """Ridge regression on frames: a baseline, and the summarizer that ships."""
 
@@ -159,7 +159,7 @@ class RidgeConfig:
         _require(self.window % 2 == 1, "window must be odd", self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VSEConfig:
     """A visual-semantic embedding: one hidden layer, from features to the space of sentences."""
 
@@ -185,7 +185,7 @@ HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 """Sizes of MRNet's proposal map, as in `MRNetConfig(**HEADS["light"])`: the paper's, and one for a CPU."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MRNetConfig:
     """MRNet; defaults of its Sec. 4.2 for ActivityNet Captions."""
 
@@ -256,7 +256,7 @@ class MRNetConfig:
         _require(self.kernel % 2 == 1, "kernel must be odd", self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DETRConfig:
     """The DETR models; defaults published for QVHighlights."""
 

@@ -65,7 +65,7 @@ def write_video(
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
-    encoding = Encoding("copy") if copy else encoding
+    encoding = Encoding(codec="copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
@@ -81,7 +81,7 @@ def write_video(
         return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
     written = copy_segments(video.path, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
-    note = f"copied segments begin and end where the video can be cut, at key frames: {copied} for {chosen}"
+    note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
 
 

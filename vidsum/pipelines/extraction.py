@@ -18,7 +18,7 @@ from vidsum.features.cache import CacheState
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.memory import trimming
-from vidsum.options import from_keywords
+from vidsum.options import from_keywords, without_defaults
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
@@ -38,9 +38,16 @@ from vidsum.video.unseen import are_sparse
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import SamplingOptions
+    from vidsum.keywords import SamplingOptions
 
 Made = TypeVar("Made")
+
+
+_RECORDED_BY_EFFECT = (
+    *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
+    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists"),
+)
+"""Options of which `_made_from` records what they do to the features, or which do nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ def extract(
     extractor: str = Extraction.extractor,
     *,
     progress: Progress | None = None,
-    **how: Unpack[SamplingOptions],
+    **options: Unpack[SamplingOptions],
 ) -> Features:
     """Features of a video.
 
@@ -121,7 +128,7 @@ def extract(
         path: a video file.
         extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
         progress: called while it runs.
-        **how: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+        **options: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
 
     Returns:
         Features [T, D] with their times.
@@ -131,7 +138,7 @@ def extract(
         WeightsError: the extractor's weights cannot be had.
         UsageError: a setting makes no sense.
     """
-    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **how}))
+    plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
     return plan.read(progress)[0]
 
 
@@ -258,6 +265,7 @@ def _made_from(
             "device": device_type(how.device),
             "reader": how.reader,
             "strict": how.strict,
+            **without_defaults(how, *_RECORDED_BY_EFFECT),
         },
         "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
     }

@@ -26,7 +26,7 @@ from vidsum.types import FloatArray, Progress, TimeArray
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import ExtractionOptions
+    from vidsum.keywords import ExtractionOptions
 
 TOP_K = 5
 _LEVEL = 0.1
@@ -36,7 +36,11 @@ _STRETCHED = "contrastive"
 
 
 def find_highlights(
-    source: Source, top_k: int = TOP_K, *, progress: Progress | None = None, **how: Unpack[ExtractionOptions]
+    source: Source,
+    top_k: int = TOP_K,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> Highlights:
     """Find what stands out in a video, with no query.
 
@@ -44,7 +48,7 @@ def find_highlights(
         source: a video file, of any length, or features.
         top_k: maximum number of highlights.
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
+        **options: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
             default extractor.
 
     Returns:
@@ -55,7 +59,7 @@ def find_highlights(
         WeightsError: the extractor's weights are missing and cannot be fetched.
         UsageError: a setting is out of range.
     """
-    extraction = from_keywords(find_highlights, Extraction, how)
+    extraction = from_keywords(find_highlights, Extraction, options)
     return plan_highlights(source, top_k, extraction).run(progress)
 
 

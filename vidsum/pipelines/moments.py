@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.spaces import (
+    STEP_S,
     ClipEmbeddings,
     embed_queries,
     embed_video,
@@ -28,16 +29,16 @@ from vidsum.grounding.spaces import (
     text_encoder_of,
 )
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import on_grid
-from vidsum.options import from_keywords, several_texts
+from vidsum.grounding.windows import grid, on_grid
+from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
-from vidsum.pipelines.said import SaidPlan, SeenPlan, with_said
+from vidsum.pipelines.said import Said, plan_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, EmbeddingSpace, Evidence, Extraction, MaskKind, Retrieval, Snap
+from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import FloatArray, Progress, TimeArray
@@ -46,7 +47,7 @@ from vidsum.version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import ReadingOptions
+    from vidsum.keywords import GroundOptions
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
@@ -54,6 +55,8 @@ EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
+_OF_QUERIES = ("grounding", "speech")
+"""What the provenance holds that the pictures do not depend on."""
 _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
 """What the provenance holds of each extraction; the rest is the same for all."""
 
@@ -64,33 +67,21 @@ def ground(
     top_k: int = Retrieval.top_k,
     *,
     model: str | os.PathLike[str] = DEFAULT_MODEL,
-    space: EmbeddingSpace = Retrieval.space,
-    snap: Snap = Retrieval.snap,
-    min_present: float = Retrieval.min_present,
-    mask: MaskKind | None = None,
-    evidence: Evidence = "auto",
     encode_text: EncodeText | None = None,
-    thorough: bool = Retrieval.thorough,
     progress: Progress | None = None,
-    **how: Unpack[ReadingOptions],
+    **options: Unpack[GroundOptions],
 ) -> Grounding:
-    """Find the moments of a video that texts describe.
+    """Find moments in a video that match text queries.
 
     Args:
         source: a video, of any length, or features of CLIP or with `encode_text`.
-        queries: one text or several, in English; several cost one pass over the video.
+        queries: one or more texts, in English; the video is decoded once for all.
         top_k: maximum number of moments per query.
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
-        space: where text and video are compared: `auto`, `clip` or `vse`.
-        snap: `kts` or `transnetv2` moves edges of moments to near edges of shots; `none` does not.
-        min_present: a query that is less likely to be true of the video gets no moments; space `vse` only.
-        mask: `lam` or `stamp`, the learned mask that a DETR model must have.
-        evidence: look in what is `seen`, in what is `said`, or in `both`; `auto` is `both` where the
-            transcript is in the cache, else `seen`.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
-        thorough: look at motion too (space `vse`, model `similarity`).
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction` but those that the space chooses.
+        **options: other fields of `vidsum.settings.Retrieval`, such as `space="vse"`, and of
+            `vidsum.settings.Extraction`, but for those that the space chooses.
 
     Returns:
         The moments of each query, best first, and its saliency curve.
@@ -100,16 +91,30 @@ def ground(
         WeightsError: weights are missing and cannot be fetched.
         UsageError: a query holds no text, or a setting is out of range.
     """
-    if chosen := [name for name in how if name in _CHOSEN_BY_SPACE]:
-        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
-    retrieval = Retrieval(top_k, os.fspath(model), space, snap, min_present, mask, evidence, thorough)
-    extraction = from_keywords(ground, Extraction, how)
+    retrieval, extraction = choices_of_moments(ground, {"top_k": top_k, "model": model, **options})
     return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
+
+
+def choices_of_moments(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> tuple[Retrieval, Extraction]:
+    """The settings that keyword arguments stand for. Raises TypeError, UsageError: see `from_keywords`."""
+    if chosen := [name for name in given if name in _CHOSEN_BY_SPACE]:
+        raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
+    given = {**given, "model": os.fspath(given["model"])}
+    retrieval, extraction = all_from_keywords(function, (Retrieval, Extraction), given)
+    return retrieval, extraction
 
 
 def queries_of(queries: str | Sequence[str]) -> Queries:
     """One query or several. Raises UsageError where one is not a text, or holds none."""
-    return read_queries(several_texts("queries", queries))
+    texts: Any = [queries] if isinstance(queries, str) else queries
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+        raise UsageError(f"queries must be a text or several, not {queries!r}")
+    texts = list(texts)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise UsageError(f"queries must be texts, not {wrong[0]!r}")
+    return read_queries(texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +132,31 @@ class MomentsPlan:
     """What the moments would be made from."""
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
+    said: Said | None = None
 
     def run(self, progress: Progress | None = None) -> Grounding:
         """Find the moments; see `ground`."""
+        if self.said is None:
+            return self._in_pictures(progress)
+        transcript, top_k = self.said.transcript(progress), self.retrieval.top_k
+        is_alone = self.said.evidence == "said"
+        grounding = self._in_no_picture(transcript.duration_s) if is_alone else self._in_pictures(progress)
+        return self.said.added(grounding, transcript, self.queries, top_k, self.input.extraction.device)
+
+    def _in_no_picture(self, duration_s: float) -> Grounding:
+        return Grounding(
+            queries=(),
+            timestamps=grid(duration_s, STEP_S),
+            step_s=STEP_S,
+            video_duration_s=duration_s,
+            model=self.model,
+            space=self.space,
+            video=self.input.video,
+            provenance=self.provenance,
+            warnings=self.queries.warnings,
+        )
+
+    def _in_pictures(self, progress: Progress | None) -> Grounding:
         texts, extraction = self.queries.texts, self.input.extraction
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
@@ -169,7 +196,7 @@ class MomentsPlan:
     @property
     def _seen_in(self) -> dict[str, Any]:
         """What the embeddings of the video depend on."""
-        facts = {name: value for name, value in self.provenance.items() if name != "grounding"}
+        facts = {name: self.provenance[name] for name in self.provenance if name not in _OF_QUERIES}
         return {**facts, "seen": [self.space, self.retrieval.snap]}
 
     def _seen(self, features: Sequence[Features], changes: Features | None) -> ClipEmbeddings:
@@ -197,7 +224,7 @@ class MomentsPlan:
         device = self.input.extraction.device
         about_video = [warning for one in features for warning in one.warnings]
         if self.input.extraction.fast and self.input.video is not None:
-            about_video.append("only key frames were looked at: what is shown between them may be missed")
+            about_video.append("only key frames were decoded: moments between them may be missed")
         if self.encode_text:
             return (*about_video, *self.queries.warnings)
         encoder = load_text_encoder(text_encoder_of(self.space), device)
@@ -223,7 +250,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-) -> SeenPlan | SaidPlan:
+) -> MomentsPlan:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
     Args:
@@ -237,20 +264,18 @@ def plan_moments(
         InputError, WeightsError, UsageError: see `ground`.
     """
     if isinstance(source, Features) or not has_pictures(source):
-        return with_said(
+        return _with_said(
             _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
         )
     if encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
-        raise UsageError(f"--fast sees key frames alone, {other} needs the others too")
+        raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.min_present and space == "clip":
-        raise UsageError(
-            "in the space clip, it is not known how likely a query is present", hint="--space vse"
-        )
+        raise UsageError("the space clip has no match probability", hint="--space vse")
     wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
@@ -263,7 +288,12 @@ def plan_moments(
     }
     changes = changes_job(video, extraction, jobs)
     given = Input(extraction, video, tuple(jobs), changes, kept=kept_of(source))
-    return with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
+    return _with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
+
+
+def _with_said(plan: MomentsPlan) -> MomentsPlan:
+    said = plan_said(plan.retrieval, plan.input)
+    return replace(plan, said=said, provenance=said.provenance(plan.provenance)) if said else plan
 
 
 def _plan_in_features(
@@ -273,11 +303,11 @@ def _plan_in_features(
     extractor, _, _ = given.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
-            f"{extractor}: nothing is known that reads texts for these features",
+            f"{extractor}: no text encoder is known for these features",
             hint="give the video, or in Python the features' text encoder: encode_text=...",
         )
     if retrieval.model not in ("auto", "similarity") or retrieval.snap == "transnetv2":
-        raise UsageError("features are searched by similarity, and have no cuts", hint="give the video")
+        raise UsageError("features can be searched by similarity only, without cuts", hint="give the video")
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
@@ -289,10 +319,9 @@ def _plan_in_features(
 def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
     """What moments depend on beside the video and its features."""
     texts = json.dumps(queries.texts).encode()
-    facts = {**asdict(retrieval), "model": model, "space": space}
-    # the model tells which mask, the extractions how thorough; `with_said` adds what is not seen
-    for told in ("mask", "thorough", "evidence"):
-        del facts[told]
+    # the model tells which mask, the extractions how thorough; `Said.provenance` adds what is not seen
+    facts = without_defaults(retrieval, "mask", "thorough", "evidence")
+    facts |= {"model": model, "space": space}
     facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
     if queries.spoken:
         facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]

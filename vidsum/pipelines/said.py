@@ -1,7 +1,8 @@
-"""Moments that are said: what is seen of a video and its transcript, together or apart."""
+"""Moments that are said: found in the transcript of a video."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from vidsum.grounding.said import (
     sentences_of,
 )
 from vidsum.grounding.spaces import STEP_S
-from vidsum.grounding.windows import grid
 from vidsum.pipelines.extraction import Input
 from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript
 from vidsum.results.moments import Grounding, QueryMoments
@@ -27,106 +27,80 @@ from vidsum.settings import Retrieval, Transcription
 from vidsum.types import Progress, TimeArray
 
 
-class SeenPlan(Protocol):
-    """A plan of moments by what is seen: `vidsum.pipelines.moments.MomentsPlan`."""
-
-    @property
-    def queries(self) -> Queries: ...
-    @property
-    def retrieval(self) -> Retrieval: ...
-    @property
-    def input(self) -> Input: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def space(self) -> str: ...
-    @property
-    def provenance(self) -> dict[str, Any]: ...
-    def run(self, progress: Progress | None = None) -> Grounding: ...
-
-
 @dataclass(frozen=True, eq=False)
-class SaidPlan:
-    """Moments that are to be found in what is said, or in both."""
+class Said:
+    """The transcript that moments are to be found in: alone, or beside the picture."""
 
-    seen: SeenPlan
-    transcript: TranscriptPlan
+    plan: TranscriptPlan
     evidence: str
     """`said` or `both`."""
-    provenance: dict[str, Any]
-    """What the moments would be made from."""
 
-    def run(self, progress: Progress | None = None) -> Grounding:
-        """Find the moments; see `vidsum.ground`."""
-        transcript = self.transcript.in_english(self.transcript.run(progress)).run(progress)
-        only_said = self.evidence == "said"
-        grounding = self._nothing_seen(transcript) if only_said else self.seen.run(progress)
-        said = self._said(transcript, grounding.timestamps)
-        top_k = self.seen.retrieval.top_k
-        if not only_said:
-            said = [both(*pair, top_k) for pair in zip(grounding.queries, said, strict=True)]
-        warnings = dict.fromkeys([*grounding.warnings, *transcript.warnings])
+    def provenance(self, seen: Mapping[str, Any]) -> dict[str, Any]:
+        """What the moments would be made from; `seen` is the same of the picture alone."""
+        of_pictures = ("extractions",) if self.evidence == "said" else ()
+        return {
+            **{part: value for part, value in seen.items() if part not in of_pictures},
+            "grounding": {**seen["grounding"], "evidence": self.evidence},
+            "speech": {
+                **self.plan.provenance["speech"],
+                "text_weights_sha256": checkpoints.sha256_of(ENCODER),
+            },
+        }
+
+    def transcript(self, progress: Progress | None) -> Transcript:
+        """The transcript, in English."""
+        return self.plan.in_english(self.plan.run(progress)).run(progress)
+
+    def added(
+        self, grounding: Grounding, transcript: Transcript, queries: Queries, top_k: int, device: str
+    ) -> Grounding:
+        """Moments with those that are said; none were looked for in pictures where it counts alone."""
+        answers = _answers(transcript, queries.texts, grounding.timestamps, top_k, device)
+        if self.evidence == "both":
+            answers = [both(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
         return replace(
             grounding,
-            queries=self.seen.queries.told_apart(said),
+            queries=queries.told_apart(answers),
             evidence=self.evidence,
-            provenance=self.provenance,
-            warnings=tuple(warnings),
+            warnings=tuple(dict.fromkeys([*grounding.warnings, *transcript.warnings])),
         )
 
-    def _nothing_seen(self, transcript: Transcript) -> Grounding:
-        duration_s = transcript.duration_s
-        model, space = self.seen.model, self.seen.space
-        times = grid(duration_s, STEP_S)
-        warnings = self.seen.queries.warnings
-        return Grounding(
-            (), times, STEP_S, duration_s, model, space, self.seen.input.video, warnings=warnings
-        )
 
-    def _said(self, transcript: Transcript, times: TimeArray) -> list[QueryMoments]:
-        """The answers by what is said alone."""
-        texts, passages = self.seen.queries.texts, list(passages_of(sentences_of(transcript)))
-        if not passages:
-            silent = np.zeros(len(times), np.float32)
-            return [QueryMoments(text, (), silent, said=silent) for text in texts]
-        evidence = evidence_of(passages, texts, self.seen.input.extraction.device)
-        answers = []
-        for text, row in zip(texts, evidence, strict=True):
-            moments = moments_said(passages, row, self.seen.retrieval.top_k)
-            curve = curve_said(passages, row, times, STEP_S)
-            answers.append(QueryMoments(text, tuple(moments), curve, said=curve))
-        return answers
+def _answers(
+    transcript: Transcript, texts: Sequence[str], times: TimeArray, top_k: int, device: str
+) -> list[QueryMoments]:
+    """The answers by what is said alone, with a curve at `times`."""
+    passages = list(passages_of(sentences_of(transcript)))
+    if not passages:
+        silent = np.zeros(len(times), np.float32)
+        return [QueryMoments(text, (), silent, said=silent) for text in texts]
+    answers = []
+    for text, row in zip(texts, evidence_of(passages, texts, device), strict=True):
+        curve = curve_said(passages, row, times, STEP_S)
+        answers.append(QueryMoments(text, tuple(moments_said(passages, row, top_k)), curve, said=curve))
+    return answers
 
 
-def with_said(plan: SeenPlan) -> SeenPlan | SaidPlan:
-    """The plan with what is said, where that is asked for, or by default where a transcript is at hand.
+def plan_said(retrieval: Retrieval, given: Input) -> Said | None:
+    """What is said, where that is asked for, or by default where a transcript is at hand.
 
     Raises:
         InputError: what is said is asked for, and the video has no sound.
         UsageError: it is asked for of features, or it alone with a least `present`.
     """
-    evidence, video = plan.retrieval.evidence, plan.input.video
-    if evidence == "said" and plan.retrieval.min_present:
+    evidence, video, extraction = retrieval.evidence, given.video, given.extraction
+    if evidence == "said" and retrieval.min_present:
         raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
     if video is None and evidence in ("said", "both"):
         raise UsageError("features have no speech", hint="give the video, or --in seen")
     if video is None or evidence == "seen":
-        return plan
-    extraction = plan.input.extraction
+        return None
     if evidence == "auto" and not is_transcribed(video.path, extraction):
-        return plan
-    transcript = plan_transcript(video.path, Transcription(), extraction)
-    if evidence == "auto":
-        if not _is_at_hand(transcript):
-            return plan
-        evidence = "both"
-    of_pictures = ("extractions",) if evidence == "said" else ()
-    provenance = {
-        **{part: value for part, value in plan.provenance.items() if part not in of_pictures},
-        "grounding": {**plan.provenance["grounding"], "evidence": evidence},
-        "speech": {**transcript.provenance["speech"], "text_weights_sha256": checkpoints.sha256_of(ENCODER)},
-    }
-    return SaidPlan(plan, transcript, evidence, provenance)
+        return None
+    plan = plan_transcript(video.path, Transcription(), extraction, video)
+    if evidence != "auto":
+        return Said(plan, evidence)
+    return Said(plan, "both") if _is_at_hand(plan) else None
 
 
 def _is_at_hand(plan: TranscriptPlan) -> bool:

@@ -30,7 +30,7 @@ class Video:
     """A video file whose features stay in memory, for many queries or summaries of many lengths.
 
     They are made, or read from the cache, when first needed, and freed with this object. A file that changes
-    is looked at anew.
+    is read again.
     """
 
     path: VideoPath

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
+from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import path_of
 from vidsum.results.transcript import Segment, SpokenQuery, TextFormat, Transcript
@@ -42,13 +43,16 @@ from vidsum.speech.recognize import (
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import SoundInfo, probe_sound, read_sound
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import SpeechOptions
 
 _BLOCK_S = 30.0
 """Sound that is in memory at once."""
@@ -67,21 +71,21 @@ def transcribe(
     path: str | os.PathLike[str],
     language: str | None = None,
     *,
-    translate: bool = False,
     device: str = "auto",
     cache: bool = True,
     progress: Progress | None = None,
+    **options: Unpack[SpeechOptions],
 ) -> Transcript:
-    """What is said in a video or a recording, of any length.
+    """Transcribe speech in a video or audio file, of any length.
 
     Args:
         path: any file with sound that FFmpeg reads, or a `Video`; only the first audio track is used.
-        language: code of the language that is spoken throughout (`en`, `de` ...); by default it is detected
+        language: code of the spoken language (`en`, `de` ...); by default it is detected
             in every half minute of speech.
-        translate: translate to English.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
         progress: called while it runs.
+        **options: other fields of `vidsum.settings.Transcription`: `translate=True`.
 
     Returns:
         Segments of speech with their words and times; none if nothing is said.
@@ -91,8 +95,8 @@ def transcribe(
         WeightsError: the weights are missing and cannot be fetched.
         UsageError: the language is unknown.
     """
-    extraction = Extraction(device=device, cache=cache)
-    return plan_transcript(path, Transcription(language, translate), extraction).run(progress)
+    settings = from_keywords(transcribe, Transcription, {"language": language, **options})
+    return plan_transcript(path, settings, Extraction(device=device, cache=cache)).run(progress)
 
 
 @dataclass(frozen=True)
@@ -139,8 +143,9 @@ class TranscriptPlan:
         """The plan of what `run` heard in English, the only language that queries are in."""
         if set(heard.languages) <= {"en"}:
             return self
-        in_english = replace(self.settings, translate=True)
-        return plan_transcript(self.sound.path, in_english, self.extraction)
+        settings = replace(self.settings, translate=True)
+        made_from = _made_from(provenance.of_file(self.sound.path), settings, self.extraction.device)
+        return replace(self, settings=settings, provenance=made_from)
 
     def _heard(
         self, model: WhisperModel, blocks: Iterator[FloatArray]
@@ -189,7 +194,7 @@ def hear_query(
     plan = plan_transcript(file, Transcription(), extraction)
     if plan.sound.duration_s > _LONGEST_QUERY_S and not force:
         fault = f"{name}: is {plan.sound.duration_s:.0f} s long, and a spoken query is a sentence"
-        raise InputError(fault, hint="--force, to hear all of it")
+        raise InputError(fault, hint="--force transcribes all of it")
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
@@ -232,32 +237,40 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
 
 
 def plan_transcript(
-    path: str | os.PathLike[str], settings: Transcription, extraction: Extraction
+    path: str | os.PathLike[str],
+    settings: Transcription,
+    extraction: Extraction,
+    video: VideoInfo | None = None,
 ) -> TranscriptPlan:
-    """Plan a transcript: the file is probed and hashed, not decoded.
+    """Plan a transcript: the file is probed, unless `video` is known, and hashed; it is not decoded.
 
     Raises InputError, UsageError: see `transcribe`.
     """
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path_of(path))
-    return TranscriptPlan(sound, settings, extraction, _made_from(sound.path, settings, extraction.device))
+    sound = probe_sound(path_of(path), video)
+    made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
+    return TranscriptPlan(sound, settings, extraction, made_from)
 
 
-def is_transcribed(path: str | os.PathLike[str], extraction: Extraction) -> bool:
-    """Whether a transcript of a file is in the cache; the file is only hashed.
+def is_transcribed(
+    path: str | os.PathLike[str], extraction: Extraction, source: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a transcript of a file is in the cache; the file is only hashed, if `source` does not tell
+    what `vidsum.provenance.of_file` would.
 
     Raises InputError: the file cannot be read.
     """
-    made_from = _made_from(Path(path), Transcription(), extraction.device)
+    source = source or provenance.of_file(Path(path))
+    made_from = _made_from(source, Transcription(), extraction.device)
     return extraction.cache and cached.get(made_from) is not None
 
 
-def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, Any]:
+def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) -> dict[str, Any]:
     return {
         "vidsum": __version__,
-        "video": provenance.of_file(path),
+        "video": dict(source),
         "speech": {
             "model": CHECKPOINT,
             "weights_sha256": checkpoints.sha256_of(CHECKPOINT),
@@ -270,5 +283,6 @@ def _made_from(path: Path, settings: Transcription, device: str) -> dict[str, An
             "certain": CERTAIN,
             "languages": [SWITCH, CLEAR, SPLIT],
             "precision": precision_on(device),
+            **without_defaults(settings, "language", "translate"),
         },
     }

@@ -6,18 +6,16 @@ settings; a plan knows what its result would be made from before anything is dec
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
-from vidsum.options import from_keywords, several_texts
+from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
@@ -39,35 +37,31 @@ from vidsum.types import Interval, Progress
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.settings import ExtractionOptions
+    from vidsum.keywords import ShotOptions, SummaryOptions
 
 
 def find_shots(
     source: Source,
     shots: ShotMethod = ShotSettings.shots,
     *,
-    max_shots: int | None = None,
-    min_shot_s: float | None = None,
-    max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: Unpack[ExtractionOptions],
+    **options: Unpack[ShotOptions],
 ) -> Shots:
     """Cut a video into shots.
 
     Args:
         source: a video, a feature file or features; `transnetv2` needs the video.
         shots: `kts`, `uniform` or `transnetv2`.
-        max_shots: maximum number of shots; KTS chooses the number if not given.
-        min_shot_s: minimum shot length.
-        max_shot_s: maximum shot length.
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction`, for a video.
+        **options: other fields of `vidsum.settings.ShotSettings`, such as `max_shots=10`, and those of
+            `vidsum.settings.Extraction` for a video.
 
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
-    settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
-    return plan_shots(source, settings, from_keywords(find_shots, Extraction, how)).run(progress)
+    kinds, given = (ShotSettings, Extraction), {"shots": shots, **options}
+    settings, extraction = all_from_keywords(find_shots, kinds, given)
+    return plan_shots(source, settings, extraction).run(progress)
 
 
 def summarize(
@@ -75,22 +69,9 @@ def summarize(
     budget: str | float = Selection.budget,
     *,
     model: str | os.PathLike[str] | OwnScores = Selection.model,
-    seed: int = 0,
-    beams: int = 1,
-    keep: Sequence[tuple[float, float]] = (),
-    drop: Sequence[tuple[float, float]] = (),
-    keep_said: str | Sequence[str] = (),
-    about: str | Sequence[str] = (),
-    title: str | None = None,
-    snap: Literal["auto", "speech", "none"] = "auto",
-    min_segment_s: float = Selection.min_segment_s,
-    max_segment_s: float | None = Selection.max_segment_s,
     shots: ShotMethod = ShotSettings.shots,
-    max_shots: int | None = None,
-    min_shot_s: float | None = None,
-    max_shot_s: float | None = None,
     progress: Progress | None = None,
-    **how: Unpack[ExtractionOptions],
+    **options: Unpack[SummaryOptions],
 ) -> Summary:
     """Choose the segments of a video that are worth keeping.
 
@@ -99,57 +80,20 @@ def summarize(
         budget: maximum summary length, as a fraction (`15%`, 0.15) or a time (`45s`, `1:30`, 45).
         model: one of `vidsum.summary.score.MODELS`, a checkpoint's path, a function of `Features` that gives
             scores [T], or such scores; their range does not matter.
-        seed: random seed of the models `random` and `cluster`.
-        beams: beam width of a trained model; 1 is greedy.
-        keep: segments (start_s, end_s) that must be in.
-        drop: segments that must not be in.
-        keep_said: one text or several; what is said about them must be in.
-        about: one text or several; what they describe is preferred.
-        title: of the video; what it names is preferred a little.
-        snap: `speech`: no cut inside a word; `auto`: so where the transcript is in the cache.
-        min_segment_s: minimum length of a segment.
-        max_segment_s: maximum length of a segment; None takes whole shots.
-        shots, max_shots, min_shot_s, max_shot_s: see `find_shots`.
+        shots: see `find_shots`.
         progress: called while it runs.
-        **how: fields of `vidsum.settings.Extraction`, for a video.
+        **options: other fields of `vidsum.settings.Selection`, such as `keep=[(10, 20)]` or `about="a dog"`,
+            and what `find_shots` takes.
 
     Raises:
         InputError, WeightsError, UsageError: see `extract`.
     """
     name, own = model_of(model)
-    selection = Selection(
-        budget=budget,
-        model=name,
-        seed=seed,
-        beams=beams,
-        **wishes_of(keep, drop, keep_said, about, title),
-        snap=snap,
-        min_segment_s=min_segment_s,
-        max_segment_s=max_segment_s,
+    given = {"budget": budget, "model": name, "shots": shots, **options}
+    selection, settings, extraction = all_from_keywords(
+        summarize, (Selection, ShotSettings, Extraction), given
     )
-    settings = ShotSettings(shots, max_shots, min_shot_s, max_shot_s)
-    extraction = from_keywords(summarize, Extraction, how)
     return plan_summary(source, selection, settings, extraction, own).run(progress)
-
-
-def wishes_of(keep: object, drop: object, keep_said: object, about: object, title: object) -> dict[str, Any]:
-    """What a summary must and must not have, and prefers, as fields of `Selection`, which checks the rest.
-
-    Raises:
-        UsageError: one is not several.
-    """
-    segments = {name: _pairs(name, given) for name, given in (("keep", keep), ("drop", drop))}
-    texts = {
-        name: tuple(several_texts(name, given))
-        for name, given in (("keep_said", keep_said), ("about", about))
-    }
-    return {**segments, **texts, "title": title}
-
-
-def _pairs(name: str, given: object) -> tuple[Any, ...]:
-    if not isinstance(given, Iterable):
-        raise UsageError(f"{name} takes several pairs (start_s, end_s), not {given!r}")
-    return tuple(given)
 
 
 def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer | None]:
@@ -171,7 +115,7 @@ class ShotsPlan:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the shots would be made from."""
-        return {**self.input.provenance, "shots": asdict(self.settings)}
+        return {**self.input.provenance, "shots": without_defaults(self.settings)}
 
     def run(self, progress: Progress | None = None) -> Shots:
         """Find the shots."""
@@ -224,16 +168,8 @@ class SummaryPlan:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """What the summary would be made from."""
-        # tuples as lists, as they come back from a file
-        plain = json.loads(json.dumps(asdict(self.selection)))
-        plain = {
-            name: value
-            for name, value in plain.items()
-            if value or name not in ("keep_said", "about", "title")
-        }
-        if self.speech is None:
-            del plain["snap"]
-        else:
+        plain = without_defaults(self.selection, *(["snap"] if self.speech is None else []))
+        if self.speech is not None:
             plain["speech"] = self.speech.provenance["speech"]
         if list(self.models) != [self.selection.model]:
             plain["candidates"] = list(self.models)

@@ -31,7 +31,7 @@ def speech_for(
         return None
     if not is_asked and not is_transcribed(video.path, extraction):
         return None
-    return plan_transcript(video.path, Transcription(), extraction)
+    return plan_transcript(video.path, Transcription(), extraction, video)
 
 
 def words_to_clear(selection: Selection, transcript: Transcript) -> list[Interval]:
@@ -94,7 +94,8 @@ def export_subtitles(
     """
     if summary.video is None:
         raise UsageError("features have no speech", hint="give the video")
-    transcript = plan_transcript(summary.video.path, Transcription(), extraction).run(progress)
+    video = summary.video
+    transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     write_text(replace(transcript, segments=subtitles_of(transcript, summary.segments)), path, "srt")
 
 

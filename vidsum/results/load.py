@@ -56,12 +56,12 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
-        InputError: the file cannot be read, holds no JSON object, or holds what no document does: NaN, or
+        InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
             lists in lists that cannot be written again.
     """
     document = read_json(path)
     if not isinstance(document, dict):
-        raise InputError(f"{os.fspath(path)}: holds no JSON object")
+        raise InputError(f"{os.fspath(path)}: not a JSON object")
     try:
         to_text(document)
     except (ValueError, RecursionError) as error:

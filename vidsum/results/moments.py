@@ -15,7 +15,7 @@ from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 @dataclass(frozen=True)
 class Moment:
-    """A segment [start_s, end_s) of a video that may be what a query describes."""
+    """A segment [start_s, end_s) of a video that may match a query."""
 
     start_s: float
     end_s: float
@@ -81,7 +81,7 @@ class QueryMoments(ByContent):
 
 @dataclass(frozen=True, eq=False)
 class Grounding(Result):
-    """The moments of one video that its queries describe."""
+    """The moments of one video that match its queries."""
 
     queries: tuple[QueryMoments, ...]
     """In the order given."""

@@ -56,7 +56,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Transcript(Result):
-    """What is said in a video or a recording."""
+    """Speech of a video or audio file, as segments of text with times."""
 
     segments: tuple[Segment, ...]
     """In time order; none where nothing is said."""

@@ -125,13 +125,13 @@ def scored_once(model: str, importance: FloatArray) -> Scored:
 
 
 def _unseen(flat: Sequence[str]) -> str:
-    return f"{_flatness(flat)}: the segments are not chosen by what it shows"
+    return f"{_flatness(flat)}: segments do not depend on its content"
 
 
 def _flatness(models: Sequence[str]) -> str:
     *first, last = models
-    names = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-    return f"{names} flat on this video"
+    names = f"{', '.join(first)} and {last}" if first else last
+    return f"importance of {names} is constant on this video"
 
 
 def score(

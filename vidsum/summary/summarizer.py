@@ -86,8 +86,8 @@ def inputs_of(recorded: Mapping[str, Any], name: str) -> Inputs:
     Raises InputError where they are of another kind, or of an older version.
     """
     if recorded.get("centred") or recorded.get("extractor") == _EVIDENCE:
-        fault = f"{name}: was trained on simulated evidence of classes, which is no longer read"
-        raise InputError(fault, hint="train it anew with --space vse")
+        fault = f"{name}: was trained on simulated class scores, which are no longer supported"
+        raise InputError(fault, hint="train it again with --space vse")
     inputs = Inputs(recorded.get("space"), recorded.get("ends", False))
     if inputs.space not in (None, vse.NAME) or not isinstance(inputs.ends, bool):
         raise InputError(f"{name}: does not say what features it reads")
@@ -132,7 +132,7 @@ def _require_its_map(trained: Trained, inputs: Inputs, name: str) -> None:
     known = weights.get(vse.NAME) if inputs.space and isinstance(weights, dict) else None
     if known is not None and known != checkpoints.sha256_of(vse.NAME):
         fault = f"{name}: was trained for another map from pictures to sentences than {vse.NAME}"
-        raise InputError(fault, hint="train it anew with --space vse")
+        raise InputError(fault, hint="train it again with --space vse")
 
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:

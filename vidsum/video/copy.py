@@ -65,7 +65,7 @@ def copy_segments(
     chosen = checked_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
-        errors_of_ffmpeg(f"{source}: has packets that an MP4 does not take", _ENCODE_INSTEAD),
+        errors_of_ffmpeg(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as beside,
         atomic_write(target) as part,
@@ -105,7 +105,7 @@ class _PictureCopy:
         # AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames
         is_guessed = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
         if stream.start_time is None or is_guessed:
-            fault = "does not say when its pictures are shown, and cannot be copied"
+            fault = "has no presentation times, and cannot be copied"
             raise UsageError(f"{source}: {fault}", hint=_ENCODE_INSTEAD)
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0

@@ -154,4 +154,4 @@ def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
     if looks_like_playlist(Path(info.path)):
         raise CannotReadError(f"{reader} may not read playlists")
     if "%" in Path(info.path).name:
-        raise CannotReadError(f"{reader} takes a name with % for those of a series")
+        raise CannotReadError(f"{reader} reads a name with % as an image series")

@@ -28,8 +28,8 @@ class SoundInfo:
     """The video that the sound belongs to, if there is one: its first picture is time 0."""
 
 
-def probe_sound(path: str | os.PathLike[str]) -> SoundInfo:
-    """What is known of a file with sound; nothing but the first picture is decoded.
+def probe_sound(path: str | os.PathLike[str], video: VideoInfo | None = None) -> SoundInfo:
+    """What is known of a file with sound, a video where it was probed; only the first picture is decoded.
 
     Raises InputError: the file cannot be read, or has no sound that FFmpeg can decode.
     """
@@ -42,7 +42,7 @@ def probe_sound(path: str | os.PathLike[str]) -> SoundInfo:
             raise InputError(f"{path}: FFmpeg has no decoder for its sound")
         duration_s = (container.duration or 0) / av.time_base
     try:
-        video = probe(path)
+        video = video or probe(path)
     except InputError:  # sound alone, perhaps with a cover
         return SoundInfo(Path(path), duration_s, None)
     return SoundInfo(Path(path), max(duration_s, video.duration_s), video)

@@ -20,6 +20,7 @@ from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.stream import Stream
 
 from vidsum.errors import InputError
+from vidsum.names import nearest
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
@@ -154,7 +155,8 @@ def check_readable(path: Path) -> None:
         faults = {
             "no such file": not is_there,
             "is a folder, not a video": path.is_dir(),
-            "is not a file": not path.is_file(),  # a pipe can be read only once, and a video is opened twice
+            # a video is opened twice, and a pipe can be read only once
+            "is a pipe or device; only files can be read": not path.is_file(),
             "permission denied": not os.access(path, os.R_OK),
             "is empty": is_there and path.stat().st_size == 0,
         }
@@ -162,7 +164,15 @@ def check_readable(path: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{path}: cannot be opened ({reason.lower()})") from error
     if fault := next((fault for fault, applies in faults.items() if applies), None):
-        raise InputError(f"{path}: {fault}")
+        raise InputError(f"{path}: {fault}", hint=None if is_there else _near(path))
+
+
+def _near(path: Path) -> str | None:
+    """The file or folder of the nearest name beside one that is missing."""
+    with suppress(OSError):
+        for name in nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
+            return str(path.with_name(name))
+    return None
 
 
 def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:

@@ -130,11 +130,11 @@ def test_sources_of_different_rates_are_refused_with_their_lengths(
         if is_read:
             assert read_moment_features(order, "v_a").shape == (10, 5)
             continue
-        with pytest.raises(InputError, match="v_a: its features are not of one rate") as caught:
+        with pytest.raises(InputError, match="v_a: features have different rates") as caught:
             read_moment_features(order, "v_a")
         for source, length in zip(sources, (10, 10 + longer), strict=True):
             assert f"{source} {length}" in caught.value.message
-        assert "features of one rate" in str(caught.value.hint)
+        assert "features of the same rate" in str(caught.value.hint)
 
 
 def test_clips_are_of_rows_of_length_one(tmp_path: Path) -> None:

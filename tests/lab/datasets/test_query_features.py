@@ -81,7 +81,7 @@ def test_queries_without_a_file_are_named(tmp_path: Path) -> None:
         read_queries(tmp_path, [query(1), query(2), query(3)])
     with pytest.raises(InputError, match="v_val_2_4 has 5 numbers, v_val_2_1 4"):
         read_queries(tmp_path, [query(1), query(4)])
-    with pytest.raises(InputError, match="which file is of the query sentence 1 of v_a") as caught:
+    with pytest.raises(InputError, match="no file name for the query sentence 1 of v_a") as caught:
         read_queries(tmp_path, [query(1, audio="")])
     assert "audios" in str(caught.value.hint)
     with pytest.raises(InputError, match="not a folder"):

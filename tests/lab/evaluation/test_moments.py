@@ -98,7 +98,7 @@ def test_every_published_figure_is_met(shared: Path, tmp_path: Path) -> None:
     }
     whole = in_per_cent(figures(report.rows[2].measures))["full"]  # field notes 3
     assert (whole["MR-R1"]["0.5"], whole["MR-R1"]["0.7"], whole["MR-mAP"]["average"]) == (9.03, 6.06, 5.58)
-    assert report.warnings == ("queries whose last clip has no score, which mAP takes for 0: 13",)
+    assert report.warnings == ("queries whose last clip has no score, which mAP counts as 0: 13",)
     write_predictions(tmp_path / "again.jsonl", predictions.values())
     assert read_highlight_predictions(tmp_path / "again.jsonl", queries) == predictions
 
@@ -168,8 +168,8 @@ def test_random_clips_come_to_what_is_expected() -> None:
 @pytest.mark.parametrize(
     ("changes", "warning"),
     [
-        ({"moments": None}, "the predictions have no pred_relevant_windows: saliency alone is measured"),
-        ({"saliency": None}, "the predictions have no pred_saliency_scores: moments alone are measured"),
+        ({"moments": None}, "the predictions have no pred_relevant_windows: only saliency is measured"),
+        ({"saliency": None}, "the predictions have no pred_saliency_scores: only moments are measured"),
     ],
 )
 def test_measures_without_predictions_are_in_no_row(changes: dict[str, None], warning: str) -> None:
@@ -183,7 +183,7 @@ def test_measures_without_predictions_are_in_no_row(changes: dict[str, None], wa
 def test_data_without_annotators_has_moments_alone() -> None:
     bare = {qid: Query(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
     report = evaluate_highlights(bare, answers(), n_seeds=1)
-    assert report.warnings == ("the data has no saliency_scores of annotators: moments alone are measured",)
+    assert report.warnings == ("the data has no saliency_scores of annotators: only moments are measured",)
     assert [row.measures.clips for row in report.rows] == [None] * 3
     with pytest.raises(UsageError, match="no saliency to measure"):
         evaluate_highlights(bare, answers(moments=None))
@@ -215,7 +215,7 @@ def test_odd_predictions_give_warnings() -> None:
     given["7"] = QueryPrediction("7", "A girl", "x", (Moment(0, 1, 0.1), Moment(2, 6, 0.9)), (1, 2, 3))
     assert evaluate_highlights(QUERIES, given, n_seeds=1).warnings == (
         "first moments that are not those of the highest score, but taken for R1: 1",
-        "queries whose last clip has no score, which mAP takes for 0: 1",
+        "queries whose last clip has no score, which mAP counts as 0: 1",
     )
 
 

@@ -62,7 +62,7 @@ def _write(path: Path, numbers: Sequence[int]) -> Path:
 def source(tmp_path: Path) -> DataSettings:
     """Annotations of all videos with their features."""
     path = _write(tmp_path / "train.json", range(N_VIDEOS))
-    return DataSettings((str(path),), features=(tmp_path / "features",))
+    return DataSettings(data=(str(path),), features=(tmp_path / "features",))
 
 
 def _names(data: MomentData[MomentExample]) -> tuple[set[str], set[str]]:
@@ -175,7 +175,7 @@ def test_several_windows_of_a_query_are_kept(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     np.savez(tmp_path / "film.npz", features=np.ones((5, DIM), np.float32))
     example = annotated_moments(
-        DataSettings((str(path),), features=(tmp_path,), validation="0"), CLIPS
+        DataSettings(data=(str(path),), features=(tmp_path,), validation="0"), CLIPS
     ).examples(1)[0]
     expected = [[[0, 0.2], [0.6, 0.8]], [[0.4, 1], [0, 0]]]
     np.testing.assert_allclose(example.windows, expected, rtol=1e-6)

@@ -105,7 +105,7 @@ def test_what_words_show_is_found_in_other_videos(tmp_path: Path) -> None:
 
 def test_the_loss_has_the_parts_of_its_model() -> None:
     batch = collate_pairs(draw_highlights(HOW, 1), CPU)
-    alone = DETRLossSettings(match=MatchWeights(0, 0, 0), lambda_s=0)
+    alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), lambda_s=0)
     for name in MODELS:
         model = _model(name).eval()
         with torch.no_grad():
@@ -127,8 +127,8 @@ def test_the_loss_has_the_parts_of_its_model() -> None:
 
 def test_the_sparsity_loss_of_a_static_mask_acts_on_it_alone(tmp_path: Path) -> None:
     batch = collate_pairs(draw_highlights(HOW, 1), CPU)
-    silent = DETRLossSettings(match=MatchWeights(0, 0, 0), saliency=0)
-    model = _model(mask=MaskConfig("static")).eval()
+    silent = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), saliency=0)
+    model = _model(mask=MaskConfig(kind="static")).eval()
     (name,) = (name for name, _ in model.named_parameters() if name.endswith("mask.weights"))
     weights = model.get_parameter(name)
     loss = detr_loss(model, batch, silent, with_negatives=True)
@@ -152,7 +152,7 @@ def test_a_negative_pair_counts_only_where_there_is_one() -> None:
     (example,) = draw_highlights(replace(HOW, n_videos=1), 1)
     false = Pair(example.video, -example.words)
     batches = [collate_pairs([one], CPU) for one in (example, replace(example, negative=false))]
-    saliency_alone = DETRLossSettings(match=MatchWeights(0, 0, 0), margin=0)
+    saliency_alone = DETRLossSettings(match=MatchWeights(span=0, giou=0, label=0), margin=0)
     with torch.no_grad():
         losses = [float(detr_loss(model, one, saliency_alone, with_negatives=True)) for one in batches]
         outside = float(model.saliency(*batches[1].negative).exp().log1p().sum())

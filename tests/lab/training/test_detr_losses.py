@@ -23,7 +23,11 @@ from vidsum.lab.training.moments import DETRBatch
 from vidsum.lab.training.settings import DETRLossSettings, MatchWeights
 from vidsum.models.detr import Detections, Inputs
 
-ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = MatchWeights(1, 0, 0), MatchWeights(0, 1, 0), MatchWeights(0, 0, 1)
+ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = (
+    MatchWeights(span=1, giou=0, label=0),
+    MatchWeights(span=0, giou=1, label=0),
+    MatchWeights(span=0, giou=0, label=1),
+)
 
 
 def _found(layers: int = 2, samples: int = 3, moments: int = 4, seed: int = 0) -> Detections:
@@ -226,7 +230,9 @@ def _cost(logits: Tensor, span: Tensor, window: Tensor, weights: MatchWeights) -
     n_samples=st.integers(1, 3),
     n_moments=st.integers(1, 4),
     n_windows=st.integers(0, 4),
-    weights=st.sampled_from([MatchWeights(), MatchWeights(1, 0, 0), MatchWeights(0, 3, 1)]),
+    weights=st.sampled_from(
+        [MatchWeights(), MatchWeights(span=1, giou=0, label=0), MatchWeights(span=0, giou=3, label=1)]
+    ),
 )
 @settings(max_examples=60, deadline=None)
 def test_no_other_assignment_is_cheaper(

@@ -108,7 +108,9 @@ def test_a_run_starts_from_the_ridge_regression_of_its_training_videos(tmp_path:
     split = k_fold(videos, 3)[0]
     small = replace(SMALL, ridge=True)
     loop = LoopSettings(epochs=1, patience=None)
-    settings = FullTransNetSettings(small, loop, lr=1e-12, anneal=True, ends=True, validation=0, device="cpu")
+    settings = FullTransNetSettings(
+        model=small, loop=loop, lr=1e-12, anneal=True, ends=True, validation=0, device="cpu"
+    )
     trained = train_split(prepare_run(videos, [split], settings, tmp_path / "network"), 0)
     network = load_summarizer(str(trained.fitted.checkpoint), "cpu")
     fitted = fit_split(prepare_ridge(videos, [split], RidgeSettings(), tmp_path / "ridge"), 0)
@@ -125,7 +127,9 @@ def test_a_run_starts_from_the_ridge_regression_of_its_training_videos(tmp_path:
 def test_a_run_learns_what_people_score(tmp_path: Path, ends: bool) -> None:
     videos = toy_videos(6)
     loop = LoopSettings(epochs=25, patience=None)
-    settings = FullTransNetSettings(replace(SMALL, dim_in=99), loop, lr=0.02, ends=ends, device="cpu")
+    settings = FullTransNetSettings(
+        model=replace(SMALL, dim_in=99), loop=loop, lr=0.02, ends=ends, device="cpu"
+    )
     split = k_fold(videos, 3)[0]
     trained = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
     assert trained.fitted.history[-1].loss < trained.fitted.history[0].loss / 2
@@ -142,7 +146,7 @@ def test_it_learns_from_videos_without_key_shots(tmp_path: Path) -> None:
     """Three shots, each more than the 15 % of a summary: the decoder would have nothing to write."""
     videos = {name: toy_video(name, n_shots=3) for name in ("made/video_1", "made/video_2", "made/video_3")}
     loop = LoopSettings(epochs=1, patience=None)
-    settings = FullTransNetSettings(SMALL, loop, validation=0, device="cpu")
+    settings = FullTransNetSettings(model=SMALL, loop=loop, validation=0, device="cpu")
     trained = train_split(prepare_run(videos, k_fold(videos, 3)[:1], settings, tmp_path), 0)
     assert trained.warnings == ()
     assert trained.fitted.history[0].loss > 0
@@ -159,7 +163,7 @@ def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Pa
 
     def train(out: Path, epochs: int) -> bytes:
         loop = LoopSettings(epochs=epochs, patience=None)
-        settings = FullTransNetSettings(SMALL, loop, validation=0.3, device="cpu")
+        settings = FullTransNetSettings(model=SMALL, loop=loop, validation=0.3, device="cpu")
         run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
         trained = train_split(run, 0)
         assert load_summarizer(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"

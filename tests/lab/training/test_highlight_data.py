@@ -50,7 +50,7 @@ def source(tmp_path: Path) -> DataSettings:
             lines.append(json.dumps(one))
     (tmp_path / "train.jsonl").write_text("\n".join(lines))
     path = str(tmp_path / "train.jsonl")
-    return DataSettings((path,), features=(tmp_path / "features",), validation="0.2")
+    return DataSettings(data=(path,), features=(tmp_path / "features",), validation="0.2")
 
 
 def test_an_example_is_one_query_with_the_scores_of_its_annotators(source: DataSettings) -> None:
@@ -117,7 +117,7 @@ def test_without_scores_a_clip_is_as_salient_as_it_is_covered(tmp_path: Path) ->
         json.dumps({"film": {"duration": 8.0, "timestamps": [[1.0, 4.0]], "sentences": ["3 4"]}})
     )
     np.save(tmp_path / "film.npy", np.ones((4, DIM), np.float32))
-    source = DataSettings((str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
+    source = DataSettings(data=(str(tmp_path / "train.json"),), features=(tmp_path,), validation="0")
     (example,) = annotated_highlights(source, clips=75, words=32).examples(1)
     assert example.saliency.tolist() == [6, 12, 0, 0]
     with pytest.raises(UsageError, match="its queries have no numbers") as refused:

@@ -45,7 +45,7 @@ def annotations(tmp_path: Path) -> Path:
 
 
 def recipe(*annotations: Path, **choices: Any) -> DataSettings:
-    return DataSettings(tuple(map(str, annotations)), videos=12, **choices)
+    return DataSettings(data=tuple(map(str, annotations)), videos=12, **choices)
 
 
 def test_each_epoch_has_its_own_videos_and_always_the_same(annotations: Path) -> None:

@@ -25,7 +25,7 @@ from vidsum.summary.summarizer import Summarizer, load_summarizer
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3
 MODEL = RidgeConfig(window=WINDOW)
-SETTINGS = RidgeSettings(MODEL, penalty=0.05)
+SETTINGS = RidgeSettings(model=MODEL, penalty=0.05)
 
 
 def noisy_video(number: int) -> AnnotatedVideo:
@@ -168,7 +168,7 @@ def test_random_features_fit_what_no_line_does(tmp_path: Path) -> None:
     rhos = []
     for components in (0, 300):
         model = RidgeConfig(window=WINDOW, components=components)
-        settings = RidgeSettings(model, penalty=0.001, ends=False)
+        settings = RidgeSettings(model=model, penalty=0.001, ends=False)
         _, summarizer = fit(tmp_path / str(components), settings, videos=videos)
         scores = [summarizer.model(videos[n].features.array) for n in SPLIT.test]
         truth = [averaged(videos[n].gtscore[:, None], WINDOW)[:, 0] for n in SPLIT.test]

@@ -27,7 +27,13 @@ def test_fulltransnets_defaults_are_the_papers() -> None:
 def test_fulltransnets_choices_by_name_are_those_of_the_settings() -> None:
     flat = FullTransNetSettings().flat
     assert build(FullTransNetSettings, flat) == FullTransNetSettings()
-    changed = {"mask": asdict(MaskConfig("lam", 8)), "d": 32, "epochs": 7, "lr": 0.5, "device": "cpu"}
+    changed = {
+        "mask": asdict(MaskConfig(kind="lam", depth=8)),
+        "d": 32,
+        "epochs": 7,
+        "lr": 0.5,
+        "device": "cpu",
+    }
     changed |= {"head": "pointer", "patience": None}
     assert build(FullTransNetSettings, changed).flat == {**flat, **changed}
 
@@ -66,7 +72,7 @@ def test_defaults_are_those_of_a_preset() -> None:
     published = DETRSettings.published("qvhighlights")
     assert build(DETRSettings, {}, published) == DETRSettings()
     masked = build(DETRSettings, {"mask": "stamp"}, published).model.mask
-    assert masked == MaskConfig("stamp", 32)
+    assert masked == MaskConfig(kind="stamp", depth=32)
 
 
 @pytest.mark.parametrize(("kind", "preset"), PRESETS)

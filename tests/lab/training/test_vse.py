@@ -48,7 +48,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSEData:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_stand_ins(monkeypatch)
     make_pictures(tmp_path / "data", 96)
-    return VSEData(tmp_path / "data" / "captions.csv", tmp_path / "data" / "images", EXTRACTOR)
+    return VSEData(
+        captions=tmp_path / "data" / "captions.csv",
+        pictures=tmp_path / "data" / "images",
+        extractor=EXTRACTOR,
+    )
 
 
 def test_it_learns_and_the_mean_of_the_maps_is_one_map(data: VSEData, tmp_path: Path) -> None:

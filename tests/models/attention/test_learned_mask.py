@@ -169,7 +169,7 @@ def test_every_depth_has_its_layers_and_all_of_them_learn(depth: int) -> None:
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 @pytest.mark.parametrize("kind", ["lam", "stamp"])
 def test_gradients_are_those_of_the_equations(kind: Any, fusion: Fusion) -> None:
-    case = case_of(MaskConfig(kind, 3, fusion), cross=True)
+    case = case_of(MaskConfig(kind=kind, depth=3, fusion=fusion), cross=True)
     inputs = [case.x, case.q, case.k, case.v]
     for one in inputs:
         one.requires_grad_()
@@ -188,7 +188,7 @@ def test_gradients_are_those_of_the_equations(kind: Any, fusion: Fusion) -> None
 def test_identity_is_no_mask_at_all_until_it_has_learned(
     kind: Any, cross: bool, depth: int, fusion: Fusion
 ) -> None:
-    case = case_of(MaskConfig(kind, depth, fusion, identity=True), cross)
+    case = case_of(MaskConfig(kind=kind, depth=depth, fusion=fusion, identity=True), cross)
     assert torch.equal(case.mask().dense(), torch.full_like(case.mask().dense(), float(fusion == "product")))
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
     assert torch.allclose(
@@ -272,7 +272,9 @@ def test_a_bound_keeps_the_mask_within_0_and_1(init: MaskInit, fusion: Fusion) -
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 @pytest.mark.parametrize("cross", [False, True])
 def test_a_bounded_mask_starts_near_none_and_learns(cross: bool, fusion: Fusion) -> None:
-    case = case_of(MaskConfig("lam", 3, fusion, identity=True, init="he", bound="sigmoid"), cross)
+    case = case_of(
+        MaskConfig(kind="lam", depth=3, fusion=fusion, identity=True, init="he", bound="sigmoid"), cross
+    )
     dense = case.mask().dense()
     assert (dense - float(fusion == "product")).abs().max() < 0.01
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
@@ -282,7 +284,7 @@ def test_a_bounded_mask_starts_near_none_and_learns(cross: bool, fusion: Fusion)
     assert case.module.layers[-1].weight.grad.abs().sum() > 0
 
 
-STATIC = MaskConfig("static")
+STATIC = MaskConfig(kind="static")
 
 
 def static_directly(weights: Tensor, n: int) -> Tensor:
@@ -297,7 +299,7 @@ def static_directly(weights: Tensor, n: int) -> Tensor:
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fusion) -> None:
     case = case_of(lengths=(7, 4))
-    module = StaticMask(MaskConfig("static", fusion=fusion), MOST_KEYS).double()
+    module = StaticMask(MaskConfig(kind="static", fusion=fusion), MOST_KEYS).double()
     mask = module(case.x, 7)
     expected = static_directly(module.weights, 7)
     assert torch.allclose(mask.dense()[0], expected)
@@ -337,7 +339,7 @@ def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
 @pytest.mark.parametrize("fusion", ["product", "sum"])
 def test_a_static_mask_may_start_near_none(fusion: Fusion) -> None:
     case = case_of(lengths=(7, 4))
-    module = StaticMask(MaskConfig("static", fusion=fusion, identity=True), MOST_KEYS).double()
+    module = StaticMask(MaskConfig(kind="static", fusion=fusion, identity=True), MOST_KEYS).double()
     plain = fused_attention(case.q, case.k, case.v, None, case.is_key)
     found = fused_attention(case.q, case.k, case.v, module(case.x, 7), case.is_key)
     assert torch.allclose(found, plain, atol=0.01)
@@ -345,7 +347,7 @@ def test_a_static_mask_may_start_near_none(fusion: Fusion) -> None:
 
 def test_static_masks_are_of_self_attention_alone() -> None:
     assert [type(one) for one in learned_masks(STATIC, D, MOST_KEYS, 2)] == [StaticMask, StaticMask]
-    shared = MaskConfig("static", shared=True)
+    shared = MaskConfig(kind="static", shared=True)
     assert [type(one) for one in learned_masks(shared, D, MOST_KEYS, 2)] == [StaticMask, type(None)]
     assert cross_masks(STATIC, D, MOST_KEYS, 2) == [None, None]
 
@@ -353,7 +355,8 @@ def test_static_masks_are_of_self_attention_alone() -> None:
 def test_self_attention_has_one_kind_and_lam_reads_logits_across() -> None:
     for cross in (False, True):
         lam, stamp = (
-            LearnedMask(MaskConfig(kind, depth=3), D, MOST_KEYS, cross=cross) for kind in ("lam", "stamp")
+            LearnedMask(MaskConfig(kind=kind, depth=3), D, MOST_KEYS, cross=cross)
+            for kind in ("lam", "stamp")
         )
         shapes = [[tuple(layer.weight.shape) for layer in module.layers] for module in (lam, stamp)]
         assert shapes[1] == [(D, D), (D, D), (MOST_KEYS, D)]
@@ -373,7 +376,7 @@ def test_a_shared_mask_is_made_once() -> None:
 
 def test_more_keys_than_columns_are_refused() -> None:
     for kind in ("lam", "stamp"):
-        module = LearnedMask(MaskConfig(kind), D, MOST_KEYS, cross=True)
+        module = LearnedMask(MaskConfig(kind=kind), D, MOST_KEYS, cross=True)
         q, k = torch.zeros(1, HEADS, 2, 3), torch.zeros(1, HEADS, MOST_KEYS + 1, 3)
         with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
             module.of_attention(torch.zeros(1, 2, D), q, k)
@@ -406,7 +409,7 @@ def test_each_query_may_have_keys_of_its_own(case: Case) -> None:
 def test_attention_is_that_of_flex_attention(fusion: Fusion) -> None:
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
     torch.manual_seed(0)
-    module = LearnedMask(MaskConfig("stamp", 4, fusion), 32, 24)
+    module = LearnedMask(MaskConfig(kind="stamp", depth=4, fusion=fusion), 32, 24)
     x, (q, k, v) = torch.randn(2, 24, 32), torch.randn(3, 2, 2, 24, 16)
     is_key = torch.arange(24) < torch.tensor([24, 17])[:, None]
     mask = module(x, 24)

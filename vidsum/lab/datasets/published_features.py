@@ -64,8 +64,7 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     if max(lengths) - min(lengths) > _MOST_APART:
         rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
         raise InputError(
-            f"{video}: its features are not of one rate, by their rows: {rows}",
-            hint="features of one rate, whose rows stand for the same times",
+            f"{video}: features have different rates, by their rows: {rows}", hint="features of the same rate"
         )
     return tuple(part[: min(lengths)] for part in parts)
 
@@ -149,9 +148,7 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
     different sizes, or nothing tells the name of the file.
     """
     if nameless := next((query for query in queries if not query.features_name), None):
-        fault = (
-            f"{folder}: nothing tells which file is of the query {named(nameless.text)} of {nameless.video}"
-        )
+        fault = f"{folder}: no file name for the query {named(nameless.text)} of {nameless.video}"
         raise InputError(fault, hint="annotations with audios, as MRNet's authors publish them, or with qid")
     if not folder.is_dir():
         raise InputError(f"{folder}: not a folder with a file per query")

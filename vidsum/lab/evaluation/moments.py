@@ -190,17 +190,17 @@ def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
 
 def _warnings(queries: Sequence[Query], answers: Sequence[QueryPrediction]) -> Iterator[str]:
     if answers[0].moments is None:
-        yield "the predictions have no pred_relevant_windows: saliency alone is measured"
+        yield "the predictions have no pred_relevant_windows: only saliency is measured"
     moments = [answer.moments for answer in answers if answer.moments]
     if n_empty := count_empty(moments):
         yield f"{_EMPTY}: {n_empty}"
     if n_disordered := sum(max(moment.score for moment in row) > row[0].score for row in moments):
         yield f"first moments that are not those of the highest score, but taken for R1: {n_disordered}"
     if answers[0].saliency is None:
-        yield "the predictions have no pred_saliency_scores: moments alone are measured"
+        yield "the predictions have no pred_saliency_scores: only moments are measured"
     elif queries[0].saliency is None:
-        yield "the data has no saliency_scores of annotators: moments alone are measured"
+        yield "the data has no saliency_scores of annotators: only moments are measured"
     elif n_short := sum(
         len(answer.saliency or ()) < query.n_clips for query, answer in zip(queries, answers, strict=True)
     ):
-        yield f"queries whose last clip has no score, which mAP takes for 0: {n_short}"
+        yield f"queries whose last clip has no score, which mAP counts as 0: {n_short}"

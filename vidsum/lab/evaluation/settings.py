@@ -30,7 +30,7 @@ Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
 Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SummaryRequest:
     """Rows of importance scores to compare with the annotators of one file.
 
@@ -117,7 +117,7 @@ class SummaryRequest:
         return self.model or (() if is_enough else ("contrastive", "cluster"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MomentsRequest:
     """Rows of moments to compare with annotated ones.
 
@@ -169,7 +169,7 @@ class MomentsRequest:
         return self.data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HighlightsRequest:
     """Answers to QVHighlights' queries: a submission, or those of a model.
 
@@ -230,7 +230,7 @@ Pictures = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VSERequest:
     """A map from pictures to sentences, and pictures to measure it on."""
 
@@ -257,3 +257,13 @@ class VSERequest:
 
 
 Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest
+
+
+def checkpoint_of(run: Path) -> tuple[str, Path]:
+    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
+
+    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
+    """
+    from vidsum.checkpoints.named import BEST, named_file
+
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))

@@ -18,8 +18,7 @@ from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
-from vidsum.lab.evaluation.settings import VSERequest
-from vidsum.lab.evaluation.sources import checkpoint_of
+from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.provenance import of_file

@@ -120,8 +120,8 @@ def train_split(
 def _ridge_of(run: _Run, split: Split) -> FloatArray:
     """[D] weights of ridge regression on the training videos, as `vidsum train ridge` fits them."""
     settings = run.settings
-    basis = RidgeConfig(settings.model.dim_in)
-    ridge = RidgeSettings(basis, ends=settings.ends, seed=settings.loop.seed)
+    basis = RidgeConfig(dim_in=settings.model.dim_in)
+    ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
     own = Run[RidgeSettings](**{**vars(run), "settings": ridge})
     return fit_ridge(own, split.train).model.weights
 

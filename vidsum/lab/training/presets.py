@@ -49,7 +49,7 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 missing is the default. `captions` and `toy` are ours."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MRNetChoice:
     """Which MRNet to begin with."""
 
@@ -64,7 +64,7 @@ class MRNetChoice:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DETRChoice:
     """Which DETR model to begin with."""
 

@@ -16,7 +16,7 @@ from vidsum.settings import Device
 NonNegative = Annotated[float, Limits(min=0)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LoopSettings:
     """How long and how to train."""
 
@@ -34,7 +34,7 @@ class LoopSettings:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LossSettings:
     """The constants of MRNet's Eq. 10 to 12, with the published ones of ActivityNet Captions."""
 
@@ -60,7 +60,7 @@ class LossSettings:
             raise UsageError(f"iou_low must be below iou_high: {self.iou_low:g}, {self.iou_high:g}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatchWeights:
     """Weights of the costs, in the assignment and in the loss of what is assigned."""
 
@@ -75,7 +75,7 @@ class MatchWeights:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DETRLossSettings:
     """The constants of the DETR losses, with those published for QVHighlights."""
 
@@ -105,7 +105,7 @@ DecayAt = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MomentSettings:
     """What the trainers of all moment models share: rates, presets, and choices by name."""
 
@@ -147,7 +147,7 @@ class MomentSettings:
         return {**cls.SIZES[size], **cls.PRESETS[preset]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MRNetSettings(MomentSettings):
     """Training MRNet, with the published settings of ActivityNet Captions."""
 
@@ -184,7 +184,7 @@ class MRNetSettings(MomentSettings):
         return {**own_fields(self), **asdict(self.loss)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DETRSettings(MomentSettings):
     """Training the DETR models, with the published settings of QVHighlights."""
 
@@ -204,7 +204,7 @@ class DETRSettings(MomentSettings):
         return {**own_fields(self), "loss": asdict(self.loss)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DataSettings:
     """What a moment model is trained on."""
 

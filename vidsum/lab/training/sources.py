@@ -247,7 +247,7 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
     if kind == "captions":
         _refuse(source, _FOR_FEATURES, "with --recipe captions")
         if other := next((path for path in source.features if not is_captions(path)), None):
-            fault = f"{other}: with --recipe captions, --features takes captions of clips alone"
+            fault = f"{other}: with --recipe captions, --features accepts captions of clips only"
             raise UsageError(fault, hint="--features FILE.jsonl, or leave out --recipe captions")
         if TOY in source.data:
             fault = f"--data {TOY} has no captions to simulate features from"
@@ -255,7 +255,7 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
         return kind
     _refuse(source, _FOR_CAPTIONS, "without --recipe captions")
     if len(source.data) > 1:
-        raise UsageError("features are read for one file of annotations", hint="one --data")
+        raise UsageError("--features needs exactly one file of annotations", hint="one --data")
     if kind == TOY:
         _refuse(source, (*_FOR_FEATURES, "features", "space", "validation"), f"with --data {TOY}")
     elif not source.features:

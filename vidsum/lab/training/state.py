@@ -25,7 +25,7 @@ LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
 _AMBER, _BLUE, _GREY = "#d97706", "#2563eb", "#9ca3af"
 _LINE_CHARACTERS = 200
 """More than the first line of a log has."""
-_ANEW = "--overwrite starts anew, or choose another --out"
+_ANEW = "--overwrite starts over, or choose another --out"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from vidsum.options import check, option
 from vidsum.settings import DEFAULT_EXTRACTOR, Device
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FullTransNetSettings:
     """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
 
@@ -64,7 +64,7 @@ class FullTransNetSettings:
         return {**asdict(self.model), **asdict(self.loop), **self.own}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RidgeSettings:
     """Ridge regression of people's scores on frames."""
 
@@ -100,7 +100,7 @@ class RidgeSettings:
         return {**asdict(self.model), **own_fields(self)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VSEData:
     """Pictures with sentences, and what sees them."""
 
@@ -119,7 +119,7 @@ class VSEData:
         check(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VSESettings:
     """Training maps with a contrastive loss; their mean is the map."""
 

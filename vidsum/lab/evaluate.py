@@ -1,10 +1,11 @@
-"""An evaluation of files, for any task. `vidsum.lab.evaluation.sources` says what the report is made from.
+"""An evaluation of files, for any task. `vidsum.lab.sources` says what the report is made from.
 
 PyTorch is loaded only where a model runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,17 +25,11 @@ from vidsum.lab.evaluation.settings import (
     Request,
     SummaryRequest,
     VSERequest,
-)
-from vidsum.lab.evaluation.sources import (
-    Finished,
-    SummaryRuns,
     checkpoint_of,
-    checkpoints_of,
-    read_finished,
-    refuse_twins,
 )
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
+from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_twins
 from vidsum.provenance import of_file
 from vidsum.settings import Selection
 from vidsum.summary.score import score
@@ -47,13 +42,11 @@ _KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
 """Annotations without shots are measured with one knapsack: there are none that either was published with."""
 
 
-def evaluate(
-    request: Request, progress: Progress | None = None, runs: SummaryRuns | None = None
-) -> Report[Measures]:
+def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
     Args:
-        request, runs: see `vidsum.lab.evaluation.sources.provenance`.
+        request: what to evaluate; `vidsum.lab.sources.provenance` says what the report is made from.
         progress: called after each video, and while models run.
 
     Raises:
@@ -63,7 +56,7 @@ def evaluate(
         WeightsError: weights of a model or of its text encoder are missing.
     """
     if isinstance(request, SummaryRequest):
-        return _summary(request, progress, runs)
+        return _summary(request, progress)
     if isinstance(request, MomentsRequest):
         return _moments(request, progress)
     if isinstance(request, VSERequest):
@@ -85,9 +78,7 @@ def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path
 # --- summaries ---
 
 
-def _summary(
-    request: SummaryRequest, progress: Progress | None, runs: SummaryRuns | None
-) -> Report[Measures]:
+def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
     source, seeds = request.source, request.seeds
     labels = read_labels(request.annotations) if request.annotations else {}
     if not request.has_features:
@@ -100,9 +91,10 @@ def _summary(
     rows |= {row: each.scores for row, each in finished.items()}
     videos = data
     if request.runs:
-        assert runs
-        settings = {"beams": request.beams, "device": request.device, "progress": progress}
-        tests = [runs.predict_run(run, data, request.protocol, **settings) for run in request.runs]
+        from vidsum.lab.training.predict import predict_run
+
+        predict = partial(predict_run, beams=request.beams, device=request.device, progress=progress)
+        tests = [predict(run, data, request.protocol) for run in request.runs]
         videos = _tested_by_all(tests)
         # a run may test a video several times, each under a name of its own
         by_test = {test: video.name for test, video in videos.items()}

@@ -1,20 +1,18 @@
 """What an evaluation reads: checkpoints of its rows, finished summaries; and the provenance of its report."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from vidsum.checkpoints.named import BEST, named_file
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.labels import Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
-from vidsum.lab.evaluation import submissions
 from vidsum.lab.evaluation.people import people_files
 from vidsum.lab.evaluation.reference import BUDGET, STEP, BoolArray
-from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest
+from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest, checkpoint_of
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.results.faults import kind_of
@@ -23,14 +21,6 @@ from vidsum.summary.score import checkpoint_sha256
 from vidsum.text_files import named
 from vidsum.types import FloatArray, TimeArray
 from vidsum.version import __version__
-
-
-def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
-
-    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
-    """
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
 
 
 def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
@@ -47,23 +37,8 @@ def refuse_twins(runs: Sequence[str]) -> None:
             raise UsageError(f"two runs are called {row}", hint="rename a folder")
 
 
-class SummaryRuns(Protocol):
-    """What reads runs of `vidsum train fulltransnet`: `vidsum.lab.training.predict`, a layer above."""
-
-    def run_files(self, out: Path) -> list[Path]:
-        """The files that the scores of a run come from."""
-
-    @property
-    def predict_run(self) -> Callable[..., submissions.TestedVideos]:
-        """Scores the test videos of a run."""
-
-
-def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, Any]:
+def provenance(request: Request) -> dict[str, Any]:
     """The sources and settings of a report, known before it is made.
-
-    Args:
-        request: what to evaluate.
-        runs: reads the runs of a `SummaryRequest`; needed where it has any.
 
     Raises:
         InputError: a file cannot be read.
@@ -71,7 +46,7 @@ def provenance(request: Request, runs: SummaryRuns | None = None) -> dict[str, A
         WeightsError: a run is the name of a published checkpoint that was not added.
     """
     if isinstance(request, SummaryRequest):
-        facts = _summary_provenance(request, runs)
+        facts = _summary_provenance(request)
     elif isinstance(request, MomentsRequest):
         answers = people_files(request.people) if request.people else []
         files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
@@ -116,12 +91,11 @@ def _checkpoint_files(runs: Sequence[Path]) -> list[dict[str, Any]]:
     return [_file(row, checkpoint) for row, checkpoint in checkpoints_of(runs).items()]
 
 
-def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> dict[str, Any]:
+def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
     annotations = [request.annotations] if request.data and request.annotations else []
     captions = [request.captions] if request.captions else []
     finished = [file for path in request.summaries for file in summary_files(path)]
-    run_files = [file for run in request.runs for file in runs.run_files(run)] if runs else []
-    files = [_file(str(file), file) for file in run_files]
+    files = [_file(str(file), file) for run in request.runs for file in _run_files(run)]
     return {
         "files": _files(
             *annotated_files(request.source), *captions, *annotations, *request.scores, *finished
@@ -132,6 +106,12 @@ def _summary_provenance(request: SummaryRequest, runs: SummaryRuns | None) -> di
         "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
         **({"space": request.space} if captions else {}),
     }
+
+
+def _run_files(run: Path) -> list[Path]:
+    from vidsum.lab.training.predict import run_files  # with PyTorch, which the rest can do without
+
+    return run_files(run)
 
 
 def _extent(source: Path) -> dict[str, Any]:

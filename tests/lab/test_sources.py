@@ -13,8 +13,8 @@ from tests.lab.evaluation.annotated import dataset
 from vidsum.errors import InputError
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.evaluation.reference import key_shots
-from vidsum.lab.evaluation.sources import Finished, read_finished
 from vidsum.lab.evaluation.summaries import evaluate_summaries
+from vidsum.lab.sources import Finished, read_finished
 from vidsum.results.result import write_json
 from vidsum.results.summary import ScoredShot, Summary
 

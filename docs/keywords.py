@@ -1,0 +1,64 @@
+"""Print the options as types of Python keywords, from the settings.
+
+python -m docs.keywords > vidsum/keywords.py
+"""
+
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from vidsum.options import item_of, leaves, required
+from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings, Transcription
+
+_HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+'''
+_TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
+    "ReadingOptions": ("TypedDict", Extraction, ()),
+    "SamplingOptions": ("ReadingOptions", Extraction, ("fps", "clip_frames", "stride_frames", "logits")),
+    "ExtractionOptions": ("SamplingOptions", Extraction, ("extractor",)),
+    "ShotOptions": ("ExtractionOptions", ShotSettings, ()),
+    "SummaryOptions": ("ShotOptions", Selection, ()),
+    "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
+    "GroundOptions": ("ReadingOptions", Retrieval, ()),
+    "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
+    "SpeechOptions": ("TypedDict", Transcription, ()),
+}
+"""What each extends, and its options: without names, those of the settings that no other type has."""
+_PARAMETERS = ("shots", "model", "language")
+"""Functions have these as parameters of their own, which are no keywords alone, or take more than text."""
+
+
+def page() -> str:
+    """The whole file."""
+    named = {(kind, name) for _, kind, names in _TYPES.values() for name in names}
+    text = _HEAD
+    for title, (base, kind, names) in _TYPES.items():
+        rest = [
+            leaf.name
+            for leaf in leaves(kind)
+            if (kind, leaf.name) not in named and leaf.name not in _PARAMETERS
+        ]
+        text += f"\n\nclass {title}({base}, total=False):\n"
+        text += f'    """Options of `vidsum.settings.{kind.__name__}`."""\n\n'
+        for leaf in leaves(kind):
+            if leaf.name in (names or rest):
+                text += f"    {leaf.name}: {_type_name(leaf.kind)}\n"
+    return text
+
+
+def _type_name(kind: Any) -> str:
+    """A type as it is written; where a field holds a tuple, any sequence will do, and one text."""
+    if item := item_of(kind):
+        several = f"Sequence[{_type_name(item)}]"
+        return f"str | {several}" if item is str else several
+    if get_origin(kind) is Literal:
+        return "Literal[" + ", ".join(f'"{choice}"' for choice in get_args(kind)) + "]"
+    if NoneType in get_args(kind):
+        return f"{_type_name(required(kind))} | None"
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

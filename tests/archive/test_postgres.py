@@ -1,0 +1,213 @@
+"""An archive on a server answers as one in a file."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.archive.made import film, spoken
+from tests.archive.servers import new_database, started
+from tests.archive.serving import ask, serving
+from vidsum.archive import index, postgres
+from vidsum.archive.archive import Archive, Match
+from vidsum.archive.postgres import name_of
+from vidsum.archive.store import connect
+from vidsum.errors import InputError, OutputError, UsageError
+
+pytestmark = pytest.mark.usefixtures("colours")
+SEARCHES: list[dict[str, Any]] = [
+    {"text": "red"},
+    {"text": "blue", "duplicates": True},
+    {"text": "blue", "evidence": "seen", "per_video": 1},
+    {"text": "green", "then": ["blue"]},
+    {"text": "yellow", "without": ["red"], "also": ["green"]},
+    {"text": "blue", "evidence": "said"},
+    {"text": "green", "path": ["gr*.mp4"], "min_present": 0.1},
+    {"text": "green", "after": "1971-01-01", "min_length_s": 3},
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with started() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    return new_database(server)
+
+
+@pytest.fixture
+def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "videos"
+    film(folder / "film.mp4")
+    film(folder / "grass.mp4", ("green", "green", "green", "yellow"), seed=1)
+    film(folder / "sea.mp4", ("blue", "blue", "green"), seed=2)
+    shutil.copy(folder / "sea.mp4", folder / "copy.mp4")
+    os.utime(folder / "grass.mp4", (86400, 86400))
+    texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
+
+    def hear(video: str, *rest: object, transcribe: bool) -> object:
+        return spoken(*texts.get(Path(video).name, ("silence.",))) if transcribe else None
+
+    monkeypatch.setattr(index, "_hear", hear)
+    return folder
+
+
+def count(url: str, table: str) -> int:
+    connection = connect(url, create=False)
+    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    connection.close()
+    return int(rows)
+
+
+def rounded(matches: list[Match]) -> list[Match]:
+    return [
+        replace(one, score=round(one.score, 5), present=one.present and round(one.present, 5))
+        for one in matches
+    ]
+
+
+def test_the_answers_are_those_of_a_file(url: str, videos: Path, tmp_path: Path) -> None:
+    with Archive(tmp_path / "a.vidsum") as file, Archive(url) as server:
+        for archive in (file, server):
+            assert [one.state for one in archive.add(videos, transcribe=True)] == ["added"] * 4
+            assert [one.state for one in archive.add(videos)] == ["unchanged"] * 4
+        assert file.videos() == server.videos()
+        for wishes in SEARCHES:
+            expected = file.search(**wishes)
+            assert rounded(server.search(**wishes)) == rounded(expected), wishes
+            assert [*map(server.picture, expected)] == [*map(file.picture, expected)]
+        assert any(file.search(**wishes) for wishes in SEARCHES)
+
+
+def test_what_moves_changes_or_goes_is_noticed(url: str, videos: Path) -> None:
+    with Archive(url) as archive:
+        archive.add(videos, transcribe=True)
+        (videos / "film.mp4").rename(videos / "new.mp4")
+        film(videos / "grass.mp4", ("blue",), seed=7)
+        (videos / "copy.mp4").unlink()
+        states = {Path(one.video).name: one.state for one in archive.add(videos, fast=True)}
+        assert states == {"new.mp4": "moved", "grass.mp4": "changed", "sea.mp4": "unchanged"}
+        assert archive.mark_gone(videos) == [str(videos / "copy.mp4")]
+        assert len(archive.videos()) == 3
+        archive.add(videos)
+        assert count(url, "videos WHERE fast = 1") == 0
+        assert count(url, "shots") == count(url, "pictures")
+        assert archive.remove(*videos.iterdir(), videos / "copy.mp4") == 4
+        tables = ("videos", "files", "shots", "pictures", "sentences")
+        assert [count(url, table) for table in tables] == [0] * 5
+
+
+def test_many_write_at_once(url: str, videos: Path) -> None:
+    def work(_: int) -> int:
+        with Archive(url) as own:
+            return len(own.add(videos))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [4] * 4
+    assert (count(url, "videos"), count(url, "files")) == (3, 4)
+    assert count(url, "shots") == count(url, "pictures")
+
+
+def test_what_is_interrupted_leaves_nothing(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with Archive(url) as archive:
+        with monkeypatch.context() as context:
+            context.setattr(index, "drop_orphans", stop)
+            with pytest.raises(KeyboardInterrupt):
+                archive.add(videos)
+        assert [count(url, table) for table in ("videos", "files", "shots")] == [0, 0, 0]
+        assert archive.add(videos)
+
+
+def test_an_index_of_the_server_finds_the_same(
+    url: str, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Archive(url) as archive:
+        archive.add(videos)
+        if not archive._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchall():
+            pytest.skip("the server has no pgvector")
+        asked = ({"text": "red"}, {"text": "blue", "path": ["sea.mp4"]}, {"text": "green", "then": ["blue"]})
+        scanned = [archive.search(**wishes) for wishes in asked]
+        monkeypatch.setattr(postgres, "_SCANNED", 0)
+        assert [archive.search(**wishes) for wishes in asked] == scanned
+        monkeypatch.setattr(postgres, "_NEAR", 1)
+        (nearest,) = {Path(one.video).name for one in archive.search("red", per_video=1)}
+        assert nearest == "film.mp4"
+        archive.remove(*videos.iterdir())
+        assert count(url, "pieces_1") == 0
+
+
+def test_a_database_without_an_archive_names_the_command_that_makes_one(url: str) -> None:
+    with pytest.raises(InputError, match="no such archive") as raised:
+        Archive(url, create=False)
+    assert "vidsum index FOLDER --archive postgresql:///test" in str(raised.value.hint)
+    with pytest.raises(OutputError, match="cannot be used"):
+        Archive(url.replace("/test", "/none"))
+
+
+def test_an_archive_of_a_newer_vidsum_stays_as_it_is(url: str) -> None:
+    with Archive(url) as archive:
+        archive._connection.execute("UPDATE schema SET version = 99")
+    with pytest.raises(InputError, match="newer vidsum"):
+        Archive(url)
+
+
+def test_a_writer_that_does_not_end_is_told(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Archive(url) as one, one._connection.transaction():
+        monkeypatch.setattr(postgres, "_WAIT_S", 1)
+        with Archive(url) as other, pytest.raises(OutputError, match="another process"):
+            other.add(videos)
+
+
+def test_a_server_that_ends_the_connection_is_told(url: str, videos: Path) -> None:
+    with Archive(url) as archive:
+        archive.add(videos)
+        with Archive(url) as other:
+            query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid()"
+            other._connection.execute(f"{query} AND datname = current_database()")
+        with pytest.raises(OutputError, match="cannot be used") as raised:
+            archive.search("red")
+        assert raised.value.ends_batch
+
+
+def test_an_address_is_shown_without_user_and_password() -> None:
+    assert name_of("postgresql://me:secret@host:5433/db?password=x") == "postgresql://host:5433/db"
+    assert name_of("postgresql:///db?host=/run") == "postgresql:///db"
+    pytest.importorskip("psycopg")
+    with pytest.raises(UsageError, match="no address") as raised:
+        Archive("postgresql://me:secret@host:port/db?nonsense=1")
+    assert "secret" not in str(raised.value)
+
+
+def test_without_psycopg_a_line_tells_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageError, match="needs psycopg") as raised:
+        Archive("postgresql://host/db")
+    assert "vidsum[postgres]" in str(raised.value.hint)
+
+
+def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> None:
+    pages = []
+    for where in (url, tmp_path / "a.vidsum"):
+        with Archive(where) as archive:
+            archive.add(videos, transcribe=True, device="cpu")
+        with serving(where) as served:
+            asked = ("/api/archive", "/api/video/1", "/thumb/1.jpg", "/video/2", "/api/search?q=blue&k=3")
+            answers = [ask(served, path) for path in asked]
+            assert [answer.status for answer in answers] == [200] * 5
+            like = ask(served, "/api/search?like=1&k=1").json["moments"]
+            about = {name: value for name, value in answers[0].json.items() if name != "archive"}
+            found = [(one["id"], one["shot"], one["start_s"]) for one in answers[4].json["moments"]]
+            pages.append((about, answers[1].json, answers[2].body, answers[3].body, found, like[0]["id"]))
+    assert pages[0] == pages[1]

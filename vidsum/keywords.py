@@ -1,0 +1,85 @@
+"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+
+class ReadingOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Extraction`."""
+
+    precision: Literal["auto", "fp32", "bf16", "fp16", "int8"]
+    backend: Literal["auto", "torch", "onnx"]
+    device: str
+    reader: Literal["pyav", "decord", "opencv"]
+    hwaccel: Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
+    fast: bool
+    strict: bool
+    cache: bool
+    allow_playlists: bool
+
+
+class SamplingOptions(ReadingOptions, total=False):
+    """Options of `vidsum.settings.Extraction`."""
+
+    fps: float | None
+    clip_frames: int | None
+    stride_frames: int | None
+    logits: bool
+
+
+class ExtractionOptions(SamplingOptions, total=False):
+    """Options of `vidsum.settings.Extraction`."""
+
+    extractor: str
+
+
+class ShotOptions(ExtractionOptions, total=False):
+    """Options of `vidsum.settings.ShotSettings`."""
+
+    max_shots: int | None
+    min_shot_s: float | None
+    max_shot_s: float | None
+
+
+class SummaryOptions(ShotOptions, total=False):
+    """Options of `vidsum.settings.Selection`."""
+
+    seed: int
+    beams: int
+    keep: Sequence[tuple[float, float]]
+    drop: Sequence[tuple[float, float]]
+    keep_said: str | Sequence[str]
+    about: str | Sequence[str]
+    title: str | None
+    snap: Literal["auto", "speech", "none"]
+    min_segment_s: float
+    max_segment_s: float | None
+
+
+class SummarizerOptions(SummaryOptions, total=False):
+    """Options of `vidsum.settings.Selection`."""
+
+    budget: str | float
+
+
+class GroundOptions(ReadingOptions, total=False):
+    """Options of `vidsum.settings.Retrieval`."""
+
+    space: Literal["auto", "clip", "vse"]
+    snap: Literal["none", "kts", "transnetv2"]
+    min_present: float
+    mask: Literal["lam", "stamp", "static"] | None
+    evidence: Literal["auto", "seen", "said", "both"]
+    thorough: bool
+
+
+class GrounderOptions(GroundOptions, total=False):
+    """Options of `vidsum.settings.Retrieval`."""
+
+    top_k: int
+
+
+class SpeechOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Transcription`."""
+
+    translate: bool
