@@ -29,7 +29,7 @@ class Address:
 def serve(where: ArchiveFile, address: Address, view: View) -> None:
     """Show an archive in a browser: search, play, save clips and timelines.
 
-    vidsum index makes the archive. Ctrl-C stops the server.
+    Ctrl-C stops the server. vidsum index makes the archive.
 
     vidsum serve --open
 
