@@ -29,12 +29,12 @@ def chromium() -> Iterator[Any]:
 
 
 def until(tab: Any, condition: str) -> None:
-    """Wait for ten seconds at most; Playwright's own waiting is against the pages' policy."""
-    for _ in range(100):
+    """Wait for a minute at most; Playwright's own waiting is against the pages' policy."""
+    for _ in range(600):
         if tab.evaluate(condition):
             return
         tab.wait_for_timeout(100)
-    pytest.fail(f"not in ten seconds: {condition}, but at {tab.evaluate(TIME)} s")
+    pytest.fail(f"not in a minute: {condition}, but at {tab.evaluate(TIME)} s")
 
 
 TIME = "document.querySelector('video').currentTime"

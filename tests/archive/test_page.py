@@ -9,7 +9,7 @@ import pytest
 from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
 from vidsum.archive.serve import Server
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.deep, needs_chromium]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from tests.browsing import chromium, faults_of_looks, needs_chromium, until
 from tests.results.made import EVIL
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.deep, needs_chromium]
 
 
 @pytest.fixture(scope="module")

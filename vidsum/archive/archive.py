@@ -204,9 +204,8 @@ class Archive:
                 raise InputError(f"{self.name}: none of its videos has a transcript", hint=hint)
             matches = list[Match]()
             if evidence != "seen" and text:
-                heard = said_in(
-                    self._connection, space, (text, request.vectors[0]), set(files), wishes.per_video
-                )
+                asked = (text, request.vectors[0])
+                heard = said_in(self._connection, space, asked, set(files), wishes.per_video)
                 if evidence == "both":  # as `vidsum.grounding.said.both` ranks them: said, and not seen
                     sure = (one for one in heard if one.score >= UNLIKELY)
                     heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]

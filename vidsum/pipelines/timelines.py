@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.cuts import Cut, Cutting, cuts_of
 from vidsum.results.lists import LISTS
 from vidsum.results.media import Media, check_place, media_of
-from vidsum.results.moments import Grounding, Highlights
-from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
 
 PathLike = str | os.PathLike[str]
-Result = Summary | Shots | Grounding | Highlights
 
 
-def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
+def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
     """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
 
     Args:
@@ -41,7 +37,7 @@ def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absol
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    text, warnings = timeline_text(result.to_dict(), format_of(path), Path(path), media)
+    text, warnings = timeline_text(result, format_of(path), Path(path), media)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
     return warnings
@@ -64,32 +60,29 @@ def suffix_of(format: str) -> str:
 
 
 def timeline_text(
-    document: Mapping[str, Any],
-    format: str,
-    target: Path,
-    paths: MediaPaths = "absolute",
-    video: PathLike | None = None,
+    result: Cutting, format: str, target: Path, paths: MediaPaths = "absolute", video: PathLike | None = None
 ) -> tuple[str, tuple[str, ...]]:
     """The text of a timeline or list, and warnings.
 
     Args:
-        document: of summarize, shots, ground or highlights.
+        result: of summarize, shots, ground or highlights.
         format: one of `ExportFormat`.
         target: the file that it is for; relative paths start at its folder.
         paths: how it names the video.
-        video: where the video is, if not where the document says.
+        video: where the video is, if not where the result says.
 
     Raises:
         UsageError: the result is of features and the format names frames, or OpenTimelineIO is missing.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    cuts = cuts_of(document)
+    cuts = cuts_of(result)
     if format in LISTS:
         return LISTS[format](cuts), ()
     if not cuts:
         raise InputError(f"{target}: cannot be written: the result has no moments")
-    require_expressible(format, has_video=document["video"] is not None)
-    info = video_behind(document, video)
+    require_expressible(format, has_video=result.video is not None)
+    assert result.video is not None
+    info = video_behind(result.video, video)
     media = media_of(info)
     place = place_of(info.path, target, paths)
     text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
@@ -190,16 +183,15 @@ def relative(path: PathLike, target: Path) -> str:
     return os.path.relpath(absolute(path), target.parent.resolve())
 
 
-def video_behind(document: Mapping[str, Any], video: PathLike | None = None) -> VideoInfo:
+def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
     """The video of a result as it is now.
 
     Args:
-        document: of a result that has a video.
-        video: where it is, if not where the document says.
+        known: what the result says of it.
+        video: where it is, if not there.
 
     Raises InputError: it cannot be read, or is not the one that the result was made from.
     """
-    known = VideoInfo(**document["video"])
     path = known.path if video is None else os.fspath(video)
     try:
         info = probe_video(path, Extraction(allow_playlists=is_playlist(known)))
