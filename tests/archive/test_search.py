@@ -265,3 +265,10 @@ def test_small_integers_keep_the_nearest_rows(seed: int) -> None:
     best, found = (np.argsort(-each, axis=1) for each in (exact, packed))
     recall = np.mean([np.isin(best[row, :20], found[row, :40]).mean() for row in range(len(queries))])
     assert recall >= 0.99
+
+
+@pytest.mark.parametrize("column", ["scan", "edges"])
+def test_a_record_of_another_size_is_told_in_one_line(archive: Archive, videos: Path, column: str) -> None:
+    archive.rows(f"UPDATE videos SET {column} = X'00112233445566'")
+    with pytest.raises(InputError, match="the archive is damaged"):
+        archive.search("red")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from vidsum.archive.packed import clip_type, rows_of
+from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
@@ -319,7 +319,7 @@ class Archive:
         facts = (space, status.st_size, status.st_mtime_ns)
         content = b"".join(row[0] for row in self.rows(query, os.fsencode(Path(path).absolute()), *facts))
         kind = clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))
-        rows = rows_of(np.frombuffer(content, kind))
+        rows = rows_of(read_records(content, kind))
         times = STEP_S * np.arange(len(rows))
         within = rows[(times + STEP_S > start_s) & (times < end_s)]
         return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None

@@ -16,7 +16,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.archive import postgres
-from vidsum.archive.packed import Records
+from vidsum.archive.packed import Records, read_records
 from vidsum.archive.postgres import require_known
 from vidsum.archive.wishes import is_server
 from vidsum.errors import InputError, OutputError, VidsumError
@@ -239,4 +239,4 @@ def space_of(
         )
         row = connection.execute(query, (made_from,)).fetchone()
     number, content = row or (0, b"")
-    return number, np.frombuffer(content, np.float32).reshape(dim, -1)
+    return number, read_records(content, np.float32).reshape(dim, -1)
