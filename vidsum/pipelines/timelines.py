@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -83,13 +84,53 @@ def timeline_text(
     assert result.video is not None
     info = video_behind(result.video, video)
     media = media_of(info)
-    text = _editor_text(format, cuts, media, target, place_of(info.path, target, paths))
+    place = place_of(info.path, target, paths)
+    text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
     if not media.is_conformed:
         return text, ()
     own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
     return text, (
         f"{info.path}: has {own}: the timeline runs at {media.fps:g}, and cuts are exact to half a frame",
     )
+
+
+def film_format(path: PathLike) -> ExportFormat:
+    """The format of a timeline of several videos. Raises UsageError: a list, or see `require_expressible`."""
+    format = format_of(path)
+    if format in LISTS:
+        known = ", ".join(suffix_of(each) for each in get_args(ExportFormat) if each not in LISTS)
+        raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
+    require_expressible(format, has_video=True)
+    return format
+
+
+def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tuple[str, tuple[str, ...]]:
+    """The text of a timeline with cuts of several videos one after the other, and warnings.
+
+    It has the rate of the first video; videos of other rates are conformed to it.
+
+    Args:
+        cuts: with the absolute path of the video of each.
+        format: see `film_format`.
+        target: the file that it is for.
+
+    Raises:
+        InputError: no cuts, a video cannot be read, or the format cannot express it.
+    """
+    if not cuts:
+        raise InputError(f"{target}: cannot be written: no moments were found")
+    medias = {path: media_of(probe_video(path, Extraction())) for path in dict(cuts)}
+    first = medias[cuts[0][0]]
+    for path, media in medias.items():
+        if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
+            medias[path] = media.at(first.rate)
+    text = _editor_text(format, [(cut, medias[path], path) for path, cut in cuts], target)
+    conformed = [path for path, media in medias.items() if media.is_conformed]
+    if not conformed:
+        return text, ()
+    others = f" and {len(conformed) - 1} more" if conformed[1:] else ""
+    fault = f"not at the timeline's {first.fps:g} frames per second: cuts are exact to half a frame"
+    return text, (f"{conformed[0]}{others}: {fault}",)
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:
@@ -118,18 +159,18 @@ def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
     return absolute(video) if paths == "absolute" else relative(video, target)
 
 
-def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place: str) -> str:
+def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
     from xml.parsers.expat import ExpatError
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.results.formats import one_line, to_editor
+    from vidsum.results.formats import Clip, one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:
-        return to_editor(format, cuts, media, name, place)
+        return to_editor(format, [Clip(*each) for each in clips], name)
     except (ValueError, OTIOError, ExpatError, ModuleNotFoundError) as error:
-        raise InputError(f"{media.path}: cannot be written as .{format} ({error})") from error
+        raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 
 
 def absolute(path: PathLike) -> str:
